@@ -516,6 +516,23 @@ comment on table member_presence is 'Open pages of members. Unlogged and without
 comment on column member_presence.page_id is 'Chosen by the page when it loads.';
 comment on column member_presence.seen_at is 'The last heartbeat. The row expires 30 seconds later.';
 
+create table member_second_factors (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  secret text not null,
+  created_at timestamp with time zone not null,
+  confirmed_at timestamp with time zone,
+  last_step integer not null default 0,
+  recovery_code_hashes text[] not null default '{}'::text[],
+  constraint member_second_factors_pkey PRIMARY KEY (workspace_id, member_id),
+  constraint member_second_factors_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
+);
+comment on table member_second_factors is 'The authenticator app of a member (TOTP, RFC 6238) and the recovery codes.';
+comment on column member_second_factors.secret is 'Shared with the app; sealed.';
+comment on column member_second_factors.confirmed_at is 'When the member proved the first code. Null: the setup has begun, and sign-in needs no code yet.';
+comment on column member_second_factors.last_step is 'The period of 30 s of the last used code. No earlier code is accepted.';
+comment on column member_second_factors.recovery_code_hashes is 'SHA-256 of each unused recovery code.';
+
 create table members (
   workspace_id uuid not null,
   id uuid not null,
@@ -752,11 +769,13 @@ create table sessions (
   address text,
   user_agent text,
   last_seen_at timestamp with time zone,
+  second_factor_due boolean not null default false,
   constraint sessions_token_hash_key UNIQUE (token_hash),
   constraint sessions_pkey PRIMARY KEY (workspace_id, id),
   constraint sessions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
 );
 comment on table sessions is 'Signed-in browsers of members. Only a hash of the token is stored.';
+comment on column sessions.second_factor_due is 'The member must set up a second factor before this session may do anything else.';
 CREATE INDEX sessions_by_expiry ON public.sessions USING btree (expires_at);
 CREATE INDEX sessions_by_member ON public.sessions USING btree (workspace_id, member_id);
 
@@ -944,10 +963,12 @@ create table workspaces (
   is_demo boolean not null default false,
   created_at timestamp with time zone not null,
   opt_out_words text[] not null default '{}'::text[],
+  requires_second_factor boolean not null default false,
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
 );
 comment on table workspaces is 'Tenants.';
+comment on column workspaces.requires_second_factor is 'Members without a second factor set one up when they sign in.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);

@@ -13,6 +13,7 @@ import { preferenceDashboard } from './accounts/preference-dashboard.ts'
 import { requestDashboard } from './accounts/request-dashboard.ts'
 import { createRequestLog, type RequestLog } from './accounts/request-log.ts'
 import { accountRoutes } from './accounts/routes.ts'
+import { secondFactorDashboard } from './accounts/second-factor-dashboard.ts'
 import { sessionDashboard } from './accounts/session-dashboard.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
 import type { Setup } from './accounts/setup.ts'
@@ -224,6 +225,7 @@ async function registerApi(
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
       members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
+      members.register(secondFactorDashboard(db, sealer))
       members.register(accountDashboard(db))
       members.register(requestDashboard(db))
       members.register(

@@ -9,6 +9,8 @@ import { environment } from '../common/environment.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { requirePlan, setPlan } from './accounts/plans.ts'
+import { resetFactorsOf } from './accounts/second-factor.ts'
+import { toEmailKey } from './accounts/sessions.ts'
 import { createWorkspace } from './accounts/workspaces.ts'
 import { callbackUrl } from './channels/connections.ts'
 import { type Config, readConfig } from './config.ts'
@@ -154,6 +156,14 @@ const commands: Record<string, Command> = {
       const owner = await resetPassword(db, required(options, 'email'))
       await updateDemoPassword(dataDir, owner)
       return owner
+    },
+  },
+  'member reset-second-factor': {
+    usage: '--email E',
+    options: { email: 'string' },
+    run: async (db, options) => {
+      const email = required(options, 'email')
+      return { email, reset: await resetFactorsOf(db, toEmailKey(email)) }
     },
   },
   'encryption-key accept': {

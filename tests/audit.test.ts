@@ -15,6 +15,7 @@ const unrecorded: Record<string, string> = {
   'POST /contacts/:id/conversations': 'the conversation itself says who wrote what',
   'PUT /conversations/:id/draft': 'only its author sees it',
   'POST /contacts/:id/notes': 'the note names its author and time',
+  'POST /profile/second-factor': 'nothing changes until the member confirms a code',
   'POST /uploads': 'a file says nothing until it is sent',
   'POST /checklist/dismiss': 'a page looks different, nothing else does',
   'POST /templates/preview': 'nothing is kept',

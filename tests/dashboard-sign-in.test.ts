@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
-import { sha256 } from './internals.ts'
+import { sha256, totpCodeOf, totpStepOf } from './internals.ts'
 import { createBrowser, setupToken } from './support.ts'
 
 test('after sign-in a visitor reaches the requested page, and can sign out again', { skip }, async (t) => {
@@ -116,3 +116,95 @@ test('the first run creates a workspace with the setup code from the link or typ
   const [made] = await db`select name, default_country from workspaces`
   assert.deepEqual({ ...made }, { name: 'Acme Bakery', default_country: 'PT' })
 })
+
+test('a member sets up two-step sign-in and signs in with a code; the workspace requires it, and an owner resets it', {
+  skip,
+}, async (t) => {
+  const { page, window, owner, member, db } = await openDashboard(t, '/settings/workspace')
+  const agent = await member('agent', 'Robin Agent')
+  const require = page.getByRole('switch', { name: 'Require two-step sign-in' })
+  await page.goto('/settings/workspace')
+  await page.getByRole('link', { name: 'Set up two-step sign-in for yourself first' }).waitFor()
+  assert.equal(await require.isDisabled(), true)
+
+  await page.goto('/settings/profile')
+  await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Current password').fill('not this one')
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('alert').filter({ hasText: 'Wrong' }).waitFor()
+  await dialog.getByLabel('Current password').fill(owner.password)
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('img', { name: 'QR code for your authenticator app' }).waitFor()
+  await assertAccessible(page)
+  await dialog.getByText('Cannot scan the QR code?').click()
+  const secret = (await dialog.locator('.secret code').textContent()) ?? ''
+  await dialog.getByLabel('Code', { exact: true }).fill('000000')
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('alert').filter({ hasText: 'Wrong, or used already' }).waitFor()
+  await dialog.getByLabel('Code', { exact: true }).fill(codeOf(secret, 0))
+  await page.keyboard.press('Enter')
+  const codes = dialog.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem')
+  await codes.first().waitFor()
+  assert.equal(await codes.count(), 10)
+  const recoveryCode = (await codes.first().textContent()) ?? ''
+  await page.keyboard.press('Escape')
+  await assertAccessible(page)
+  await dialog.getByRole('button', { name: 'I have stored the codes' }).click()
+  await page.getByText('10 recovery codes left').waitFor()
+  await assertAccessible(page)
+
+  const phone = await window({ as: null, width: 390, height: 844, dark: true })
+  await phone.goto('/sign-in?to=/settings/profile')
+  await phone.getByLabel('Email').fill(owner.email)
+  await phone.getByLabel('Password', { exact: true }).fill(owner.password)
+  await phone.keyboard.press('Enter')
+  await phone.getByRole('heading', { name: 'Two-step sign-in' }).waitFor()
+  assert.equal(await phone.evaluate('document.activeElement.name'), 'one-time-code')
+  await assertAccessible(phone)
+  await assertFits(phone)
+  await phone.keyboard.type('123123')
+  await phone.keyboard.press('Enter')
+  await phone.getByRole('alert').filter({ hasText: 'Wrong code' }).waitFor()
+  await phone.getByLabel('Code', { exact: true }).fill(recoveryCode)
+  await phone.keyboard.press('Enter')
+  await phone.getByText('9 recovery codes left').waitFor()
+  await assertFits(phone)
+
+  await page.goto('/settings/workspace')
+  await require.click()
+  await page.getByText('Changes saved').waitFor()
+  await assertAccessible(page)
+  const robin = await window({ as: agent, width: 390, height: 844 })
+  await robin.goto('/inbox')
+  await robin.getByText('Acme requires two-step sign-in.').waitFor()
+  await assertAccessible(robin)
+  await robin.getByRole('button', { name: 'Set up' }).click()
+  await robin.getByRole('img', { name: 'QR code for your authenticator app' }).waitFor()
+  await assertAccessible(robin)
+  await assertFits(robin)
+  await robin.getByText('Cannot scan the QR code?').click()
+  const theirs = (await robin.locator('.secret code').textContent()) ?? ''
+  await robin.getByLabel('Code', { exact: true }).fill(codeOf(theirs, 0))
+  await robin.keyboard.press('Enter')
+  await robin.getByRole('list', { name: 'Recovery codes' }).waitFor()
+  await assertFits(robin)
+  await robin.getByRole('button', { name: 'I have stored the codes' }).click()
+  await robin.getByRole('heading', { name: 'Inbox' }).first().waitFor()
+
+  await page.goto('/settings/members')
+  await page.getByRole('row').filter({ hasText: 'Robin Agent' }).filter({ hasText: 'On' }).waitFor()
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Actions for Robin Agent' }).click()
+  await page.getByRole('menuitem', { name: 'Reset two-step sign-in…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Reset', exact: true }).click()
+  await page.getByText('Two-step sign-in of Robin Agent reset').waitFor()
+  await robin.reload()
+  await robin.getByText('Acme requires two-step sign-in.').waitFor()
+  await page.goto('/settings/audit')
+  await page.getByRole('cell', { name: 'Reset a member’s two-step sign-in' }).waitFor()
+  assert.equal((await db`select 1 from member_second_factors`).length, 1)
+})
+
+/** The code of the authenticator app. */
+const codeOf = (secret: string, offset: number) => totpCodeOf(secret, totpStepOf(Date.now()) + offset)

@@ -35,6 +35,7 @@ const tables: Record<string, readonly string[]> = {
   accounts: [
     'workspaces',
     'members',
+    'member_second_factors',
     'invitations',
     'sessions',
     'api_keys',

@@ -34,6 +34,8 @@ export { createLog } from '../server/lib/log.ts'
 export { migrate } from '../server/lib/migrate.ts'
 export { encodeCursor, readPosition } from '../server/lib/page.ts'
 export { createFolderStore } from '../server/lib/store-folder.ts'
+// The codes of an authenticator app.
+export { totpCodeOf, totpStepOf } from '../server/lib/totp.ts'
 export { sweepUploads } from '../server/media/uploads.ts'
 export { sweepPending } from '../server/messages/settle.ts'
 export { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'

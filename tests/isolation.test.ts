@@ -798,6 +798,8 @@ const across: Record<string, string> = {
   'select workspace_id, id, password_hash from members where email_key':
     'a member signs in by e-mail, and the password decides the workspace',
   'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',
+  'select workspace_id, id from members where email_key':
+    'the operator resets the second factor of all members with an e-mail',
   'update members set password_hash': 'the operator resets the password of all members with an e-mail',
   'delete from sessions s using members m': 'the operator ends their sessions with it',
   'delete from webhook_deliveries where event_id': 'sweep of what has nothing to send any more, for all',

@@ -316,6 +316,7 @@ test('the country of a workspace must be valid, and numbers are parsed with it',
 
 /** The calls that change only the member's own data. */
 const ownCalls = [
+  'DELETE /profile/second-factor',
   'DELETE /session',
   'DELETE /sessions',
   'DELETE /sessions/:id',
@@ -323,6 +324,9 @@ const ownCalls = [
   'PATCH /profile',
   'POST /mentions/read',
   'POST /presence',
+  'POST /profile/second-factor',
+  'POST /profile/second-factor/confirm',
+  'POST /profile/second-factor/recovery-codes',
 ]
 
 test('a viewer reads everything that an agent reads and changes nothing', main, async (t) => {

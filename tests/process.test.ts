@@ -580,6 +580,8 @@ test('the command line works beside a running service and without one', async (t
 
   const demo = await parley(env, 'member', 'reset-password', '--email', 'owner@demo.test')
   assert.deepEqual(demoOf(dataDir).owner, demo.json)
+  const factors = await parley(env, 'member', 'reset-second-factor', '--email', 'WARM@acme.test')
+  assert.deepEqual(factors.json, { email: 'WARM@acme.test', reset: 0 })
   const reset = await parley(env, 'member', 'reset-password', '--email', 'WARM@acme.test')
   assert.equal((await signIn(owner)).status, 401)
   assert.equal((await signIn(reset.json)).status, 200)
@@ -599,6 +601,7 @@ test('the command line works beside a running service and without one', async (t
     [['plan', 'set', '--workspace', '01890000-0000-7000-8000-000000000000', '--unlimited'], /workspace not found/],
     [['plan', 'set', '--workspace', workspace_id, '--messages-per-month', '-1'], /messages-per-month/],
     [['member', 'reset-password', '--email', 'unknown@acme.test'], /member not found/],
+    [['member', 'reset-second-factor', '--email', 'unknown@acme.test'], /member not found/],
     [['make', 'coffee'], /Usage/],
   ] as const) {
     const refused = await parley(env, ...args)

@@ -21,6 +21,7 @@ const page = (load: () => Promise<Page>) =>
 
 const SignIn = page(() => import('./sign-in/sign-in.tsx'))
 const Setup = page(() => import('./sign-in/setup.tsx'))
+const RequiredSecondFactor = lazy(() => import('./sign-in/required-second-factor.tsx'))
 const Invitation = page(() => import('./sign-in/invitation.tsx'))
 
 /** Each page owns all paths below its own. The service must serve the application for all of them. */
@@ -80,6 +81,7 @@ function SignedIn() {
   }
   if (session.error && !session.data) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />
   if (!session.data) return localStorage.getItem(signedInKey) ? <ShellFrame /> : <Skeleton late />
+  if (session.data.second_factor_due) return <RequiredSecondFactor session={session.data} />
   return (
     <SessionProvider session={session.data}>
       <LiveUpdates>
@@ -105,10 +107,12 @@ function SignedIn() {
   )
 }
 
-// A session that ended elsewhere shows as a 401 of any query. Checking the session then leads to the sign-in page.
+// A session that ended elsewhere shows as a 401 of any query. Checking the session then leads to the sign-in page, or to the setup
+// of a second factor.
 queryClient.getQueryCache().subscribe(({ query }) => {
   const { error } = query.state
-  if (error instanceof CallError && error.status === 401 && query.queryKey[0] !== 'GET /session') {
+  if (!(error instanceof CallError) || query.queryKey[0] === 'GET /session') return
+  if (error.status === 401 || error.details.second_factor === 'setup_required') {
     void invalidate({ queryKey: ['GET /session'] })
   }
 })

@@ -1,5 +1,6 @@
 /** `/workspace`, `/keys`, `/audit`. All members may read the workspace and its keys; the rest is for owners and admins. */
 import type { Db } from '../lib/db.ts'
+import { badRequest, forbidden } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
@@ -18,6 +19,8 @@ import type { App } from '../lib/server.ts'
 import { describeFields, listEntries } from './audit.ts'
 import { createKey, listKeys, revokeKey } from './keys.ts'
 import { managers } from './members.ts'
+import { hasSecondFactor } from './second-factor.ts'
+import type { Session } from './sessions.ts'
 import { requireWorkspace, updateWorkspace } from './workspaces.ts'
 
 const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
@@ -27,6 +30,7 @@ const WorkspaceView = Type.Object({
   name: Type.String(),
   default_country: Type.String(),
   opt_out_words: Type.Array(Type.String()),
+  requires_second_factor: Type.Boolean(),
   plan: Type.Object({
     state: OneOf(['active', 'lapsed']),
     messages_per_month: NullableCount,
@@ -39,6 +43,7 @@ const WorkspaceChanges = Type.Object({
   name: Type.Optional(Type.String()),
   default_country: Type.Optional(Type.String({ maxLength: 20 })),
   opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
+  requires_second_factor: Type.Optional(Type.Boolean()),
 })
 
 const KeyView = Type.Object({
@@ -78,12 +83,15 @@ export const accountDashboard = (db: Db) => async (app: App) => {
         audit: {
           action: 'workspace.changed',
           summary: (_: unknown, body: Static<typeof WorkspaceChanges>) =>
-            describeFields(body, 'name', 'default_country', 'opt_out_words'),
+            describeFields(body, 'name', 'default_country', 'opt_out_words', 'requires_second_factor'),
         },
       },
       schema: { body: WorkspaceChanges, response: { 200: DataOf(WorkspaceView) } },
     },
-    async ({ session, body }) => ({ data: await updateWorkspace(db, session.workspaceId, body) }),
+    async ({ session, body }) => {
+      if (body.requires_second_factor !== undefined) await requireMayRequire(db, session, body.requires_second_factor)
+      return { data: await updateWorkspace(db, session.workspaceId, body) }
+    },
   )
 
   app.get('/keys', { schema: { response: { 200: DataOf(Type.Array(KeyView)) } } }, async ({ session }) => ({
@@ -125,4 +133,12 @@ export const accountDashboard = (db: Db) => async (app: App) => {
     { config: { members: managers }, schema: { querystring: ListQuery({}), response: { 200: ListOf(EntryView) } } },
     async ({ session, query }) => listEntries(db, session.workspaceId, readPosition(query)),
   )
+}
+
+/** Only an owner changes the requirement, and with a second factor of their own: this proves that it works. */
+async function requireMayRequire(db: Db, { workspaceId, member }: Session, isRequired: boolean): Promise<void> {
+  if (member.role !== 'owner') throw forbidden('requires_second_factor: only an owner may change it')
+  if (isRequired && !(await hasSecondFactor(db, { workspaceId, memberId: member.id }))) {
+    throw badRequest('requires_second_factor: set up two-step sign-in for yourself first')
+  }
 }

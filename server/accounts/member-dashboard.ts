@@ -13,6 +13,7 @@ import {
   roles,
   type UnassignMember,
 } from './members.ts'
+import { resetSecondFactor } from './second-factor.ts'
 
 const MemberView = Type.Object({
   id: Uuid,
@@ -20,6 +21,7 @@ const MemberView = Type.Object({
   name: NullableText(),
   role: OneOf(roles),
   state: OneOf(['active', 'invited']),
+  has_second_factor: Type.Boolean(),
   created_at: DateTime,
 })
 const NewMember = Type.Object({ email: Type.String({ maxLength: 320 }), role: OneOf(roles) })
@@ -67,6 +69,20 @@ export const memberDashboard =
           unassign,
         }),
       }),
+    )
+    app.delete(
+      '/members/:id/second-factor',
+      {
+        config: {
+          members: ['owner'],
+          audit: { action: 'member.second_factor_reset', summary: ({ email }: { email: string }) => email },
+        },
+        schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+      },
+      async ({ session, params }) => {
+        const email = await resetSecondFactor(db, session.workspaceId, params.id)
+        return { data: { id: params.id, deleted: true as const, email } }
+      },
     )
     app.delete(
       '/members/:id',

@@ -26,13 +26,16 @@ export const writers = ['owner', 'admin', 'agent'] as const
 export type Member = { id: string; email: string; name: string | null; role: MemberRole; created_at: string }
 
 /** A member, or a person with a pending invitation. */
-export type ListedMember = Member & { state: 'active' | 'invited' }
+export type ListedMember = Member & { state: 'active' | 'invited'; has_second_factor: boolean }
 
 export async function listMembers(sql: Sql, workspaceId: string): Promise<ListedMember[]> {
   return sql<ListedMember[]>`
-    select id, email, name, role, created_at, 'active' as state from members where workspace_id = ${workspaceId}
+    select m.id, m.email, m.name, m.role, m.created_at, 'active' as state, f.confirmed_at is not null as has_second_factor
+    from members m
+    left join member_second_factors f on f.workspace_id = m.workspace_id and f.member_id = m.id
+    where m.workspace_id = ${workspaceId}
     union all
-    select id, email, null, role, created_at, 'invited' from invitations
+    select id, email, null, role, created_at, 'invited', false from invitations
     where workspace_id = ${workspaceId} and expires_at > now()
     order by id`
 }
@@ -76,7 +79,7 @@ export async function inviteMember(
       token_hash = excluded.token_hash, role = excluded.role, invited_by = excluded.invited_by,
       expires_at = excluded.expires_at
     where invitations.role <> 'owner' or ${by.role} = 'owner'
-    returning id, email, null as name, role, created_at, 'invited' as state`
+    returning id, email, null as name, role, created_at, 'invited' as state, false as has_second_factor`
   if (!invitation) throw badRequest('email: already a member, or invited to be an owner')
   return { ...invitation, invitation_token: token }
 }
@@ -142,7 +145,10 @@ export async function changeRole(
       const [changed] = await sql<ListedMember[]>`
       update members set role = ${role}
       where workspace_id = ${workspaceId} and id = ${id}
-      returning id, email, name, role, created_at, 'active' as state`
+      returning id, email, name, role, created_at, 'active' as state, exists (
+        select from member_second_factors f
+        where f.workspace_id = ${workspaceId} and f.member_id = ${id} and f.confirmed_at is not null
+      ) as has_second_factor`
       if (role === 'viewer' && member.role !== 'viewer') await unassign(sql, workspaceId, { id, byId: by.id })
       return requireRow(changed, 'the locked member')
     }),

@@ -38,6 +38,16 @@ async function hashNewPassword(
   { current, wanted }: { current: string | undefined; wanted: string },
 ): Promise<string> {
   requirePassword(wanted, { email, name, workspaceName }, 'new_password')
+  await requireCurrentPassword(sql, workspaceId, { id, current })
+  return hashPassword(wanted)
+}
+
+/** A member with a session proves the password again. Guesses are limited as at sign-in. */
+export async function requireCurrentPassword(
+  sql: Sql,
+  workspaceId: string,
+  { id, current }: { id: string; current: string | undefined },
+): Promise<void> {
   if (current === undefined) throw badRequest('current_password: required')
   const isRight = await checkGuess(sql, signedInMember(id), async () => {
     const [member] = await sql<{ password_hash: string }[]>`
@@ -45,5 +55,4 @@ async function hashNewPassword(
     return (await verifyPassword(current, member?.password_hash)) || undefined
   })
   if (!isRight) throw badRequest('current_password: wrong')
-  return hashPassword(wanted)
 }

@@ -9,6 +9,7 @@ import { nameFields } from './audit.ts'
 import { clearSessionCookie, readDevice, setDeviceCookie, setSessionCookie } from './cookies.ts'
 import { acceptInvitation, requireInvitation, roles } from './members.ts'
 import { updateProfile } from './profile.ts'
+import { isRecoveryCode } from './second-factor.ts'
 import {
   createSession,
   endAllSessions,
@@ -46,12 +47,14 @@ const SignIn = Type.Object({
   email: Type.String({ maxLength: 320 }),
   password: Type.String({ maxLength: 1_000 }),
   workspace_id: Type.Optional(Uuid),
+  second_factor_code: Type.Optional(Type.String({ maxLength: 100 })),
 })
 
 const SessionView = Type.Object({
   member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText(), role: OneOf(roles) }),
   role: OneOf(roles),
   workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
+  second_factor_due: Type.Boolean(),
 })
 
 const ListedSession = Type.Object({
@@ -76,7 +79,8 @@ const TokenParams = Type.Object({ token: Type.String() })
 const InvitationView = Type.Object({ workspace_name: Type.String(), email: Type.String(), role: OneOf(roles) })
 const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password: Type.String({ maxLength: 1_000 }) })
 
-const fromAddress = (_data: unknown, _body: unknown, { clientAddress }: FastifyRequest) => `from ${clientAddress}`
+const fromAddress = (_data: unknown, body: Static<typeof SignIn>, { clientAddress }: FastifyRequest) =>
+  `from ${clientAddress}${isRecoveryCode(body.second_factor_code ?? '') ? ', with a recovery code' : ''}`
 
 type Dashboard = { db: Db; sealer: Sealer; publicUrl: string; setup: Setup }
 
@@ -132,20 +136,22 @@ export const sessionDashboard =
         schema: { body: SignIn, response: { 200: DataOf(SessionView) } },
       },
       async (request, reply) => {
-        const { email, password, workspace_id: workspaceId } = request.body
+        const { email, password, workspace_id: workspaceId, second_factor_code: code } = request.body
         const device = readDevice(request, { sealer, emailKey: toEmailKey(email), publicUrl })
-        const token = await signIn(db, { email, password, workspaceId }, originOf(request), device)
+        const token = await signIn(db, sealer, { email, password, workspaceId, code }, originOf(request), device)
         request.session = await enter(request, reply, token)
         return { data: toView(request.session) }
       },
     )
-    app.get('/session', { schema: { response: { 200: DataOf(SessionView) } } }, async ({ session }) => ({
-      data: toView(session),
-    }))
+    app.get(
+      '/session',
+      { config: { isForSetup: true }, schema: { response: { 200: DataOf(SessionView) } } },
+      async ({ session }) => ({ data: toView(session) }),
+    )
     app.delete(
       '/session',
       {
-        config: { members: roles, audit: 'session.ended' },
+        config: { members: roles, isForSetup: true, audit: 'session.ended' },
         schema: { response: { 200: DataOf(Type.Object({ signed_out: Type.Boolean() })) } },
       },
       async ({ session }, reply) => {
@@ -233,12 +239,19 @@ export const sessionDashboard =
     )
   }
 
-function toView({ member, workspaceId, workspaceName, defaultCountry }: Session): Static<typeof SessionView> {
+function toView({
+  member,
+  workspaceId,
+  workspaceName,
+  defaultCountry,
+  secondFactorDue,
+}: Session): Static<typeof SessionView> {
   const { id, email, name, role } = member
   return {
     member: { id, email, name, role },
     role,
     workspace: { id: workspaceId, name: workspaceName, default_country: defaultCountry },
+    second_factor_due: secondFactorDue,
   }
 }
 

@@ -6,7 +6,7 @@
  * our own pages, which the browser states in `Origin`.
  */
 import type { FastifyRequest } from 'fastify'
-import { sha256, verifyPassword } from '../lib/crypto.ts'
+import { type Sealer, sha256, verifyPassword } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -15,7 +15,8 @@ import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
 import { type Device, newSessionToken, readSessionToken } from './cookies.ts'
 import { type Member, type MemberRole, roles, writers } from './members.ts'
-import { checkGuess, knownDevice, sweepFailures, unknownClient } from './throttle.ts'
+import { hasSecondFactor, requireSignInCode } from './second-factor.ts'
+import { checkGuess, knownDevice, signInCode, sweepFailures, unknownClient } from './throttle.ts'
 
 export type Session = {
   id: string
@@ -25,6 +26,8 @@ export type Session = {
   member: Member
   /** The session was used in this minute already. */
   isFresh: boolean
+  /** The workspace requires a second factor that the member has not set up: the session may do nothing else. */
+  secondFactorDue: boolean
 }
 
 /** The client that signs in, and the address of the service. */
@@ -40,6 +43,8 @@ declare module 'fastify' {
      * is needed.
      */
     members?: 'public' | readonly MemberRole[]
+    /** A session that waits for the setup of a second factor may call it. */
+    isForSetup?: true
   }
 }
 
@@ -54,10 +59,13 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     reply.header('cache-control', 'no-store')
     const isRead = /^(GET|HEAD)$/.test(request.method)
     if (!isRead) requireSameOrigin(request, publicUrl)
-    const { members } = request.routeOptions.config
+    const { members, isForSetup } = request.routeOptions.config
     if (members === 'public') return
     const session = await getRequestSession(sql, request)
     if (!session) throw new ApiError('unauthorized', 'sign in first')
+    if (session.secondFactorDue && !isForSetup) {
+      throw new ApiError('forbidden', 'set up two-step sign-in first', {}, { second_factor: 'setup_required' })
+    }
     request.session = session
     // The request does not wait for this. A failure costs one minute of accuracy.
     if (!session.isFresh) {
@@ -71,16 +79,17 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
   })
 }
 
-type SignInAttempt = { email: string; password: string; workspaceId: string | undefined }
+type SignInAttempt = { email: string; password: string; workspaceId: string | undefined; code: string | undefined }
 type Candidate = { workspace_id: string; id: string; password_hash: string }
 
 /**
- * Checks e-mail and password; returns the token for the cookie. The same e-mail may be a member of several workspaces: the
+ * Checks e-mail, password and the code of the second factor; returns the token for the cookie. The same e-mail may be a member of several workspaces: the
  * password decides, newest first. On a known device its own member is tried first.
  */
 export async function signIn(
   sql: Sql,
-  { email, password, workspaceId }: SignInAttempt,
+  sealer: Sealer,
+  { email, password, workspaceId, code }: SignInAttempt,
   origin: Origin,
   device: Device | undefined,
 ): Promise<string> {
@@ -99,6 +108,11 @@ export async function signIn(
     })
   }
   if (!member) throw new ApiError('unauthorized', 'wrong e-mail or password')
+  const factorOwner = { workspaceId: member.workspace_id, memberId: member.id }
+  if (await hasSecondFactor(sql, factorOwner)) {
+    const guesser = signInCode(member.id, device?.memberId === member.id ? device.id : undefined)
+    await requireSignInCode(sql, sealer, factorOwner, { code, guesser })
+  }
   return createSession(sql, member.workspace_id, member.id, origin)
 }
 
@@ -130,10 +144,15 @@ export async function createSession(
   const token = newSessionToken(publicUrl)
   const id = newId()
   await sql`
-    insert into sessions (workspace_id, id, token_hash, member_id, created_at, expires_at, address, user_agent, last_seen_at)
-    values (${workspaceId}, ${id}, ${sha256(token)}, ${memberId}, ${timeOfId(id)},
+    insert into sessions (workspace_id, id, token_hash, member_id, created_at, expires_at, address, user_agent, last_seen_at,
+      second_factor_due)
+    select ${workspaceId}, ${id}, ${sha256(token)}, ${memberId}, ${timeOfId(id)},
       now() + make_interval(days => ${sessionDays}), ${address}, ${userAgent?.slice(0, maxUserAgent) ?? null},
-      ${timeOfId(id)})`
+      ${timeOfId(id)}, w.requires_second_factor and not exists (
+        select from member_second_factors f
+        where f.workspace_id = ${workspaceId} and f.member_id = ${memberId} and f.confirmed_at is not null
+      )
+    from workspaces w where w.id = ${workspaceId}`
   return token
 }
 
@@ -144,9 +163,10 @@ export async function getSession(sql: Sql, token: string): Promise<Session | und
     default_country: string
     session_id: string
     is_fresh: boolean
+    second_factor_due: boolean
   }
   const [row] = await sql<Row[]>`
-    select s.id as session_id, s.workspace_id, w.name as workspace_name, w.default_country,
+    select s.id as session_id, s.workspace_id, s.second_factor_due, w.name as workspace_name, w.default_country,
       coalesce(s.last_seen_at >= date_trunc('minute', now()), false) as is_fresh,
       m.id, m.email, m.name, m.role, m.created_at
     from sessions s
@@ -154,7 +174,7 @@ export async function getSession(sql: Sql, token: string): Promise<Session | und
     join workspaces w on w.id = s.workspace_id
     where s.token_hash = ${sha256(token)} and s.expires_at > now()`
   if (!row) return undefined
-  const { session_id, workspace_id, workspace_name, default_country, is_fresh, ...member } = row
+  const { session_id, workspace_id, workspace_name, default_country, is_fresh, second_factor_due, ...member } = row
   return {
     id: session_id,
     workspaceId: workspace_id,
@@ -162,6 +182,7 @@ export async function getSession(sql: Sql, token: string): Promise<Session | und
     defaultCountry: default_country,
     member,
     isFresh: is_fresh,
+    secondFactorDue: second_factor_due,
   }
 }
 

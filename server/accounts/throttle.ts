@@ -1,5 +1,5 @@
 /**
- * Limits on guessing passwords.
+ * Limits on guessing passwords and codes of the second factor.
  *
  * A guess is counted as a failure before it is checked, and the count is reverted when it was right. So no more guesses
  * are checked than the limits allow, however many processes are asked at once: the counts are in the database.
@@ -31,6 +31,8 @@ type Limit = { burst: number; refillSeconds: number; windowSeconds: number }
 
 const tenAMinute: Limit = { burst: 10, refillSeconds: 3, windowSeconds: 60 }
 const perNetwork: Limit = { burst: 60, refillSeconds: 1, windowSeconds: 60 }
+/** Of the million codes three are valid: an attacker with the password has one chance in 500 per day. */
+const perCode: Limit = { burst: 5, refillSeconds: 300, windowSeconds: 900 }
 /** For a site and e-mail while the e-mail is under attack from many networks. */
 const underAttack: Limit = { burst: 2, refillSeconds: 300, windowSeconds: 900 }
 
@@ -85,6 +87,23 @@ export const signedInMember = (memberId: string): Guesser => ({
   queue: 'known',
   flow: memberId,
   own: { address: `member ${memberId}`, email_key: '', limit: tenAMinute },
+})
+
+/**
+ * The code of the second factor at sign-in, after the right password. A browser in which the member signed in before has a count of
+ * its own, so an attacker with the password cannot lock the member out of it.
+ */
+export const signInCode = (memberId: string, deviceId: string | undefined): Guesser => ({
+  queue: 'known',
+  flow: memberId,
+  own: { address: deviceId ? `code device ${deviceId}` : `code member ${memberId}`, email_key: '', limit: perCode },
+})
+
+/** A member with a session who proves a code of the second factor. */
+export const signedInCode = (memberId: string): Guesser => ({
+  queue: 'known',
+  flow: memberId,
+  own: { address: `code session ${memberId}`, email_key: '', limit: perCode },
 })
 
 /** Any other client. Of the folded e-mail only a hash is stored: a member may have typed a password into that field. */

@@ -41,6 +41,7 @@ export type Workspace = {
   name: string
   default_country: string
   opt_out_words: string[]
+  requires_second_factor: boolean
   plan: Plan & {
     /** Messages in this calendar month (UTC). */
     used: number
@@ -53,7 +54,7 @@ export type Workspace = {
 export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<Workspace> {
   type Row = Omit<Workspace, 'plan'> & Omit<Workspace['plan'], 'left'>
   const [row] = await sql<Row[]>`
-    select w.id, w.name, w.default_country, w.opt_out_words, w.plan_state as state,
+    select w.id, w.name, w.default_country, w.opt_out_words, w.requires_second_factor, w.plan_state as state,
       w.plan_messages_per_month as messages_per_month, coalesce(u.message_count, 0) as used,
       (${thisMonth(sql)} + interval '1 month') at time zone 'utc' as resets_at
     from workspaces w
@@ -70,6 +71,7 @@ export type WorkspaceChanges = {
   name?: string | undefined
   default_country?: string | undefined
   opt_out_words?: readonly string[] | undefined
+  requires_second_factor?: boolean | undefined
 }
 
 /** Changes the fields that are present. `opt_out_words` replaces the whole list. */
@@ -80,6 +82,7 @@ export async function updateWorkspace(sql: Sql, workspaceId: string, changes: Wo
       ? {}
       : { default_country: readCountry(changes.default_country, 'default_country') }),
     ...(changes.opt_out_words === undefined ? {} : { opt_out_words: readOptOutWords(changes.opt_out_words) }),
+    ...(changes.requires_second_factor === undefined ? {} : { requires_second_factor: changes.requires_second_factor }),
   }
   if (Object.keys(columns).length > 0) await sql`update workspaces set ${sql(columns)} where id = ${workspaceId}`
   return requireWorkspace(sql, workspaceId)

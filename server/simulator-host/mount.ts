@@ -59,7 +59,7 @@ function needsNoSession(url: string): boolean {
 async function mayUse({ db, publicUrl, isExposed }: SimulatorMountOptions, request: FastifyRequest): Promise<boolean> {
   if (!isExposed && isFromHere(visitOf(request, publicUrl))) return true
   const session = await getRequestSession(db, request)
-  if (session?.member.role !== 'owner') return false
+  if (session?.member.role !== 'owner' || session.secondFactorDue) return false
   const [workspace] = await db`select 1 from workspaces where id = ${session.workspaceId} and is_demo`
   return workspace !== undefined
 }

@@ -35,10 +35,12 @@ type Loose = { params?: Record<string, string>; query?: Record<string, unknown>;
 export class CallError extends Error {
   readonly status: number
   readonly code: string
-  constructor(status: number, code: string, message: string) {
+  readonly details: { second_factor?: 'required' | 'setup_required' }
+  constructor(status: number, code: string, message: string, details: CallError['details'] = {}) {
     super(message)
     this.status = status
     this.code = code
+    this.details = details
   }
 }
 
@@ -91,8 +93,8 @@ export const newIdempotencyKey = (): string =>
 export async function readAnswer<Answer>(response: Response): Promise<Answer> {
   const answer = await response.json().catch(() => undefined)
   if (response.ok && answer) return answer
-  const { code = 'internal', message = response.statusText } = answer?.error ?? {}
-  throw new CallError(response.status, code, message)
+  const { code = 'internal', message = response.statusText, details } = answer?.error ?? {}
+  throw new CallError(response.status, code, message, details)
 }
 
 /** The cache of all queries. Client errors are final; server errors and lost connections are retried twice. */

@@ -15,10 +15,11 @@ import { words } from '../words/words.ts'
 import { InviteMember } from './member-invite.tsx'
 import { RemoveMember } from './member-remove.tsx'
 import { ChangeRole, type Member } from './member-role.tsx'
+import { ResetSecondFactor } from './member-second-factor.tsx'
 
 const { members } = words.settings
 
-type OpenDialog = { kind: 'invite'; existing?: Member } | { kind: 'role' | 'remove'; member: Member }
+type OpenDialog = { kind: 'invite'; existing?: Member } | { kind: 'role' | 'remove' | 'second factor'; member: Member }
 
 export function Members() {
   const isManager = useIsManager()
@@ -38,6 +39,7 @@ export function Members() {
       </QueryView>
       {dialog?.kind === 'invite' && <InviteMember existing={dialog.existing} onClose={close} />}
       {dialog?.kind === 'role' && <ChangeRole member={dialog.member} onClose={close} />}
+      {dialog?.kind === 'second factor' && <ResetSecondFactor member={dialog.member} onClose={close} />}
       {dialog?.kind === 'remove' && <RemoveMember member={dialog.member} onClose={close} />}
     </Page>
   )
@@ -55,6 +57,7 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
             <th>{members.email}</th>
             <th>{members.role}</th>
             <th>{members.state}</th>
+            <th>{members.secondFactor}</th>
             <th>{members.joined}</th>
             {isManager && (
               <th>
@@ -93,6 +96,9 @@ function Row({ member, isManager, onOpen }: { member: Member; isManager: boolean
       <td data-label={members.state}>
         <Badge tone={isInvited ? 'amber' : 'green'}>{members.states[member.state]}</Badge>
       </td>
+      <td data-label={members.secondFactor}>
+        {!isInvited && members.secondFactorStates[member.has_second_factor ? 'on' : 'off']}
+      </td>
       <td data-label={isInvited ? members.invited : members.joined}>
         <RelativeTime at={member.created_at} />
       </td>
@@ -107,6 +113,7 @@ function Row({ member, isManager, onOpen }: { member: Member; isManager: boolean
 
 /** The menu of a member or an invitation. */
 function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['onOpen'] }) {
+  const { role } = useSession()
   const label = members.actionsFor(member.name ?? member.email)
   const first =
     member.state === 'invited'
@@ -126,6 +133,19 @@ function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['on
           ),
           onSelect: () => onOpen(first.dialog),
         },
+        ...(role === 'owner' && member.has_second_factor
+          ? [
+              {
+                label: (
+                  <>
+                    <Icon name="key" />
+                    {members.resetSecondFactor}
+                  </>
+                ),
+                onSelect: () => onOpen({ kind: 'second factor' as const, member }),
+              },
+            ]
+          : []),
         {
           label: (
             <>

@@ -1,4 +1,4 @@
-/** The member's own profile: name, password, appearance and sessions. */
+/** The member's own profile: name, password, two-step sign-in, appearance and sessions. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -12,6 +12,7 @@ import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { Page } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
+import { SecondFactor } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
 
 const { profile: text } = words.settings
@@ -23,6 +24,7 @@ export function Profile() {
     <Page title={text.title} lead={text.lead} narrow>
       <PersonalDetails />
       <Password />
+      <SecondFactor />
       <Appearance />
       <Sessions />
     </Page>

@@ -1,14 +1,15 @@
-/** Workspace settings: name, default country and opt-out keywords. */
+/** Workspace settings: name, default country, sign-in and opt-out keywords. */
 import { type FormEvent, useState } from 'react'
+import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input, Select } from '../../../ui/form.tsx'
+import { Field, Input, Select, Switch } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
-import { useIsManager } from '../lib/session.tsx'
+import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { OptOutKeywords } from './opt-out-keywords.tsx'
@@ -27,6 +28,7 @@ export function Workspace() {
         {(workspace) => (
           <>
             <General workspace={workspace} isManager={isManager} />
+            <SignInRules workspace={workspace} />
             <OptOutKeywords keywords={workspace.opt_out_words} isManager={isManager} />
           </>
         )}
@@ -91,6 +93,37 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
           </div>
         )}
       </form>
+    </Card>
+  )
+}
+
+function SignInRules({ workspace }: { workspace: WorkspaceView }) {
+  const { role } = useSession()
+  const toast = useToast()
+  const own = useCall('GET /profile/second-factor', {})
+  const isOwner = role === 'owner'
+  const isOn = workspace.requires_second_factor
+  const hasNone = !isOn && own.data !== undefined && !own.data.confirmed_at
+  const save = useChange('PATCH /workspace', {
+    stale: ['GET /workspace', 'GET /profile/second-factor'],
+    onDone: () => toast.success(words.common.saved),
+    onFailed: toast.error,
+  })
+  return (
+    <Card title={text.signIn}>
+      <Switch
+        label={text.requireSecondFactor}
+        hint={text.requireSecondFactorHint}
+        checked={isOn}
+        disabled={!isOwner || hasNone || save.isPending}
+        onChange={(event) => save.mutate({ body: { requires_second_factor: event.target.checked } })}
+      />
+      {!isOwner && <p className="soft small">{text.onlyOwners}</p>}
+      {isOwner && hasNone && (
+        <p className="small">
+          <Link href="/settings/profile">{text.ownFirst}</Link>
+        </p>
+      )}
     </Card>
   )
 }

@@ -1,4 +1,4 @@
-/** Sign-in. In a demo it offers the demo account. After too many failed attempts the button is disabled until the limit ends. */
+/** Sign-in, with a second step for members with two-step sign-in. In a demo it offers the demo account. After too many failed attempts the button is disabled until the limit ends. */
 import { type FormEvent, useState } from 'react'
 import { Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -7,6 +7,7 @@ import { Note } from '../../../ui/note.tsx'
 import { CallError, describeError, useCall, useChange } from '../lib/api.ts'
 import { useNow } from '../lib/hooks.ts'
 import { formatSpan } from '../lib/time.ts'
+import { CodeField } from '../ui/code-field.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 import { SignInPage } from './sign-in-page.tsx'
@@ -19,6 +20,8 @@ export default function SignIn() {
   const returnPath = new URLSearchParams(useSearch()).get('to') ?? ''
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [isCodeStep, setCodeStep] = useState(false)
   const [retryAt, setRetryAt] = useState(0)
   const setup = useCall('GET /setup', {})
   const demo = setup.data?.demo
@@ -28,16 +31,53 @@ export default function SignIn() {
       // Redirects only to a path of the dashboard.
       navigate(/^\/[a-z]/.test(returnPath) ? returnPath : '/inbox', { replace: true })
     },
-    onFailed: (error) => setRetryAt(retryTimeOf(error)),
+    onFailed: (error) => {
+      setRetryAt(retryTimeOf(error))
+      if (error instanceof CallError && error.details.second_factor) setCodeStep(true)
+    },
   })
   const waitMs = retryAt - useNow()
   if (setup.data?.needed) return <Redirect to="/setup" replace />
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    enter.mutate({ body: { email, password } })
+    enter.mutate({ body: { email, password, ...(isCodeStep ? { second_factor_code: code } : {}) } })
   }
+  const tooMany = retryAt > 0 && (
+    <Note tone="amber" icon="clock">
+      <p role="alert">{signIn.tooMany}</p>
+      <p>{waitMs > 0 ? signIn.againIn(formatSpan(waitMs)) : signIn.againNow}</p>
+    </Note>
+  )
   const error = !enter.error ? undefined : retryAt === 0 ? describeError(enter.error) : undefined
+  if (isCodeStep) {
+    const back = () => {
+      setCodeStep(false)
+      setCode('')
+      setRetryAt(0)
+      enter.reset()
+    }
+    return (
+      // A new key mounts the page again, which focuses the input.
+      <SignInPage key="code" title={words.secondFactor.title} lead={signIn.codeLead}>
+        <form noValidate onSubmit={submit}>
+          <CodeField
+            value={code}
+            onChange={setCode}
+            hint={words.secondFactor.codeHint}
+            error={enter.variables?.body.second_factor_code ? error : undefined}
+          />
+          {tooMany}
+          <Button type="submit" variant="primary" busy={enter.isPending} disabled={waitMs > 0 || !code.trim()}>
+            {signIn.submit}
+          </Button>
+          <Button disabled={enter.isPending} onClick={back}>
+            {signIn.back}
+          </Button>
+        </form>
+      </SignInPage>
+    )
+  }
   return (
     <SignInPage title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
       {demo && (
@@ -84,12 +124,7 @@ export default function SignIn() {
             />
           )}
         </Field>
-        {retryAt > 0 && (
-          <Note tone="amber" icon="clock">
-            <p role="alert">{signIn.tooMany}</p>
-            <p>{waitMs > 0 ? signIn.againIn(formatSpan(waitMs)) : signIn.againNow}</p>
-          </Note>
-        )}
+        {tooMany}
         <Button
           type="submit"
           {...(demo?.password ? {} : { variant: 'primary' as const })}

@@ -8,6 +8,7 @@ import { developers } from './developers.ts'
 import { inbox } from './inbox.ts'
 import { integrations } from './integrations.ts'
 import { overview } from './overview.ts'
+import { secondFactor } from './second-factor.ts'
 import { segments } from './segments.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
@@ -19,6 +20,7 @@ export const en = {
   ...common,
   shell,
   signIn,
+  secondFactor,
   inbox,
   contacts,
   contactPanel,

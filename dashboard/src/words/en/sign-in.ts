@@ -9,6 +9,8 @@ export const signIn = {
   show: 'Show',
   hide: 'Hide',
   submit: 'Sign in',
+  codeLead: 'Enter the code that your authenticator app shows for Parley.',
+  back: 'Back',
   tooMany: 'Too many failed attempts.',
   againIn: (span: string) => `Try again in ${span}.`,
   againNow: 'You can try again now.',

@@ -1,0 +1,87 @@
+/** The steps of setting up two-step sign-in: scan the code, confirm it, keep the recovery codes. */
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { CopyButton, Secret } from '../../../ui/copy.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { type DataOf, useChange } from '../lib/api.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
+import { words } from '../words/words.ts'
+import { CodeField } from './code-field.tsx'
+import { QrCode } from './qr-code.tsx'
+
+const { secondFactor: text } = words
+
+type ConfirmProps = {
+  setup: DataOf<'POST /profile/second-factor'>
+  onConfirmed: (recoveryCodes: string[]) => void
+  /** A button beside the confirming one. */
+  children?: ReactNode
+}
+
+export function ConfirmSetup({ setup, onConfirmed, children }: ConfirmProps) {
+  const [code, setCode] = useState('')
+  const confirm = useChange('POST /profile/second-factor/confirm', {
+    onDone: ({ recovery_codes }) => onConfirmed(recovery_codes),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    confirm.mutate({ body: { code } })
+  }
+  return (
+    <form className="second-factor" noValidate onSubmit={submit}>
+      <p>{text.scan}</p>
+      <QrCode text={setup.url} label={text.qrCode} />
+      <details>
+        <summary>{text.cannotScan}</summary>
+        <p className="soft small">{text.typeKey}</p>
+        <Secret text={setup.secret} />
+      </details>
+      <CodeField value={code} onChange={setCode} error={fieldErrorOf(confirm.error, 'code')} focus />
+      <div className="dialog-foot">
+        {children}
+        <Button type="submit" variant="primary" busy={confirm.isPending} disabled={!code.trim()}>
+          {text.confirm}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** Shows the recovery codes. Only the button leaves the step: they are not shown again. */
+export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
+  const heading = useRef<HTMLDivElement>(null)
+  const all = codes.join('\n')
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <div className="second-factor" ref={heading} tabIndex={-1}>
+      <Note tone="amber" icon="alert">
+        {text.keepCodes}
+      </Note>
+      <ul className="recovery-codes" aria-label={text.recoveryCodes}>
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <div className="row">
+        <CopyButton text={all} label={text.copyCodes} size="small" />
+        <a
+          className="button"
+          data-size="small"
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(`${all}\n`)}`}
+          download="parley-recovery-codes.txt"
+        >
+          <Icon name="download" />
+          {text.download}
+        </a>
+      </div>
+      <div className="dialog-foot">
+        <Button variant="primary" onClick={onDone}>
+          {text.kept}
+        </Button>
+      </div>
+    </div>
+  )
+}
