@@ -9,6 +9,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { Value } from 'typebox/value'
+import { version } from '../common/version.ts'
 import { type Parley, ParleyError } from '../sdk/src/index.ts'
 import { toUserError } from './api.ts'
 import { createConfirmations } from './confirm.ts'
@@ -34,7 +35,7 @@ export async function serveMcp({ parley, url, allowSend, signal, note }: McpOpti
   const ready = loadTools({ parley, url, allowSend, signal, note })
   const confirmations = createConfirmations()
   const server = new Server(
-    { name: 'parley', version: '1' },
+    { name: 'parley', version },
     { capabilities: { tools: {} }, instructions: instructionsFor(allowSend) },
   )
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
 import { assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
@@ -12,6 +13,9 @@ test('GET /me describes the key, even one without scopes', main, async (t) => {
   assert.equal(me.status, 200)
   assert.deepEqual(me.body.data.account, { id: api.workspaceId, name: 'Acme' })
   assert.deepEqual(me.body.data.key.scopes, [])
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  assert.equal(me.body.data.version, version)
+  assert.equal(JSON.parse(readFileSync('sdk/package.json', 'utf8')).version, version)
   assertRefused(await api.get('/contacts', { key }), 403, 'forbidden', /contacts:read/)
 })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -417,6 +418,8 @@ test('health, readiness and metrics report the state of the service', async (t) 
   assert.match(metrics, /parley_http_request_duration_seconds_bucket\{le="0\.1",method="GET",route="\/v1\/me"\} 1/)
   assert.match(metrics, /parley_database_connections\{state="\w+"\} \d+/)
   assert.match(metrics, /process_resident_memory_bytes \d+/)
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  assert.ok(metrics.includes(`parley_build_info{version="${version}"} 1\n`))
 })
 
 test('readiness names a loop that keeps failing, until it recovers', async (t) => {

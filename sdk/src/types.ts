@@ -500,6 +500,8 @@ export type Me = {
     id: string
     scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "conversations:read" | "conversations:write" | "broadcasts:send" | "webhooks:manage")[]
   }
+  /** The version of the service, such as 1.4.2. */
+  version: string
 }
 
 export type Member = {

@@ -1,4 +1,5 @@
 /** `GET /me`: who a key is and what it may do. `GET /usage`: the messages of this month. */
+import { version } from '../../common/version.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, DateTime, inDocument, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
@@ -9,6 +10,7 @@ const Me = Type.Object(
   {
     account: Type.Object({ id: Uuid, name: Type.String() }),
     key: Type.Object({ id: Uuid, scopes: Type.Array(Type.String(inDocument({ enum: scopes }))) }),
+    version: Type.String({ description: 'The version of the service, such as 1.4.2.' }),
   },
   {
     title: 'Me',
@@ -16,6 +18,7 @@ const Me = Type.Object(
       {
         account: { id: '0199c1d2-5a00-7e10-8b6f-2d4c6e8fa001', name: 'Acme Support' },
         key: { id: '0199c1d2-5a00-7e10-8b6f-2d4c6e8fa002', scopes: ['contacts:read', 'messages:send'] },
+        version: '1.4.2',
       },
     ],
   },
@@ -58,6 +61,7 @@ export const accountRoutes = (db: Db) => async (app: App) => {
       data: {
         account: { id: caller.workspaceId, name: caller.workspaceName },
         key: { id: caller.keyId, scopes: caller.scopes },
+        version,
       },
     }),
   )

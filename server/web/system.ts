@@ -1,4 +1,5 @@
 /** Health, metrics and the OpenAPI document. Health and metrics cover all processes of the service. */
+import { version } from '../../common/version.ts'
 import type { Db } from '../lib/db.ts'
 import type { Disk } from '../lib/disk.ts'
 import type { Health } from '../lib/health.ts'
@@ -21,6 +22,9 @@ type System = {
 export const systemRoutes =
   ({ db, metrics, health, disk, peers, document }: System) =>
   async (app: App) => {
+    metrics.gauge('parley_build_info', 'The version of the service; the value is 1.', 'version', async () => ({
+      [version]: 1,
+    }))
     watchDatabase(db, metrics)
     if (disk) watchSpace(disk, metrics)
     if (peers) watchProcesses(peers, metrics)
