@@ -25,6 +25,9 @@ export type ApiDocument = {
 }
 export type ApiOperation = {
   operationId: string
+  summary: string
+  description?: string
+  tags: string[]
   parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
   requestBody?: { content: Content }
   responses: Record<string, { content: Content }>

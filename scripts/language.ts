@@ -36,7 +36,7 @@ const ruledOut: readonly [RegExp, string][] = [
 /** Texts of people in the demo, third-party wire formats, and the files that list the words. */
 const exempt =
   /^(scripts\/language\.ts|CONTRIBUTING\.md|server\/demo\/texts\.ts|.*\/fixtures\/|package-lock\.json|LICENSE$|migrations\/|bench\/RESULTS\.md)/
-const readable = /\.(ts|tsx|js|mjs|css|html|md|sql|json|yml|yaml)$|^\.env\.example$|^\.ci\//
+const readable = /\.(ts|tsx|js|mjs|py|toml|css|html|md|sql|json|yml|yaml)$|^\.env\.example$|^\.ci\//
 
 const paths = process.argv.slice(2)
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...paths], {

@@ -112,6 +112,7 @@ void checking?.then(({ passed }) => passed || stopping.abort())
 if (!isFast) {
   resolveChromium({ install: true })
   resolvePgbouncer({ install: true })
+  resolvePackage('mypy', ['/usr/bin/mypy'], { install: true })
   resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))

@@ -1,0 +1,1346 @@
+"""One method per API operation, asynchronous. Generated from the OpenAPI document by `npm run sdk-types`."""
+from __future__ import annotations
+
+from typing import AsyncIterator, Literal, Optional, Union
+
+from ._listing import AsyncCaller, AsyncListing, ChangePage, ChangePosition, async_change_pages
+from .types import (
+    AddSegmentContactsResult,
+    AddedRecipients,
+    Broadcast,
+    BroadcastRecipient,
+    CheckedBroadcast,
+    CheckedMessage,
+    Contact,
+    ContactBatch,
+    ContactChanges,
+    ContactIds,
+    ContactMerge,
+    Conversation,
+    ConversationChanges,
+    CountedSegment,
+    CountedTag,
+    CreateContactsResult,
+    CreatedWebhook,
+    DeleteContactResult,
+    DeleteSegmentResult,
+    DeleteWebhookResult,
+    Me,
+    Member,
+    Message,
+    NewBroadcast,
+    NewContact,
+    NewMessage,
+    NewNote,
+    NewRecipients,
+    NewReply,
+    NewSegment,
+    NewWebhook,
+    Note,
+    RemoveSegmentContactsResult,
+    SecretRotation,
+    Segment,
+    SegmentChanges,
+    SendResult,
+    Template,
+    Usage,
+    Webhook,
+    WebhookChanges,
+    WebhookDelivery,
+)
+
+
+class AsyncBroadcasts:
+    """The methods of `parley.broadcasts`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def create(
+        self,
+        body: NewBroadcast,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Broadcast:
+        """Send a template to many recipients.
+
+        Accepts the broadcast and sends it in the background, at the pace of your number. Values may contain fields of
+        the contact, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`,
+        `email` and `company`. Recipients without a usable number, with a missing value, or who opted out are skipped.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def check(
+        self,
+        body: NewBroadcast,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CheckedBroadcast:
+        """Check a broadcast without sending it.
+
+        Takes the body of `POST /broadcasts` and applies the same checks: the template with its values, the recipients
+        or the segment, the schedule, the plan. Sends and changes nothing.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts/check",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        status: Optional[Literal["draft", "scheduled", "sending", "sent", "canceled"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Broadcast]:
+        """List broadcasts.
+
+        Newest first, with their counters.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param status: Only broadcasts of this status.
+        """
+        return self._caller.list(
+            "GET",
+            "/broadcasts",
+            query={"limit": limit, "cursor": cursor, "status": status},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Broadcast:
+        """Read a broadcast.
+
+        The counters are exact. The total is the sum of pending, sent, failed and skipped.
+        """
+        return await self._caller.call(
+            "GET",
+            "/broadcasts/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def add_recipients(
+        self,
+        id: str,
+        body: NewRecipients,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AddedRecipients:
+        """Add recipients to a draft.
+
+        Adds up to 1,000 recipients with values of their own. Repeat it for more, up to 1,000,000. A number is added
+        once: adding it again skips it, so a batch can be repeated safely.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts/{id}/recipients",
+            params={"id": id},
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_recipients(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        status: Optional[Literal["pending", "sent", "delivered", "read", "failed", "skipped"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[BroadcastRecipient]:
+        """List the recipients of a broadcast.
+
+        In the order in which they were added. With `status`, a page can be short or empty although more pages follow:
+        continue until `next_cursor` is null.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param status: Only recipients of this status.
+        """
+        return self._caller.list(
+            "GET",
+            "/broadcasts/{id}/recipients",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor, "status": status},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def start(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Broadcast:
+        """Start a draft.
+
+        Sends a draft now, or schedules it if its `scheduled_at` is later. A scheduled broadcast is sent now. The plan
+        must allow all recipients.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts/{id}/start",
+            params={"id": id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def pause(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Broadcast:
+        """Pause a broadcast.
+
+        No further recipient is sent to until it is resumed. Messages in flight are not stopped.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts/{id}/pause",
+            params={"id": id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def resume(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Broadcast:
+        """Resume a broadcast.
+
+        Continues a paused broadcast. If it waits for the channel, the next attempt starts now.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts/{id}/resume",
+            params={"id": id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def cancel(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Broadcast:
+        """Cancel a broadcast.
+
+        Recipients that were not sent to are skipped. Messages that were sent are not recalled.
+        """
+        return await self._caller.call(
+            "POST",
+            "/broadcasts/{id}/cancel",
+            params={"id": id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncContacts:
+    """The methods of `parley.contacts`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def create(
+        self,
+        body: NewContact,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Contact:
+        """Find or create a contact.
+
+        Returns 201 for a new number. Returns 200 for a known number: the contact unchanged, or with the fields
+        present applied (`if_exists: "update"`).
+        """
+        return await self._caller.call(
+            "POST",
+            "/contacts",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def create_batch(
+        self,
+        body: ContactBatch,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CreateContactsResult:
+        """Find or create many contacts.
+
+        Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is
+        refused alone: its result has an `error`. Counts as one request. An item that changes nothing leaves
+        `updated_at` as it is.
+        """
+        return await self._caller.call(
+            "POST",
+            "/contacts/batch",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        search: Optional[str] = None,
+        tag: Optional[str] = None,
+        channel: Optional[Literal["msgapp", "social", "web"]] = None,
+        phone: Optional[str] = None,
+        email: Optional[str] = None,
+        updated_after: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Contact]:
+        """List contacts.
+
+        Newest first. With `updated_after`, oldest change first.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param search: Part of a name, phone number, e-mail address or company, without regard to case. One or two
+            characters match beginnings only.
+        :param tag: A tag, by id or name.
+        :param channel: Reachable on this channel.
+        :param phone: Exactly this phone number, in any spelling; the default country applies without a country code.
+        :param email: Exactly this e-mail address, without regard to case.
+        :param updated_after: Only contacts changed after this date-time, oldest change first, for synchronisation.
+            Read all pages, then continue with the `updated_at` of the last row: no change is skipped.
+        """
+        return self._caller.list(
+            "GET",
+            "/contacts",
+            query={"limit": limit, "cursor": cursor, "search": search, "tag": tag, "channel": channel, "phone": phone, "email": email, "updated_after": updated_after},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def changes(
+        self,
+        position: ChangePosition,
+        *,
+        limit: Optional[int] = None,
+        search: Optional[str] = None,
+        tag: Optional[str] = None,
+        channel: Optional[Literal["msgapp", "social", "web"]] = None,
+        phone: Optional[str] = None,
+        email: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncIterator[ChangePage[Contact]]:
+        """Iterate over pages of changes after a position, oldest change first.
+
+        Store the `position` of each page after you have processed it. No change is skipped.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param search: Part of a name, phone number, e-mail address or company, without regard to case. One or two
+            characters match beginnings only.
+        :param tag: A tag, by id or name.
+        :param channel: Reachable on this channel.
+        :param phone: Exactly this phone number, in any spelling; the default country applies without a country code.
+        :param email: Exactly this e-mail address, without regard to case.
+        """
+        return async_change_pages(
+            position,
+            lambda start: self.list(
+                updated_after=start["updated_after"],
+                cursor=start.get("cursor"),
+                limit=limit,
+                search=search,
+                tag=tag,
+                channel=channel,
+                phone=phone,
+                email=email,
+                timeout=timeout,
+                max_retries=max_retries,
+            ),
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Contact:
+        """Read a contact.
+
+        One contact, with its tags and the channels on which it can be reached.
+        """
+        return await self._caller.call(
+            "GET",
+            "/contacts/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def update(
+        self,
+        id: str,
+        body: ContactChanges,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Contact:
+        """Change a contact.
+
+        Only the fields present change. `tags` replaces the tags with exactly this list; `add_tags` and `remove_tags`
+        keep the others, also when several callers change them at the same time.
+        """
+        return await self._caller.call(
+            "PATCH",
+            "/contacts/{id}",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def merge(
+        self,
+        id: str,
+        body: ContactMerge,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Contact:
+        """Merge two contacts.
+
+        Moves conversations, messages, tags, identities and attributes of the other contact here and deletes it. The
+        values of this contact win. This cannot be undone.
+        """
+        return await self._caller.call(
+            "POST",
+            "/contacts/{id}/merge",
+            params={"id": id},
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def delete(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> DeleteContactResult:
+        """Erase a contact.
+
+        Erases the person with everything about them: identities, tags, notes, conversations, messages and files. This
+        cannot be undone.
+        """
+        return await self._caller.call(
+            "DELETE",
+            "/contacts/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncConversations:
+    """The methods of `parley.conversations`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        sort: Optional[Literal["activity"]] = None,
+        status: Optional[Literal["open", "pending", "closed"]] = None,
+        contact_id: Optional[str] = None,
+        channel: Optional[Literal["msgapp", "social", "web"]] = None,
+        assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
+        label: Optional[str] = None,
+        updated_after: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Conversation]:
+        """List conversations.
+
+        Newest first, of all channels unless filtered, each with its contact. With `updated_after`, oldest change
+        first.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param sort: `activity`: by the last message, newest first. By creation when absent. Not together with
+            `updated_after`.
+        :param status: All when absent.
+        :param contact_id: Only conversations of this contact.
+        :param channel: All when absent.
+        :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
+        :param label: The id or the name of a label.
+        :param updated_after: Only conversations changed after this date-time, oldest change first, for
+            synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped.
+        """
+        return self._caller.list(
+            "GET",
+            "/conversations",
+            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "assigned_agent_id": assigned_agent_id, "label": label, "updated_after": updated_after},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def changes(
+        self,
+        position: ChangePosition,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[Literal["open", "pending", "closed"]] = None,
+        contact_id: Optional[str] = None,
+        channel: Optional[Literal["msgapp", "social", "web"]] = None,
+        assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
+        label: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncIterator[ChangePage[Conversation]]:
+        """Iterate over pages of changes after a position, oldest change first.
+
+        Store the `position` of each page after you have processed it. No change is skipped.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param status: All when absent.
+        :param contact_id: Only conversations of this contact.
+        :param channel: All when absent.
+        :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
+        :param label: The id or the name of a label.
+        """
+        return async_change_pages(
+            position,
+            lambda start: self.list(
+                updated_after=start["updated_after"],
+                cursor=start.get("cursor"),
+                limit=limit,
+                status=status,
+                contact_id=contact_id,
+                channel=channel,
+                assigned_agent_id=assigned_agent_id,
+                label=label,
+                timeout=timeout,
+                max_retries=max_retries,
+            ),
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Conversation:
+        """Read a conversation.
+
+        One conversation, with its contact.
+        """
+        return await self._caller.call(
+            "GET",
+            "/conversations/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_messages(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Message]:
+        """List the messages of a conversation.
+
+        Newest first. 404 for a conversation of another workspace.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        """
+        return self._caller.list(
+            "GET",
+            "/conversations/{id}/messages",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def update(
+        self,
+        id: str,
+        body: ConversationChanges,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Conversation:
+        """Change a conversation.
+
+        Changes the status, the assigned member, the snooze or the labels. Updates only the fields present. A line in
+        the thread names the key.
+        """
+        return await self._caller.call(
+            "PATCH",
+            "/conversations/{id}",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def read(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Conversation:
+        """Mark a conversation as read.
+
+        Sets `unread_count` to 0.
+        """
+        return await self._caller.call(
+            "POST",
+            "/conversations/{id}/read",
+            params={"id": id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_notes(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Note]:
+        """List the notes of a conversation.
+
+        Internal notes of members and of API keys, newest first.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        """
+        return self._caller.list(
+            "GET",
+            "/conversations/{id}/notes",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def create_note(
+        self,
+        id: str,
+        body: NewNote,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Note:
+        """Add a note to a conversation.
+
+        Members see it in the thread with the name of the key. The customer never does.
+        """
+        return await self._caller.call(
+            "POST",
+            "/conversations/{id}/notes",
+            params={"id": id},
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def reply(
+        self,
+        id: str,
+        body: Optional[NewReply] = None,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Message:
+        """Send a message in a conversation.
+
+        Takes the body of `POST /messages` without `to` and `name`, and sends on the channel of the conversation.
+        `msgapp` and `social` accept free-form messages only within 24 hours of the last message of the customer. A
+        type that the channel does not support is a 400. 201 means that the channel accepted the message.
+        """
+        return await self._caller.call(
+            "POST",
+            "/conversations/{id}/messages",
+            params={"id": id},
+            body={} if body is None else body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncMembers:
+    """The methods of `parley.members`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Member]:
+        """List members.
+
+        The people of the workspace, newest first.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        """
+        return self._caller.list(
+            "GET",
+            "/members",
+            query={"limit": limit, "cursor": cursor},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncMessages:
+    """The methods of `parley.messages`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def send(
+        self,
+        body: NewMessage,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> SendResult:
+        """Send a message.
+
+        Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only
+        within 24 hours of the last message of the customer. Template values may contain contact fields, such as
+        `{{contact.name|there}}`. 201 means that the channel accepted the message.
+        """
+        return await self._caller.call(
+            "POST",
+            "/messages",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Message:
+        """Read a message.
+
+        One message of any conversation, with its delivery status.
+        """
+        return await self._caller.call(
+            "GET",
+            "/messages/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def check(
+        self,
+        body: NewMessage,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CheckedMessage:
+        """Check a message without sending it.
+
+        Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template
+        with its values, the plan. Sends and changes nothing. The channel is not called, so it may still reject the
+        message.
+        """
+        return await self._caller.call(
+            "POST",
+            "/messages/check",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncSegments:
+    """The methods of `parley.segments`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def create(
+        self,
+        body: NewSegment,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CountedSegment:
+        """Create a segment.
+
+        A dynamic segment requires a `filter`. A static segment ignores it.
+        """
+        return await self._caller.call(
+            "POST",
+            "/segments",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        kind: Optional[Literal["static", "dynamic"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Segment]:
+        """List segments.
+
+        Newest first.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param kind: Only segments of this kind.
+        """
+        return self._caller.list(
+            "GET",
+            "/segments",
+            query={"limit": limit, "cursor": cursor, "kind": kind},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CountedSegment:
+        """Read a segment.
+
+        One segment, with the exact number of its members.
+        """
+        return await self._caller.call(
+            "GET",
+            "/segments/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def update(
+        self,
+        id: str,
+        body: SegmentChanges,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CountedSegment:
+        """Change a segment.
+
+        Only the fields present change. The kind cannot change.
+        """
+        return await self._caller.call(
+            "PATCH",
+            "/segments/{id}",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def delete(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> DeleteSegmentResult:
+        """Delete a segment.
+
+        Deletes the segment. Its contacts stay.
+        """
+        return await self._caller.call(
+            "DELETE",
+            "/segments/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_contacts(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Contact]:
+        """List the contacts of a segment.
+
+        Newest contact first. A dynamic segment is computed on this read.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        """
+        return self._caller.list(
+            "GET",
+            "/segments/{id}/contacts",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def add_contacts(
+        self,
+        id: str,
+        body: ContactIds,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AddSegmentContactsResult:
+        """Add contacts to a static segment.
+
+        Ids of existing members and unknown ids are ignored: compare `added` with `requested`. Returns 400 for a
+        dynamic segment.
+        """
+        return await self._caller.call(
+            "POST",
+            "/segments/{id}/contacts",
+            params={"id": id},
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def remove_contacts(
+        self,
+        id: str,
+        body: ContactIds,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> RemoveSegmentContactsResult:
+        """Remove contacts from a static segment.
+
+        Ids that are not members are ignored. Returns 400 for a dynamic segment.
+        """
+        return await self._caller.call(
+            "DELETE",
+            "/segments/{id}/contacts",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncTags:
+    """The methods of `parley.tags`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[CountedTag]:
+        """List tags.
+
+        All tags by name, with the number of contacts. A page has up to 1,000.
+
+        :param cursor: The `meta.next_cursor` of the page before.
+        """
+        return self._caller.list(
+            "GET",
+            "/tags",
+            query={"cursor": cursor},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncTemplates:
+    """The methods of `parley.templates`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        status: Optional[str] = None,
+        language: Optional[str] = None,
+        search: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Template]:
+        """List templates.
+
+        The templates of the primary channel in all languages, sorted by name and language. The service keeps a copy:
+        the channel reports changes, and a send with an unknown template reads the list again.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param status: Only templates of this status, in any case: `approved`.
+        :param language: Only templates in this language: `en_US`.
+        :param search: A part of the name, in any case.
+        """
+        return self._caller.list(
+            "GET",
+            "/templates",
+            query={"limit": limit, "cursor": cursor, "status": status, "language": language, "search": search},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(
+        self,
+        name: str,
+        *,
+        language: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Template:
+        """Read a template.
+
+        One template in one language. If the copy does not have it, the list of the channel is read again.
+
+        :param language: `en_US` when absent.
+        """
+        return await self._caller.call(
+            "GET",
+            "/templates/{name}",
+            params={"name": name},
+            query={"language": language},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncWebhooks:
+    """The methods of `parley.webhooks`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def create(
+        self,
+        body: NewWebhook,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CreatedWebhook:
+        """Create a webhook.
+
+        Only this response contains the `secret`. A workspace has at most 100 webhooks.
+        """
+        return await self._caller.call(
+            "POST",
+            "/webhooks",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Webhook]:
+        """List webhooks.
+
+        All webhooks, newest first, including those of dashboard integrations.
+        """
+        return self._caller.list(
+            "GET",
+            "/webhooks",
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Webhook:
+        """Read a webhook.
+
+        One webhook, without its secret.
+        """
+        return await self._caller.call(
+            "GET",
+            "/webhooks/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def update(
+        self,
+        id: str,
+        body: WebhookChanges,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Webhook:
+        """Change a webhook.
+
+        Only the fields present change.
+        """
+        return await self._caller.call(
+            "PATCH",
+            "/webhooks/{id}",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def rotate_secret(
+        self,
+        id: str,
+        body: Optional[SecretRotation] = None,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CreatedWebhook:
+        """Rotate the secret.
+
+        Creates a new secret, which only this response contains. During the overlap, the signature header has one `v1`
+        per valid secret, oldest first: `t=…,v1=<old>,v1=<new>`. At most four earlier secrets overlap.
+        """
+        return await self._caller.call(
+            "POST",
+            "/webhooks/{id}/rotate-secret",
+            params={"id": id},
+            body={} if body is None else body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_deliveries(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        status: Optional[Literal["pending", "delivered", "failed", "canceled"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[WebhookDelivery]:
+        """List deliveries.
+
+        The deliveries to a webhook with their attempts, newest first, for 30 days. The first page includes queued
+        deliveries that have not been attempted.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param status: Only deliveries of this status.
+        """
+        return self._caller.list(
+            "GET",
+            "/webhooks/{id}/deliveries",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor, "status": status},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def redeliver(
+        self,
+        id: str,
+        delivery_id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> WebhookDelivery:
+        """Send an event again.
+
+        Queues a new delivery of the same event, with the same event `id`, and returns it. The webhook must be active,
+        and the event at most 30 days old.
+        """
+        return await self._caller.call(
+            "POST",
+            "/webhooks/{id}/deliveries/{delivery_id}/redeliver",
+            params={"id": id, "delivery_id": delivery_id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def delete(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> DeleteWebhookResult:
+        """Delete a webhook.
+
+        Nothing more is sent to it. Deleting one of a dashboard integration disconnects the integration.
+        """
+        return await self._caller.call(
+            "DELETE",
+            "/webhooks/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class AsyncApi:
+    """The resources of the API, and the calls that belong to none."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+        self.broadcasts = AsyncBroadcasts(caller)
+        self.contacts = AsyncContacts(caller)
+        self.conversations = AsyncConversations(caller)
+        self.members = AsyncMembers(caller)
+        self.messages = AsyncMessages(caller)
+        self.segments = AsyncSegments(caller)
+        self.tags = AsyncTags(caller)
+        self.templates = AsyncTemplates(caller)
+        self.webhooks = AsyncWebhooks(caller)
+
+    async def me(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Me:
+        """Who am I.
+
+        The workspace a key acts on and the scopes it has. Every valid key may call it.
+        """
+        return await self._caller.call(
+            "GET",
+            "/me",
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def usage(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Usage:
+        """Usage of this month.
+
+        How many messages the workspace has sent this month and how many its plan allows. Any valid key may call it.
+        """
+        return await self._caller.call(
+            "GET",
+            "/usage",
+            timeout=timeout,
+            max_retries=max_retries,
+        )

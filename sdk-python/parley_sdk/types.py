@@ -1,0 +1,1006 @@
+"""Request and response types of the API. Generated from the OpenAPI document by `npm run sdk-types`."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
+
+__all__ = [
+    "AddSegmentContactsResult",
+    "AddedRecipients",
+    "AddedRecipientsSkipped",
+    "Broadcast",
+    "BroadcastRecipient",
+    "BroadcastTemplate",
+    "CheckedBroadcast",
+    "CheckedMessage",
+    "Contact",
+    "ContactBatch",
+    "ContactBatchResult",
+    "ContactBatchResultError",
+    "ContactChanges",
+    "ContactCreated",
+    "ContactCreatedData",
+    "ContactIds",
+    "ContactMerge",
+    "Conversation",
+    "ConversationChanges",
+    "ConversationCreated",
+    "ConversationCreatedData",
+    "CountedSegment",
+    "CountedTag",
+    "CreateContactsResult",
+    "CreatedWebhook",
+    "DeleteContactResult",
+    "DeleteSegmentResult",
+    "DeleteWebhookResult",
+    "EmbeddedContact",
+    "ErrorBody",
+    "ErrorBodyError",
+    "Event",
+    "Filter",
+    "FilterGroup",
+    "FilterRule",
+    "Interactive",
+    "InteractiveButtons",
+    "InteractiveButtonsButton",
+    "InteractiveLink",
+    "InteractiveList",
+    "InteractiveListSection",
+    "InteractiveListSectionRow",
+    "Label",
+    "Location",
+    "Me",
+    "MeAccount",
+    "MeKey",
+    "Member",
+    "Message",
+    "MessageError",
+    "MessageReceived",
+    "MessageStatusUpdated",
+    "MessageStatusUpdatedData",
+    "MsgappMessageReceived",
+    "NewBroadcast",
+    "NewContact",
+    "NewMessage",
+    "NewNote",
+    "NewRecipients",
+    "NewReply",
+    "NewSegment",
+    "NewWebhook",
+    "Note",
+    "NoteAuthor",
+    "PlatformErrorDetails",
+    "Reaction",
+    "Recipient",
+    "RemoveSegmentContactsResult",
+    "SecretRotation",
+    "Segment",
+    "SegmentChanges",
+    "SendResult",
+    "SocialMessageReceived",
+    "StoredFilter",
+    "StoredFilterValue",
+    "Tag",
+    "Template",
+    "TemplateParams",
+    "TemplateParamsCard",
+    "TemplateParamsHeaderLocation",
+    "TemplateSend",
+    "Usage",
+    "WebMessageReceived",
+    "Webhook",
+    "WebhookChanges",
+    "WebhookDelivery",
+    "WebhookDeliveryAttempt",
+]
+
+
+class AddSegmentContactsResult(TypedDict):
+    segment_id: str
+    # The number of ids in the request.
+    requested: int
+    # The number of contacts that were added.
+    added: int
+
+
+class AddedRecipients(TypedDict):
+    # The number of recipients that were added.
+    added: int
+    skipped: List[AddedRecipientsSkipped]
+
+
+class AddedRecipientsSkipped(TypedDict):
+    # The position in the request, from 0.
+    index: int
+    # Not a phone number, a missing value, or a number that the draft has already.
+    reason: str
+
+
+class Broadcast(TypedDict):
+    id: str
+    name: str
+    # `draft` until it is started; `sent` when no recipient is pending.
+    status: Literal["draft", "scheduled", "sending", "sent", "canceled"]
+    template: BroadcastTemplate
+    segment_id: Optional[str]
+    # All recipients, each number once; 0 for a segment until sending starts.
+    total_count: int
+    # Recipients that were not sent to yet or have no outcome yet.
+    pending_count: int
+    # Recipients whose message the channel accepted and that did not fail later.
+    sent_count: int
+    # Of those, delivered. Includes the messages that were read.
+    delivered_count: int
+    # Of those, read.
+    read_count: int
+    # Recipients whose message the channel refused or that failed later.
+    failed_count: int
+    # Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.
+    skipped_count: int
+    # No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a
+    # member resumes it.
+    is_paused: bool
+    # The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a
+    # member paused it.
+    paused_reason: Optional[str]
+    created_at: str
+    scheduled_at: Optional[str]
+    started_at: Optional[str]
+    completed_at: Optional[str]
+
+
+class BroadcastRecipient(TypedDict):
+    # The phone number; null after the contact was erased.
+    to: Optional[str]
+    # Null until the contact exists.
+    contact_id: Optional[str]
+    status: Literal["pending", "sent", "delivered", "read", "failed", "skipped"]
+    # Why the recipient was skipped or the message failed.
+    reason: Optional[str]
+    # Null until the message exists.
+    message_id: Optional[str]
+
+
+class BroadcastTemplate(TypedDict):
+    name: str
+    language: str
+
+
+class CheckedBroadcast(TypedDict):
+    # The number of recipients that would be sent to, as far as is known now.
+    recipient_count: int
+    # The number of recipients that would be skipped.
+    skipped_count: int
+
+
+class CheckedMessage(TypedDict):
+    # The number in E.164.
+    to: str
+    # Null when sending would create the contact.
+    contact_id: Optional[str]
+
+
+class Contact(TypedDict):
+    id: str
+    # E.164. Null for a contact without a number.
+    phone: Optional[str]
+    social_username: Optional[str]
+    # The channels on which the contact can be reached.
+    channels: List[Literal["msgapp", "social", "web"]]
+    name: Optional[str]
+    email: Optional[str]
+    company: Optional[str]
+    avatar_url: Optional[str]
+    tags: List[Tag]
+    # Fields of your own, at most 50.
+    attributes: Dict[str, Union[str, float, bool]]
+    # Receives no broadcasts.
+    opted_out: bool
+    created_at: str
+    updated_at: str
+
+
+class ContactBatch(TypedDict):
+    # Bodies of `POST /contacts`.
+    contacts: List[NewContact]
+
+
+class _ContactBatchResultRequired(TypedDict):
+    # The position of the item, from 0.
+    index: int
+
+
+class ContactBatchResult(_ContactBatchResultRequired, total=False):
+    id: str
+    # False for a number that was known.
+    created: bool
+    # Why the item was refused. `id` and `created` are absent.
+    error: ContactBatchResultError
+
+
+class ContactBatchResultError(TypedDict):
+    """Why the item was refused. `id` and `created` are absent."""
+
+    code: Literal["bad_request", "invalid_request", "msgapp_not_configured", "unauthorized", "plan_limit_reached", "subscription_lapsed", "forbidden", "not_found", "rate_limited", "internal", "template_malformed", "platform_error"]
+    message: str
+
+
+class ContactChanges(TypedDict, total=False):
+    # An empty text is stored as null.
+    name: Optional[str]
+    # An empty text is stored as null.
+    email: Optional[str]
+    # An empty text is stored as null.
+    company: Optional[str]
+    # Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created.
+    tags: List[str]
+    # Merged into the stored attributes; null removes one. A contact has at most 50.
+    attributes: Dict[str, Optional[Union[str, float, bool]]]
+    # Receives no broadcasts.
+    opted_out: bool
+    # Tag names, 1 to 80 characters each, at most 100. Added to the tags of the contact. Not together with `tags`.
+    add_tags: List[str]
+    # Tag names, 1 to 80 characters each, at most 100. Removed from the tags of the contact. Not together with
+    # `tags`.
+    remove_tags: List[str]
+    # Cannot be changed. The current number is accepted.
+    phone: str
+
+
+class ContactCreated(TypedDict):
+    """A contact was created, by any means."""
+
+    # Identical across retries: deduplicate on it.
+    id: str
+    event: Literal["contact.created"]
+    # When it happened, not when it was delivered.
+    occurred_at: str
+    # The workspace.
+    account_id: str
+    data: ContactCreatedData
+
+
+class _ContactCreatedDataRequired(TypedDict):
+    contact_id: str
+    # E.164. Null for a contact without a number.
+    phone: Optional[str]
+    name: Optional[str]
+    contact: Contact
+
+
+class ContactCreatedData(_ContactCreatedDataRequired, total=False):
+    # Only of a contact from a `social` thread.
+    social_username: Optional[str]
+
+
+class ContactIds(TypedDict):
+    contact_ids: List[str]
+
+
+class ContactMerge(TypedDict):
+    # The contact that is merged and then gone.
+    contact_id: str
+
+
+class Conversation(TypedDict):
+    id: str
+    channel: Literal["msgapp", "social", "web"]
+    contact_id: str
+    status: Literal["open", "pending", "closed"]
+    # The member it is assigned to.
+    assigned_agent_id: Optional[str]
+    last_message_text: Optional[str]
+    last_message_at: Optional[str]
+    # When the customer last wrote, by the channel's clock. The 24-hour window starts here.
+    last_inbound_at: Optional[str]
+    # Messages of the customer since a member last opened the conversation.
+    unread_count: int
+    # By name.
+    labels: List[Label]
+    # The status is `pending` until then. Null when the conversation is not snoozed.
+    snoozed_until: Optional[str]
+    created_at: str
+    updated_at: str
+    contact: EmbeddedContact
+
+
+class ConversationChanges(TypedDict, total=False):
+    status: Literal["open", "pending", "closed"]
+    # A member who is not a viewer (`GET /members`). Null unassigns.
+    assigned_agent_id: Optional[str]
+    # A date-time in the future: the status is `pending` until then. Null ends the snooze.
+    snoozed_until: Optional[str]
+    # Names: exactly these labels. Labels that the workspace lacks are created.
+    labels: List[str]
+
+
+class ConversationCreated(TypedDict):
+    """A new conversation was opened for a contact."""
+
+    # Identical across retries: deduplicate on it.
+    id: str
+    event: Literal["conversation.created"]
+    # When it happened, not when it was delivered.
+    occurred_at: str
+    # The workspace.
+    account_id: str
+    data: ConversationCreatedData
+
+
+class ConversationCreatedData(TypedDict):
+    conversation_id: str
+    contact_id: str
+    conversation: Conversation
+
+
+class CountedSegment(TypedDict):
+    id: str
+    name: str
+    description: Optional[str]
+    # Hex, assigned by the service.
+    color: str
+    kind: Literal["static", "dynamic"]
+    filter: StoredFilter
+    created_at: str
+    updated_at: str
+    # The exact number of members now.
+    member_count: int
+
+
+class CountedTag(TypedDict):
+    id: str
+    name: str
+    # Hex, assigned by the service.
+    color: str
+    # How many contacts have the tag.
+    contact_count: int
+
+
+class CreatedWebhook(TypedDict):
+    id: str
+    url: str
+    events: List[Literal["message.received", "message.status_updated", "conversation.created", "contact.created"]]
+    # Becomes false after 15 consecutive failed events; nothing is sent while false.
+    is_active: bool
+    # The time of the last success.
+    last_delivery_at: Optional[str]
+    # Consecutive failed events; a success resets it to 0.
+    failure_count: int
+    created_at: str
+    # `api`, or the automation tool that was connected in the dashboard. No effect on delivery.
+    provider: Literal["api", "tool_a", "tool_b"]
+    # Signs the deliveries. Returned only on creation and rotation.
+    secret: str
+
+
+class DeleteContactResult(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
+class DeleteSegmentResult(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
+class DeleteWebhookResult(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
+class EmbeddedContact(TypedDict):
+    id: str
+    phone: Optional[str]
+    social_username: Optional[str]
+    name: Optional[str]
+    email: Optional[str]
+    company: Optional[str]
+    tags: List[Tag]
+
+
+class ErrorBody(TypedDict):
+    error: ErrorBodyError
+
+
+class _ErrorBodyErrorRequired(TypedDict):
+    # Stable; branch on this.
+    code: Literal["bad_request", "invalid_request", "msgapp_not_configured", "unauthorized", "plan_limit_reached", "subscription_lapsed", "forbidden", "not_found", "rate_limited", "internal", "template_malformed", "platform_error"]
+    # For people; may change.
+    message: str
+
+
+class ErrorBodyError(_ErrorBodyErrorRequired, total=False):
+    # Present with the code `platform_error`.
+    details: PlatformErrorDetails
+
+
+class Filter(TypedDict):
+    match: Literal["all", "any"]
+    rules: List[Union[FilterRule, FilterGroup]]
+
+
+class FilterGroup(TypedDict):
+    """A group of rules that counts as one rule of the filter."""
+
+    match: Literal["all", "any"]
+    rules: List[FilterRule]
+
+
+class _FilterRuleRequired(TypedDict):
+    # Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set,
+    # is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not,
+    # contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains,
+    # starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set,
+    # is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is;
+    # `attributes.NAME` is, is_not, contains, not_contains, starts_with, is_set, is_not_set, gt, lt;
+    # `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not.
+    field: str
+    # One of the ops of the field.
+    op: Literal["has", "not_has", "is", "is_not", "contains", "not_contains", "starts_with", "is_set", "is_not_set", "before", "after", "gt", "lt"]
+
+
+class FilterRule(_FilterRuleRequired, total=False):
+    # Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or
+    # name; a time is a date-time, or an age such as `30d` or `12h`.
+    value: str
+
+
+class _InteractiveButtonsRequired(TypedDict):
+    kind: Literal["buttons"]
+    body: str
+    buttons: List[InteractiveButtonsButton]
+
+
+class InteractiveButtons(_InteractiveButtonsRequired, total=False):
+    """A text with one to three buttons that send a reply."""
+
+    header: str
+    footer: str
+
+
+class InteractiveButtonsButton(TypedDict):
+    # Returned as `interactive_reply_id` of the message that a tap sends. Unique in the message.
+    id: str
+    title: str
+
+
+class InteractiveLink(TypedDict):
+    """A text with a button that opens a URL."""
+
+    kind: Literal["link"]
+    body: str
+    # The label of the button.
+    text: str
+    # An https URL.
+    url: str
+
+
+class InteractiveList(TypedDict):
+    """A text with a list of at most 10 rows in all sections."""
+
+    kind: Literal["list"]
+    body: str
+    # The label of the button that opens the list.
+    button: str
+    sections: List[InteractiveListSection]
+
+
+class InteractiveListSection(TypedDict):
+    title: str
+    rows: List[InteractiveListSectionRow]
+
+
+class _InteractiveListSectionRowRequired(TypedDict):
+    # Returned as `interactive_reply_id` of the message that a tap sends. Unique in the message.
+    id: str
+    title: str
+
+
+class InteractiveListSectionRow(_InteractiveListSectionRowRequired, total=False):
+    description: str
+
+
+class Label(TypedDict):
+    id: str
+    name: str
+    # Hex, assigned by the service.
+    color: str
+
+
+class _LocationRequired(TypedDict):
+    latitude: float
+    longitude: float
+
+
+class Location(_LocationRequired, total=False):
+    name: str
+    address: str
+
+
+class Me(TypedDict):
+    account: MeAccount
+    key: MeKey
+    # The version of the service, such as 1.4.2.
+    version: str
+
+
+class MeAccount(TypedDict):
+    id: str
+    name: str
+
+
+class MeKey(TypedDict):
+    id: str
+    scopes: List[Literal["messages:send", "messages:read", "contacts:read", "contacts:write", "conversations:read", "conversations:write", "broadcasts:send", "webhooks:manage"]]
+
+
+class Member(TypedDict):
+    id: str
+    name: Optional[str]
+    email: str
+    # A viewer cannot be assigned.
+    role: Literal["owner", "admin", "agent", "viewer"]
+    # Whether the member has the dashboard open.
+    is_online: bool
+
+
+class Message(TypedDict):
+    id: str
+    conversation_id: str
+    direction: Literal["inbound", "outbound"]
+    # `agent` is a member or the API, `bot` is a broadcast.
+    sender_type: Literal["customer", "agent", "bot"]
+    content_type: Literal["text", "image", "video", "audio", "document", "sticker", "location", "contacts", "interactive", "button", "reaction", "template", "unsupported"]
+    # The text, the caption, the title of a tapped button, an emoji.
+    content_text: Optional[str]
+    # Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a
+    # referral, a shared link. For a message that you sent: `interactive` or `location`, as in the request.
+    # Otherwise null.
+    content: Optional[Dict[str, Any]]
+    # Null until the media of a customer has been fetched.
+    media_url: Optional[str]
+    template_name: Optional[str]
+    # The broadcast that sent it.
+    broadcast_id: Optional[str]
+    # The primary channel's id of the message; delivery events refer to it.
+    msgapp_message_id: Optional[str]
+    # The channel's id of the message if there is one, otherwise our id.
+    message_id: str
+    # `received` for inbound messages. Outbound messages start as `pending`.
+    status: Literal["received", "pending", "sent", "failed", "delivered", "read"]
+    # Why the message failed; null while its status is not `failed`.
+    error: Optional[MessageError]
+    reply_to_message_id: Optional[str]
+    # The id of the tapped button or row.
+    interactive_reply_id: Optional[str]
+    deleted_at: Optional[str]
+    created_at: str
+
+
+class MessageError(TypedDict):
+    """Why the message failed; null while its status is not `failed`."""
+
+    # The channel's error code, or `platform_error` if it sent none.
+    code: str
+    # A readable explanation; may change.
+    message: str
+
+
+class MessageReceived(TypedDict):
+    """A customer sent a message, on any channel. On the primary channel there is no `channel` key."""
+
+    # Identical across retries: deduplicate on it.
+    id: str
+    event: Literal["message.received"]
+    # When it happened, not when it was delivered.
+    occurred_at: str
+    # The workspace.
+    account_id: str
+    data: Union[MsgappMessageReceived, SocialMessageReceived, WebMessageReceived]
+
+
+class MessageStatusUpdated(TypedDict):
+    """The delivery status of a message you sent on the primary channel. The same status can arrive more than once
+    and out of order.
+    """
+
+    # Identical across retries: deduplicate on it.
+    id: str
+    event: Literal["message.status_updated"]
+    # When it happened, not when it was delivered.
+    occurred_at: str
+    # The workspace.
+    account_id: str
+    data: MessageStatusUpdatedData
+
+
+class MessageStatusUpdatedData(TypedDict):
+    # Null when the message failed before the channel gave it an id.
+    msgapp_message_id: Optional[str]
+    conversation_id: str
+    status: Literal["sent", "delivered", "read", "failed"]
+    message: Message
+
+
+class _MsgappMessageReceivedRequired(TypedDict):
+    conversation_id: str
+    contact_id: str
+    content_type: Literal["text", "image", "video", "audio", "document", "sticker", "location", "contacts", "interactive", "button", "reaction", "template", "unsupported"]
+    # The text, the caption, the title of a tapped button, an emoji.
+    text: Optional[str]
+    message: Message
+    contact: Contact
+    msgapp_message_id: str
+
+
+class MsgappMessageReceived(_MsgappMessageReceivedRequired, total=False):
+    # Never present on the primary channel.
+    channel: None
+
+
+class _NewBroadcastRequired(TypedDict):
+    # 1 to 80 characters.
+    name: str
+    template: TemplateSend
+
+
+class NewBroadcast(_NewBroadcastRequired, total=False):
+    # Each number gets one message. The `params` of a recipient replace all `params` of the template.
+    recipients: List[Recipient]
+    # Instead of `recipients`. The members are those at the time when sending starts.
+    segment_id: str
+    # The time of the start. Up to 5 minutes in the past means now.
+    scheduled_at: str
+    # True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither
+    # `recipients` nor `segment_id`.
+    draft: bool
+
+
+class _NewContactRequired(TypedDict):
+    # A phone number. A number without a country code is in the default country of the workspace.
+    phone: str
+
+
+class NewContact(_NewContactRequired, total=False):
+    # An empty text is stored as null.
+    name: Optional[str]
+    # An empty text is stored as null.
+    email: Optional[str]
+    # An empty text is stored as null.
+    company: Optional[str]
+    # Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created.
+    tags: List[str]
+    # Merged into the stored attributes; null removes one. A contact has at most 50.
+    attributes: Dict[str, Optional[Union[str, float, bool]]]
+    # Receives no broadcasts.
+    opted_out: bool
+    # For a number that is known: `keep` changes nothing, `update` applies the fields present. `keep` when absent.
+    if_exists: Literal["keep", "update"]
+
+
+class _NewMessageRequired(TypedDict):
+    # A phone number. Without a country code the default country of the workspace applies.
+    to: str
+
+
+class NewMessage(_NewMessageRequired, total=False):
+    # `text` when absent.
+    type: Literal["text", "template", "image", "video", "document", "audio", "interactive", "location", "reaction"]
+    # The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024.
+    text: str
+    # A public URL; required for image, video, document and audio.
+    media_url: str
+    # Shown in the chat for a document.
+    filename: str
+    template: TemplateSend
+    interactive: Interactive
+    location: Location
+    reaction: Reaction
+    # An earlier message of the same conversation to quote.
+    reply_to_message_id: str
+    # The contact's name; replaces the stored name if different.
+    name: str
+
+
+class NewNote(TypedDict):
+    # Only members see it. It is never sent.
+    text: str
+
+
+class NewRecipients(TypedDict):
+    recipients: List[Recipient]
+
+
+class NewReply(TypedDict, total=False):
+    # `text` when absent.
+    type: Literal["text", "template", "image", "video", "document", "audio", "interactive", "location", "reaction"]
+    # The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024.
+    text: str
+    # A public URL; required for image, video, document and audio.
+    media_url: str
+    # Shown in the chat for a document.
+    filename: str
+    template: TemplateSend
+    interactive: Interactive
+    location: Location
+    reaction: Reaction
+    # An earlier message of the same conversation to quote.
+    reply_to_message_id: str
+
+
+class _NewSegmentRequired(TypedDict):
+    # 1 to 80 characters, unique in the workspace without regard to case.
+    name: str
+
+
+class NewSegment(_NewSegmentRequired, total=False):
+    description: Optional[str]
+    # `static` when absent.
+    kind: Literal["static", "dynamic"]
+    filter: Filter
+
+
+class NewWebhook(TypedDict):
+    # https, without credentials. Every address its name resolves to must be public.
+    url: str
+    # The events to send; duplicates are ignored.
+    events: List[Literal["message.received", "message.status_updated", "conversation.created", "contact.created"]]
+
+
+class Note(TypedDict):
+    id: str
+    text: str
+    author: NoteAuthor
+    created_at: str
+
+
+class NoteAuthor(TypedDict):
+    type: Literal["member", "api_key"]
+    id: str
+    # The name of the member or of the API key. Null for a removed member.
+    name: Optional[str]
+
+
+class PlatformErrorDetails(TypedDict):
+    """Present with the code `platform_error`."""
+
+    # `rejected`: the channel did not send the message. `unknown`: it may have sent it; a later
+    # `message.status_updated` reports the outcome. Parley does not send it again.
+    outcome: Literal["rejected", "unknown"]
+    message_id: str
+    # The channel's error code, or null if it sent none.
+    channel_code: Optional[str]
+
+
+class Reaction(TypedDict):
+    # A message of the same conversation.
+    message_id: str
+    # One emoji; empty removes the reaction.
+    emoji: str
+
+
+class _RecipientRequired(TypedDict):
+    # A phone number. A number without a country code is in the default country of the workspace.
+    to: str
+
+
+class Recipient(_RecipientRequired, total=False):
+    # The contact's name. Replaces the stored name if it is different.
+    name: str
+    # Body values in placeholder order, or an object with the values of each part.
+    params: Union[List[str], TemplateParams]
+
+
+class RemoveSegmentContactsResult(TypedDict):
+    segment_id: str
+    # The number of ids in the request.
+    requested: int
+    # The number of contacts that were removed.
+    removed: int
+
+
+class SecretRotation(TypedDict, total=False):
+    # How long the previous secret also signs. With 0, or when absent, all earlier secrets stop at once.
+    overlap_hours: int
+
+
+class Segment(TypedDict):
+    id: str
+    name: str
+    description: Optional[str]
+    # Hex, assigned by the service.
+    color: str
+    kind: Literal["static", "dynamic"]
+    filter: StoredFilter
+    created_at: str
+    updated_at: str
+
+
+class SegmentChanges(TypedDict, total=False):
+    # 1 to 80 characters, unique in the workspace without regard to case.
+    name: str
+    description: Optional[str]
+    filter: Filter
+
+
+class SendResult(TypedDict):
+    message_id: str
+    msgapp_message_id: str
+    conversation_id: str
+    contact_id: str
+    # Whether this call created the contact.
+    contact_created: bool
+
+
+class SocialMessageReceived(TypedDict):
+    channel: Literal["social"]
+    conversation_id: str
+    contact_id: str
+    content_type: Literal["text", "image", "video", "audio", "document", "sticker", "location", "contacts", "interactive", "button", "reaction", "template", "unsupported"]
+    # The text, the caption, the title of a tapped button, an emoji.
+    text: Optional[str]
+    message: Message
+    contact: Contact
+    social_message_id: str
+
+
+class StoredFilterValue(TypedDict):
+    """Null for a static segment."""
+
+    match: Literal["all", "any"]
+    rules: List[Union[FilterRule, FilterGroup]]
+
+
+class Tag(TypedDict):
+    id: str
+    name: str
+    # Hex, assigned by the service.
+    color: str
+
+
+class Template(TypedDict):
+    name: str
+    language: str
+    # In the spelling of the channel: `MARKETING`, `UTILITY`, `AUTHENTICATION`.
+    category: str
+    # In the spelling of the channel: `APPROVED`, `PENDING`, `REJECTED`, `PAUSED`. Only approved ones are sent.
+    status: str
+    # The channel's reason for the status.
+    status_reason: Optional[str]
+    # Header, body, footer, buttons and cards, as the channel has them.
+    components: List[Dict[str, Any]]
+    # The values that the template needs, as `template.params` of a message, with placeholders instead of values.
+    # Null if the template cannot be sent.
+    params: Optional[TemplateParams]
+    updated_at: str
+
+
+class TemplateParams(TypedDict, total=False):
+    """Values for parts that the template does not have are ignored."""
+
+    headerMediaUrl: str
+    headerMediaId: str
+    body: List[str]
+    bodyNamed: Dict[str, str]
+    buttonParams: Dict[str, str]
+    headerText: str
+    headerFilename: str
+    headerLocation: TemplateParamsHeaderLocation
+    # One entry per carousel card, in card order.
+    cards: List[TemplateParamsCard]
+
+
+class TemplateParamsCard(TypedDict, total=False):
+    headerMediaUrl: str
+    headerMediaId: str
+    body: List[str]
+    bodyNamed: Dict[str, str]
+    buttonParams: Dict[str, str]
+
+
+class _TemplateParamsHeaderLocationRequired(TypedDict):
+    latitude: str
+    longitude: str
+
+
+class TemplateParamsHeaderLocation(_TemplateParamsHeaderLocationRequired, total=False):
+    name: str
+    address: str
+
+
+class _TemplateSendRequired(TypedDict):
+    # The approved template's name.
+    name: str
+
+
+class TemplateSend(_TemplateSendRequired, total=False):
+    # `en_US` when absent.
+    language: str
+    # Body values in placeholder order, or an object with the values of each part.
+    params: Union[List[str], TemplateParams]
+
+
+class Usage(TypedDict):
+    # The calendar month, in UTC.
+    month: str
+    # The messages that count against the plan, including those that running broadcasts have reserved.
+    messages_sent: int
+    # The messages that the plan allows per month; null without a limit.
+    messages_limit: Optional[int]
+    resets_at: str
+
+
+class WebMessageReceived(TypedDict):
+    channel: Literal["web"]
+    conversation_id: str
+    contact_id: str
+    content_type: Literal["text", "image", "video", "audio", "document", "sticker", "location", "contacts", "interactive", "button", "reaction", "template", "unsupported"]
+    # The text, the caption, the title of a tapped button, an emoji.
+    text: Optional[str]
+    message: Message
+    contact: Contact
+    message_id: str
+
+
+class Webhook(TypedDict):
+    id: str
+    url: str
+    events: List[Literal["message.received", "message.status_updated", "conversation.created", "contact.created"]]
+    # Becomes false after 15 consecutive failed events; nothing is sent while false.
+    is_active: bool
+    # The time of the last success.
+    last_delivery_at: Optional[str]
+    # Consecutive failed events; a success resets it to 0.
+    failure_count: int
+    created_at: str
+    # `api`, or the automation tool that was connected in the dashboard. No effect on delivery.
+    provider: Literal["api", "tool_a", "tool_b"]
+
+
+class WebhookChanges(TypedDict, total=False):
+    # https, without credentials. Every address its name resolves to must be public.
+    url: str
+    # The events to send; duplicates are ignored.
+    events: List[Literal["message.received", "message.status_updated", "conversation.created", "contact.created"]]
+    # True also resets the failures; false cancels the queued deliveries.
+    is_active: bool
+
+
+class WebhookDelivery(TypedDict):
+    id: str
+    # The `id` in the body; the same when an event is sent again.
+    event_id: str
+    # The name of the event.
+    event: str
+    status: Literal["pending", "delivered", "failed", "canceled"]
+    attempt_count: int
+    created_at: str
+    # Null when the delivery has ended, and while an attempt is in flight.
+    next_attempt_at: Optional[str]
+    attempts: List[WebhookDeliveryAttempt]
+
+
+class WebhookDeliveryAttempt(TypedDict):
+    # From 1; 0 if the delivery was canceled before its first attempt.
+    attempt: int
+    # The status of the delivery after this attempt.
+    status: Literal["pending", "delivered", "failed", "canceled"]
+    # Null if there was no response.
+    http_status: Optional[int]
+    duration_ms: Optional[int]
+    # Why the attempt failed; null after a success.
+    error: Optional[str]
+    # The beginning of the response body, at most 16 KB.
+    response: Optional[str]
+    at: str
+
+
+CreateContactsResult = List['ContactBatchResult']
+
+
+Event = Union['MessageReceived', 'MessageStatusUpdated', 'ConversationCreated', 'ContactCreated']
+
+
+Interactive = Union['InteractiveButtons', 'InteractiveList', 'InteractiveLink']
+
+
+StoredFilter = Optional['StoredFilterValue']
