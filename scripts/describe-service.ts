@@ -20,6 +20,8 @@ import type { Schema } from './types-of-schema.ts'
 
 /** The parts of an OpenAPI document that the generators read. */
 export type ApiDocument = {
+  info: { title: string; description: string }
+  tags: { name: string; description: string }[]
   paths: Record<string, Record<string, ApiOperation>>
   components: { schemas: Record<string, Schema> }
 }
@@ -30,9 +32,9 @@ export type ApiOperation = {
   tags: string[]
   parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
   requestBody?: { content: Content }
-  responses: Record<string, { content: Content }>
+  responses: Record<string, { description: string; content: Content }>
 }
-type Content = { 'application/json': { schema: Schema } }
+type Content = { 'application/json': { schema: Schema; example?: unknown } }
 
 /** A route with the file that registers it, relative to `server/`. */
 export type RegisteredRoute = RouteOptions & { file: string }
