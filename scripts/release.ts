@@ -39,6 +39,7 @@ const content = [
   'dist',
   'docs',
   'migrations',
+  'monitoring',
   'receivers',
   'scripts/health.js',
   'scripts/launch.js',

@@ -29,6 +29,7 @@ const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/
 const longest = [
   'tests/machines.test.ts',
   'tests/process.test.ts',
+  'tests/release.test.ts',
   'tests/bad-input.test.ts',
   'tests/isolation.test.ts',
   'server/webhooks/deliver.test.ts',
