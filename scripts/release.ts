@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { basename, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildPages, listBundled } from './build.ts'
+import { buildSdk } from './sdk.ts'
 
 type Packages = Record<string, { version?: string; dev?: boolean }>
 type Lock = { packages: Packages }
@@ -82,7 +83,8 @@ const writeJson = (file: string, value: object) => writeFileSync(file, `${JSON.s
 
 /** The bill of all dependencies, reduced to those in the lock file of the release and those in the built pages. */
 function describeMaterials(lock: Lock): Sbom {
-  const options = ['--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application']
+  // A build of pages in this process sets NODE_ENV, and npm would then omit development dependencies.
+  const options = ['--package-lock-only', '--include=dev', '--sbom-format=cyclonedx', '--sbom-type=application']
   const sbom: Sbom = JSON.parse(run('npm', ['sbom', ...options]))
   const all: Lock = readJson('package-lock.json')
   const bundled = listBundled().map((name) => `node_modules/${name}`)
@@ -112,6 +114,13 @@ function pack(folder: string, file: string): void {
   run('tar', [...fixed, time, '--format=ustar', '-czf', file, '-C', join(folder, '..'), basename(folder)])
 }
 
+/** Packs the SDK as npm publishes it, from a copy: another process may use `sdk/dist`. Returns the name of the file. */
+function packSdk(copy: string, folder: string): string {
+  for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(join(root, 'sdk', file), join(copy, file))
+  buildSdk(join(copy, 'dist'))
+  return run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], copy).trim()
+}
+
 function run(command: string, args: string[], cwd = root): string {
   const { status, stdout, error } = spawnSync(command, args, {
     cwd,
@@ -129,15 +138,15 @@ function writeRelease(folder: string): void {
   const [service, materials] = [`${title}.tar.gz`, `${title}.cdx.json`]
   mkdirSync(folder, { recursive: true })
   const staging = mkdtempSync(join(tmpdir(), 'parley-release-'))
+  let sdk = ''
   try {
     const lock = writeService(join(staging, title))
     pack(join(staging, title), join(folder, service))
     writeJson(join(folder, materials), describeMaterials(lock))
+    sdk = packSdk(join(staging, 'sdk'), folder)
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
-  // It runs `npm run sdk` first.
-  const sdk = run('npm', ['pack', '--silent', '--pack-destination', folder], join(root, 'sdk')).trim()
   const sums = [service, materials, sdk].map((file) => `${sha256(join(folder, file))}  ${file}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
 }

@@ -10,13 +10,15 @@ import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-const dist = join(root, 'sdk/dist')
 
-rmSync(dist, { recursive: true, force: true })
-compile(dist)
-compile(join(dist, 'cjs'), '--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false')
-// Node reads the module type of a `.js` file from the nearest package.json.
-writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n')
+/** Writes the published JavaScript and declarations into a folder. */
+export function buildSdk(dist: string): void {
+  rmSync(dist, { recursive: true, force: true })
+  compile(dist)
+  compile(join(dist, 'cjs'), '--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false')
+  // Node reads the module type of a `.js` file from the nearest package.json.
+  writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n')
+}
 
 function compile(folder: string, ...options: string[]): void {
   const args = ['-p', join(root, 'sdk'), '--outDir', folder, ...options]
@@ -25,3 +27,5 @@ function compile(folder: string, ...options: string[]): void {
   for (const file of globSync(join(folder, '*.d.ts')))
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(['"]\.\/[\w-]+)\.ts(?=['"])/g, '$1.js'))
 }
+
+if (import.meta.main) buildSdk(join(root, 'sdk/dist'))
