@@ -13,7 +13,7 @@ const maxDigested = 100_000
 export async function fill({ db, workspaceId }: Service, size: Size): Promise<void> {
   await insertPeople(db, workspaceId, 0, size.conversations)
   await insertConversations(db, workspaceId)
-  await insertMessages(db, workspaceId, size)
+  await withoutDigest(db, () => insertMessages(db, workspaceId, size))
   await (size.messages > maxDigested ? insertDigest(db, workspaceId) : digestAll(db))
   await db`
     insert into message_outcomes (workspace_id, day, shard, sent, delivered, read, failed)
@@ -22,6 +22,15 @@ export async function fill({ db, workspaceId }: Service, size: Size): Promise<vo
   await insertBroadcast(db, workspaceId, size.messages / 50)
   await insertEvents(db, workspaceId, size.messages / 50)
   for (const table of ['message_words', 'message_days', 'message_slices']) await db`vacuum analyze ${db(table)}`
+}
+
+/** Keeps the service from digesting messages while they have no indexes. */
+async function withoutDigest(db: Db, work: () => Promise<void>): Promise<void> {
+  await db.begin(async (sql) => {
+    await sql`set local idle_in_transaction_session_timeout = 0`
+    await sql`select from message_digest for update`
+    await work()
+  })
 }
 
 /** The broadcast and the webhook endpoint of `fill`. */
