@@ -28,6 +28,7 @@ const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/
 /** The longest first, so that none of them runs alone at the end. */
 const longest = [
   'tests/machines.test.ts',
+  'tests/memory.test.ts',
   'tests/process.test.ts',
   'tests/release.test.ts',
   'tests/bad-input.test.ts',

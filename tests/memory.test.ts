@@ -1,0 +1,216 @@
+/** A service with little memory serves a thousand streams, large imports and a long download at the same time. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createKey, createWorkspace, type Db, scopes } from './internals.ts'
+import { createProgram, type Program } from './program.ts'
+import { createBrowser, createDatabase, type Json, type Owner, until } from './support.ts'
+
+/** It takes a minute on an idle machine and three on a busy one. */
+const timeout = 600_000
+
+/** For the objects of one process. Buffers and code are extra. */
+const heapMegabytes = 256
+
+/** The service allows 20 for each workspace. */
+const streamsPerWorkspace = 20
+const workspaceCount = 50
+
+/** Together 100 MiB, the largest files with the most rows that an import takes. A workspace runs one at a time. */
+const importCount = 5
+const importBytes = 20 * 1024 * 1024
+const importRows = 100_000
+
+const exportRows = 50_000
+
+const newline = 10
+
+type Tenant = { workspaceId: string; key: string; owner: { email: string; password: string } }
+
+test('1,000 streams, five imports of 20 MiB and a slow download need no more than 256 MB of heap', {
+  timeout,
+}, async (t) => {
+  const { service, db } = await startSmall(t)
+  const tenants = await Promise.all(Array.from({ length: workspaceCount }, (_, i) => addTenant(db, i)))
+  const [exporter = tenants[0] as Tenant, ...others] = tenants
+  await insertContacts(db, exporter.workspaceId, exportRows)
+  const importFile = writeFile(14_152_000_000)
+  const before = processesOf(service)
+  assert.deepEqual(Object.keys(before).sort(), ['api-1', 'engines'])
+
+  const streams = await Promise.all(
+    tenants.flatMap(({ key }) =>
+      Array.from({ length: streamsPerWorkspace }, () => openStream(t, `${service.url}/v1/events/stream`, key)),
+    ),
+  )
+  for (const stream of streams) await stream.has('event: ready')
+
+  const rows = downloadSlowly(service.url, exporter)
+  const reports = others.slice(0, importCount).map((tenant) => checkImport(service.url, tenant, importFile))
+  let isOver = false
+  const peaks: Record<string, number> = {}
+  const answering = (async () => {
+    for (let i = 0; !isOver; i++) {
+      const { key } = tenants[i % tenants.length] as Tenant
+      const answer = await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
+      assert.equal(answer.status, 200, await answer.text())
+      for (const [name, { megabytes }] of Object.entries(processesOf(service)))
+        peaks[name] = Math.max(peaks[name] ?? 0, megabytes)
+      await sleep(200)
+    }
+  })()
+  for (const { total, created } of await Promise.all(reports))
+    assert.deepEqual([total, created], [importRows, importRows])
+  assert.equal(await rows, exportRows)
+  isOver = true
+  await answering
+
+  await Promise.all(
+    tenants.map(async ({ key }, i) => {
+      const answer = await fetch(`${service.url}/v1/contacts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ phone: `+1415777${1000 + i}` }),
+      })
+      const { data } = (await answer.json()) as Json
+      for (const stream of streams.slice(i * streamsPerWorkspace, (i + 1) * streamsPerWorkspace))
+        await stream.has(data.id)
+    }),
+  )
+  const pidsOf = (all: ReturnType<typeof processesOf>) => Object.entries(all).map(([name, { pid }]) => [name, pid])
+  assert.deepEqual(pidsOf(processesOf(service)), pidsOf(before), 'a process was restarted')
+  t.diagnostic(`the largest resident sizes in MB: ${JSON.stringify(peaks)}`)
+})
+
+async function startSmall(t: Owner): Promise<{ service: Program; db: Db }> {
+  const { address, connect } = await createDatabase(t)
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-memory-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
+  const { host, port: databasePort, database, username } = address
+  const service = await createProgram(t, '/readyz', (port) => ({
+    args: ['server/main.ts'],
+    env: {
+      NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}`,
+      PORT: String(port),
+      PROCESSES: '1',
+      DEMO: '0',
+      DATA_DIR: dataDir,
+      DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
+      ENCRYPTION_KEY: 'ab'.repeat(32),
+    },
+  }))
+  await service.start()
+  return { service, db: connect(4) }
+}
+
+async function addTenant(db: Db, index: number): Promise<Tenant> {
+  const { workspace_id: workspaceId, owner } = await db.begin((sql) =>
+    createWorkspace(sql, {
+      name: `Shop ${index}`,
+      default_country: 'US',
+      owner: { email: `owner-${index}@shop.test` },
+    }),
+  )
+  const { key } = await createKey(db, workspaceId, { name: 'Test', scopes, created_by: null })
+  return { workspaceId, key, owner }
+}
+
+async function insertContacts(db: Db, workspaceId: string, count: number): Promise<void> {
+  await db`
+    insert into contacts (workspace_id, id, phone, name, created_at, updated_at)
+    select ${workspaceId}, uuidv7(), '+1415' || 2000000 + i, 'Customer number ' || i, now(), now()
+    from generate_series(1, ${count}::int) as i`
+}
+
+/** The processes of the service, and what each has in memory. */
+function processesOf(service: Program): Record<string, { pid: number; megabytes: number }> {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,rss=,args='], { encoding: 'utf8' }).split('\n')
+  const found = rows.flatMap((row) => {
+    const [, pid, parent, kilobytes, name] =
+      /^ *(\d+) +(\d+) +(\d+) .*server\/main\.ts (\S+)$/.exec(row.trimEnd()) ?? []
+    if (Number(parent) !== service.pid()) return []
+    return [[name, { pid: Number(pid), megabytes: Math.round(Number(kilobytes) / 1024) }] as const]
+  })
+  return Object.fromEntries(found)
+}
+
+/** A stream of events. Reads all of it. */
+async function openStream(t: Owner, url: string, key: string): Promise<{ has(part: string): Promise<unknown> }> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+  assert.equal(response.status, 200)
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  t.after(() => reader?.cancel().catch(() => {}))
+  let text = ''
+  let isOpen = true
+  void (async () => {
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text += part.value
+    isOpen = false
+  })().catch(() => {
+    isOpen = false
+  })
+  return {
+    has: (part) =>
+      until(
+        `a stream to have ${part}`,
+        async () => {
+          assert.ok(isOpen, 'the stream ended')
+          return text.includes(part)
+        },
+        60_000,
+      ),
+  }
+}
+
+/** Reads the contacts as a file, at most a megabyte per second. Resolves to the number of rows. */
+async function downloadSlowly(url: string, { owner }: Tenant): Promise<number> {
+  const browser = createBrowser(url, url)
+  assert.equal((await browser.signIn(owner)).status, 200)
+  const response = await fetch(`${url}/app/api/contacts.csv`, { headers: { cookie: browser.cookie() } })
+  assert.equal(response.status, 200)
+  let lines = 0
+  for await (const part of response.body ?? []) {
+    for (const byte of part as Uint8Array) if (byte === newline) lines++
+    await sleep(part.length / 1_000)
+  }
+  return lines - 1
+}
+
+/** A file of the largest size with the most rows. */
+function writeFile(firstPhone: number): Buffer {
+  const header = 'phone,name,company\n'
+  const rowBytes = Math.floor((importBytes - header.length) / importRows)
+  const bytes = Buffer.alloc(header.length + importRows * rowBytes, 'x')
+  bytes.write(header)
+  for (let i = 0; i < importRows; i++) {
+    const at = header.length + i * rowBytes
+    bytes.write(`+${firstPhone + i},Customer ${i},`, at)
+    bytes.write('\n', at + rowBytes - 1)
+  }
+  return bytes
+}
+
+/** Imports the file without changing anything. Resolves to the report. */
+async function checkImport(url: string, { owner }: Tenant, bytes: Buffer): Promise<{ total: number; created: number }> {
+  const browser = createBrowser(url, url)
+  assert.equal((await browser.signIn(owner)).status, 200)
+  const send = () =>
+    fetch(`${url}/app/api/contacts/import?dry_run=true`, {
+      method: 'POST',
+      headers: { cookie: browser.cookie(), origin: url, 'content-type': 'text/csv' },
+      body: new Uint8Array(bytes),
+    })
+  let response = await send()
+  // A process runs two at a time.
+  for (; response.status === 429; response = await send()) {
+    assert.equal(response.headers.get('retry-after'), '60')
+    await sleep(500)
+  }
+  const last = (await response.text()).trimEnd().split('\n').at(-1) ?? ''
+  const { data } = JSON.parse(last)
+  assert.ok(data, last)
+  return data
+}
