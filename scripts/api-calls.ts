@@ -2,6 +2,9 @@
 import type { ApiDocument, ApiOperation } from './describe-service.ts'
 import type { Schema } from './types-of-schema.ts'
 
+/** A file to generate. */
+export type SdkFile = { path: string; text: string }
+
 export type ApiCall = {
   method: string
   path: string

@@ -6,10 +6,9 @@
  */
 import { join } from 'node:path'
 import * as resources from '../sdk/src/resources.ts'
-import { type ApiCall, listCalls } from './api-calls.ts'
+import { type ApiCall, listCalls, type SdkFile } from './api-calls.ts'
 import type { ApiDocument } from './describe-service.ts'
 import { createPythonWriter, docstring, type PythonWriter, wrap } from './python-types.ts'
-import type { SdkFile } from './sdk-types.ts'
 
 const folder = join(import.meta.dirname, '../sdk-python/parley_sdk')
 const generated = 'Generated from the OpenAPI document by `npm run sdk-types`.'

@@ -6,14 +6,12 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ApiCall, listCalls } from './api-calls.ts'
+import { type ApiCall, listCalls, type SdkFile } from './api-calls.ts'
 import { describeService } from './describe-service.ts'
 import { describePythonSdk } from './sdk-python.ts'
 import { createWriter, type Writer } from './types-of-schema.ts'
 
 const folder = join(import.meta.dirname, '../sdk/src')
-
-export type SdkFile = { path: string; text: string }
 
 export async function describeSdkTypes(): Promise<SdkFile[]> {
   const { document } = await describeService()
