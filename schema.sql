@@ -709,6 +709,20 @@ create table migrations (
 );
 comment on table migrations is 'Migrations that were applied.';
 
+create table password_resets (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  token_hash text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint password_resets_pkey PRIMARY KEY (workspace_id, member_id),
+  constraint password_resets_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
+);
+comment on table password_resets is 'Links that were sent by e-mail and set a new password once. One link may be for a member of several workspaces.';
+comment on column password_resets.token_hash is 'SHA-256 of the token in the link.';
+CREATE INDEX password_resets_by_expiry ON public.password_resets USING btree (expires_at);
+CREATE INDEX password_resets_by_token ON public.password_resets USING btree (token_hash);
+
 create table plan_usage (
   workspace_id uuid not null,
   month date not null,

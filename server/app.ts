@@ -51,6 +51,7 @@ import type { Sealer } from './lib/crypto.ts'
 import type { Disk } from './lib/disk.ts'
 import type { Health } from './lib/health.ts'
 import type { Live } from './lib/live.ts'
+import type { Mailer } from './lib/mail.ts'
 import type { Metrics } from './lib/metrics.ts'
 import type { Peers } from './lib/peers.ts'
 import { type App, createServer, defaultLimits, refuseUnknownPaths, type ServerOptions } from './lib/server.ts'
@@ -101,6 +102,8 @@ export type Application = {
   /** For the page that creates the first workspace. */
   setup: Setup
   publicUrl: string
+  /** Undefined: the service sends no e-mail. */
+  mailer?: Mailer | undefined
   /** Of the data folders, for health and metrics. */
   disk?: Disk | undefined
   /** The other processes of the service, for health and metrics. */
@@ -149,7 +152,7 @@ async function registerApi(
   pages: Pages | undefined,
   requestLog: RequestLog,
 ): Promise<void> {
-  const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup } = application
+  const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer } = application
   const { simulator, demoSite } = application
   const { general: db, reads } = pools
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
@@ -224,12 +227,12 @@ async function registerApi(
       keepAnswers(members, { sql: db, sealer, workspaceOf: ({ session }) => session?.workspaceId })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
-      members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
+      members.register(sessionDashboard({ db, sealer, publicUrl, setup, mailer }))
       members.register(secondFactorDashboard(db, sealer))
       members.register(accountDashboard(db))
       members.register(requestDashboard(db))
       members.register(
-        memberDashboard({ db, publicUrl, unassign: unassignMember, deleteReplies: deletePersonalReplies }),
+        memberDashboard({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies }),
       )
       members.register(preferenceDashboard(db, signals))
       members.register(channelDashboard({ db, sealer, channels, publicUrl }))

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
 import { faultOfDatabaseUrl } from './lib/db-address.ts'
+import type { MailSettings } from './lib/mail.ts'
 import { StartError } from './lib/start-error.ts'
 import type { S3Bucket } from './lib/store-s3.ts'
 
@@ -66,6 +67,15 @@ export const settings = {
     meaning: 'Access key with permission to read, write and delete in the bucket.',
   },
   MEDIA_S3_SECRET_ACCESS_KEY: { default: '', meaning: 'Secret of the access key.' },
+  SMTP_URL: {
+    default: '',
+    meaning:
+      'Mail server for invitations and password resets: smtp:// or smtps://USER:PASSWORD@HOST:PORT. Empty: no e-mail is sent.',
+  },
+  SMTP_FROM: {
+    default: '',
+    meaning: 'Sender of e-mails, such as Parley <parley@acme.example>. Required with SMTP_URL.',
+  },
   LOG_LEVEL: { default: 'info', meaning: 'Lowest level to log: fatal, error, warn, info, debug, trace or silent.' },
 } as const
 
@@ -99,6 +109,8 @@ export type Config = {
   tls: { cert: Buffer; key: Buffer } | undefined
   /** Undefined: media are stored in the data directory. */
   mediaS3: S3Bucket | undefined
+  /** Undefined: no e-mail is sent. */
+  smtp: MailSettings | undefined
   logLevel: string
 }
 
@@ -207,6 +219,15 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
   if (!/^[\w-]+$/.test(mediaS3.region)) fault('MEDIA_S3_REGION', 'must be the name of a region such as us-east-1')
 
+  const smtp: MailSettings = { url: read('SMTP_URL'), from: read('SMTP_FROM') }
+  const smtpUrl = URL.parse(smtp.url)
+  if (smtp.url && !(smtpUrl && /^smtps?:$/.test(smtpUrl.protocol) && smtpUrl.hostname))
+    fault('SMTP_URL', 'must be a URL such as smtps://user:password@mail.acme.example:465')
+  if (!smtp.url !== !smtp.from)
+    fault(smtp.url ? 'SMTP_FROM' : 'SMTP_URL', 'required: set SMTP_URL and SMTP_FROM together')
+  if (smtp.from && !/^(?:[^<>\r\n]*<[^\s@<>,]+@[^\s@<>,]+>|[^\s@<>,]+@[^\s@<>,]+)$/.test(smtp.from))
+    fault('SMTP_FROM', 'must be an address such as parley@acme.example or Parley <parley@acme.example>')
+
   const logLevel = read('LOG_LEVEL')
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
   if (!levels.includes(logLevel)) fault('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
@@ -227,6 +248,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     trustedProxies,
     tls: files.TLS_CERT_FILE ? tls : undefined,
     mediaS3: wantsS3 ? mediaS3 : undefined,
+    smtp: smtp.url ? smtp : undefined,
     logLevel,
   }
 }

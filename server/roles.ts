@@ -127,8 +127,11 @@ async function loadApi() {
     const db = parts.pools.general
     const simulator = config.demo ? await openSimulator(context, parts, simulatorPlace) : undefined
     const demo = config.demo ? await import('./demo/demo.ts') : undefined
+    const mailer = config.smtp && (await import('./lib/mail.ts')).createMailer(config.smtp)
+    if (mailer) lifecycle.onStop(async () => mailer.stop())
     const app = await createApp({
       ...parts,
+      mailer,
       pages: true,
       demoSite: demo && (() => demo.getDemoSiteId(db)),
       guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }),

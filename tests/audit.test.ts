@@ -15,6 +15,8 @@ const unrecorded: Record<string, string> = {
   'POST /contacts/:id/conversations': 'the conversation itself says who wrote what',
   'PUT /conversations/:id/draft': 'only its author sees it',
   'POST /contacts/:id/notes': 'the note names its author and time',
+  'POST /password-resets': 'an e-mail may be sent, nothing else changes',
+  'POST /password-resets/:token': 'no session names the member, so it writes its entry itself',
   'POST /profile/second-factor': 'nothing changes until the member confirms a code',
   'POST /uploads': 'a file says nothing until it is sent',
   'POST /checklist/dismiss': 'a page looks different, nothing else does',

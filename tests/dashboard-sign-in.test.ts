@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { sha256, totpCodeOf, totpStepOf } from './internals.ts'
+import { startMailServer } from './mail-server.ts'
 import { createBrowser, setupToken } from './support.ts'
 
 test('after sign-in a visitor reaches the requested page, and can sign out again', { skip }, async (t) => {
@@ -204,6 +205,62 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await page.goto('/settings/audit')
   await page.getByRole('cell', { name: 'Reset a member’s two-step sign-in' }).waitFor()
   assert.equal((await db`select 1 from member_second_factors`).length, 1)
+})
+
+test('a forgotten password is reset with the link of an e-mail, and an invitation is sent by e-mail', {
+  skip,
+}, async (t) => {
+  const mail = await startMailServer(t)
+  const { page, window, owner } = await openDashboard(t, '/settings/members', {}, { smtp: mail.settings })
+  await page.goto('/settings/members')
+  await page.getByRole('button', { name: 'Invite member' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('The new member gets an email with a link.').waitFor()
+  await dialog.getByLabel('Email').fill('ann@new.test')
+  await dialog.getByRole('button', { name: 'Send invitation' }).click()
+  await page.getByText('An email with this link is on its way to ann@new.test.').waitFor()
+  await assertAccessible(page)
+  const { link } = await mail.next('ann@new.test')
+  assert.equal(await page.locator('.secret code').textContent(), link)
+  await page.getByRole('button', { name: 'Done' }).click()
+  mail.refuse('mailbox full')
+  await page.getByRole('button', { name: 'Invite member' }).click()
+  await dialog.getByLabel('Email').fill('bob@new.test')
+  await dialog.getByRole('button', { name: 'Send invitation' }).click()
+  await page.getByText('The email to bob@new.test could not be sent: 550 mailbox full.').waitFor()
+  await assertAccessible(page)
+  mail.refuse(undefined)
+
+  const phone = await window({ as: null, width: 390, height: 844, dark: true })
+  await phone.goto('/sign-in')
+  await phone.getByRole('link', { name: 'Forgot your password?' }).click()
+  await phone.getByRole('heading', { name: 'Reset your password' }).waitFor()
+  assert.equal(await phone.evaluate('document.activeElement.name'), 'email')
+  await assertAccessible(phone)
+  await assertFits(phone)
+  await phone.keyboard.type(owner.email)
+  await phone.keyboard.press('Enter')
+  await phone.getByRole('heading', { name: 'Check your email' }).waitFor()
+  await assertAccessible(phone)
+  const reset = await mail.next(owner.email)
+  await phone.goto(reset.link)
+  await phone.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+  await assertAccessible(phone)
+  await assertFits(phone)
+  await phone.keyboard.type('Password1')
+  await phone.keyboard.press('Enter')
+  await phone.getByRole('alert').filter({ hasText: 'Too common' }).waitFor()
+  await phone.getByLabel('New password').fill('a brand new one')
+  await phone.keyboard.press('Enter')
+  await phone.getByRole('heading', { name: 'Password changed' }).waitFor()
+  await phone.getByRole('link', { name: 'Sign in' }).click()
+  await phone.getByLabel('Email').fill(owner.email)
+  await phone.getByLabel('Password', { exact: true }).fill('a brand new one')
+  await phone.keyboard.press('Enter')
+  await phone.waitForURL('**/inbox')
+  await phone.goto(reset.link)
+  await phone.getByRole('heading', { name: 'This link is no longer valid' }).waitFor()
+  await assertAccessible(phone)
 })
 
 /** The code of the authenticator app. */

@@ -13,7 +13,7 @@ import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import type { Provider } from './provider.ts'
-import { createBrowser, start, type World } from './support.ts'
+import { createBrowser, type Starting, start, type World } from './support.ts'
 
 const executablePath = resolveChromium()
 /** The reason to skip the tests of a file, or false: `test('…', { skip }, …)`. */
@@ -42,8 +42,13 @@ export type Dashboard = World & {
 }
 
 /** Starts the service and opens a path as the owner. The window is 1280 pixels wide by default. */
-export async function openDashboard(t: TestContext, path = '/', options: Window = {}): Promise<Dashboard> {
-  const world = await start(t, { pages: true })
+export async function openDashboard(
+  t: TestContext,
+  path = '/',
+  options: Window = {},
+  starting: Starting = {},
+): Promise<Dashboard> {
+  const world = await start(t, { pages: true, ...starting })
   const provider = await world.connect()
   const complaints: string[] = []
   const contexts: BrowserContext[] = []

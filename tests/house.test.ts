@@ -36,6 +36,7 @@ const tables: Record<string, readonly string[]> = {
     'workspaces',
     'members',
     'member_second_factors',
+    'password_resets',
     'invitations',
     'sessions',
     'api_keys',
@@ -270,6 +271,8 @@ test('every wrong setting is listed, not only the first', () => {
     WEBHOOK_ALLOWED_CIDRS: '10.0.0.0/8,10.0.0.0/99',
     TRUSTED_PROXIES: '10.0.0.1, fd00::/8, proxy.internal',
     TLS_CERT_FILE: '/no/such/file',
+    SMTP_URL: 'http://mail.acme.test',
+    SMTP_FROM: 'a@b.test, c@d.test',
     LOG_LEVEL: 'loud',
   }
   assert.throws(
@@ -282,4 +285,6 @@ test('every wrong setting is listed, not only the first', () => {
     },
   )
   assert.throws(() => readConfig({ DATABASE_URL: 'postgres://u@h/d' }), /ENCRYPTION_KEY: required/)
+  assert.throws(() => readConfig({ SMTP_URL: 'smtp://mail.acme.test' }), /SMTP_FROM: required/)
+  assert.throws(() => readConfig({ SMTP_FROM: 'a@b.test' }), /SMTP_URL: required/)
 })

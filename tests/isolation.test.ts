@@ -800,6 +800,10 @@ const across: Record<string, string> = {
   'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',
   'select workspace_id, id from members where email_key':
     'the operator resets the second factor of all members with an e-mail',
+  'select workspace_id, id, email from members where email_key': 'a link by e-mail is for all members with the address',
+  'from password_resets r join members m': 'it is found by its token: it says whose password it sets',
+  'delete from password_resets where token_hash': 'and is used once',
+  'delete from password_resets where expires_at': 'sweep of what has run out, for all',
   'update members set password_hash': 'the operator resets the password of all members with an e-mail',
   'delete from sessions s using members m': 'the operator ends their sessions with it',
   'delete from webhook_deliveries where event_id': 'sweep of what has nothing to send any more, for all',

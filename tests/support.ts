@@ -32,6 +32,7 @@ import { createHealth } from '../server/lib/health.ts'
 import { createHttp } from '../server/lib/http.ts'
 import { newId } from '../server/lib/id.ts'
 import { startLive } from '../server/lib/live.ts'
+import { createMailer, type MailSettings } from '../server/lib/mail.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import type { ServerOptions } from '../server/lib/server.ts'
 import { createFolderStore } from '../server/lib/store-folder.ts'
@@ -92,9 +93,11 @@ export type World = {
   memberRoutes: RouteOptions[]
 }
 
-type Starting = {
+export type Starting = {
   /** What the service calls itself, and what it knows of its first run. */
   publicUrl?: string
+  /** The mail server of the service. */
+  smtp?: MailSettings
   setup?: Partial<Setup>
   limits?: ServerOptions['limits']
   trustedProxies?: ServerOptions['trustedProxies']
@@ -200,6 +203,7 @@ async function startService(
     demoSite,
     breaker,
     publicUrl: ownUrl = publicUrl,
+    smtp,
   }: Starting = {},
 ): Promise<Service> {
   const port = pages ? await freePort() : 0
@@ -232,11 +236,13 @@ async function startService(
     }
     await keepEventDays(pools.general, log)
     await keepRequestDays(pools.general, log)
+    const mailer = smtp && createMailer(smtp)
     const worker = startWorker({ ...shared, live, poster, breaker })
     const app = await createApp({
       ...shared,
       live,
       guard,
+      mailer,
       setup: { token: setupToken, getDemo: () => undefined, ...setup },
       onRoute: (route) => {
         if (route.url.startsWith('/app/api')) memberRoutes.push(route)
@@ -254,6 +260,7 @@ async function startService(
       await live.stop()
       await http.stop()
       await poster.stop()
+      mailer?.stop()
     }
     return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, stop }
   }

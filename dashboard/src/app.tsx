@@ -21,6 +21,8 @@ const page = (load: () => Promise<Page>) =>
 
 const SignIn = page(() => import('./sign-in/sign-in.tsx'))
 const Setup = page(() => import('./sign-in/setup.tsx'))
+const ForgotPassword = page(() => import('./sign-in/forgot-password.tsx'))
+const NewPassword = page(() => import('./sign-in/new-password.tsx'))
 const RequiredSecondFactor = lazy(() => import('./sign-in/required-second-factor.tsx'))
 const Invitation = page(() => import('./sign-in/invitation.tsx'))
 
@@ -50,6 +52,8 @@ export function App() {
           <Route path="/sign-in" component={SignIn} />
           <Route path="/setup" component={Setup} />
           <Route path="/invitations/:token" component={Invitation} />
+          <Route path="/forgot-password" component={ForgotPassword} />
+          <Route path="/password-resets/:token" component={NewPassword} />
           <Route>
             <SignedIn />
           </Route>

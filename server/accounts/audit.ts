@@ -73,13 +73,33 @@ function record(sql: Sql, { action, summary, when }: AuditRule) {
     const data = fieldOf(request.handlerResult, 'data')
     const subject = fieldOf(data, 'id') ?? fieldOf(params, 'id')
     const text = summary?.(data, body, request)?.slice(0, maxSummary).toWellFormed()
-    const id = newId()
-    await sql`
-      insert into audit_log (workspace_id, id, member_id, member_email, action, subject_id, summary, created_at)
-      values (${session.workspaceId}, ${id}, ${session.member.id}, ${session.member.email}, ${action},
-        ${typeof subject === 'string' && isUuid(subject) ? subject : null}, ${text || null}, ${timeOfId(id)})`
+    await writeEntry(sql, session.workspaceId, {
+      member: session.member,
+      action,
+      subjectId: typeof subject === 'string' && isUuid(subject) ? subject : null,
+      summary: text || null,
+    })
     return payload
   }
+}
+
+type NewEntry = {
+  member: { id: string; email: string }
+  action: Action
+  subjectId?: string | null
+  summary: string | null
+}
+
+/** Records an action of a member whom no session identifies. All others are recorded by their route. */
+export async function writeEntry(
+  sql: Sql,
+  workspaceId: string,
+  { member, action, subjectId = null, summary }: NewEntry,
+): Promise<void> {
+  const id = newId()
+  await sql`
+    insert into audit_log (workspace_id, id, member_id, member_email, action, subject_id, summary, created_at)
+    values (${workspaceId}, ${id}, ${member.id}, ${member.email}, ${action}, ${subjectId}, ${summary}, ${timeOfId(id)})`
 }
 
 /** A `PATCH` without any known field. */

@@ -1,11 +1,14 @@
 /** `/members`: lists, invites, changes and removes members. All members may list; owners and admins may change. */
 import type { Db } from '../lib/db.ts'
+import type { Mailer } from '../lib/mail.ts'
 import { DataOf, DateTime, Deleted, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { invitationMail } from './mails.ts'
 import {
   changeRole,
   type DeleteReplies,
   inviteMember,
+  type ListedMember,
   listMembers,
   managers,
   type RemovedMember,
@@ -14,6 +17,8 @@ import {
   type UnassignMember,
 } from './members.ts'
 import { resetSecondFactor } from './second-factor.ts'
+import type { Session } from './sessions.ts'
+import { countInvitationMail } from './throttle.ts'
 
 const MemberView = Type.Object({
   id: Uuid,
@@ -29,16 +34,41 @@ const InvitedMember = Type.Object({
   ...MemberView.properties,
   invitation_token: Type.String(),
   invitation_url: Type.String(),
+  email_status: OneOf(['sent', 'failed', 'off']),
+  email_error: NullableText(),
 })
 const RoleChange = Type.Object({ role: OneOf(roles) })
 
 const withRole = ({ email, role }: Static<typeof MemberView>) => `${email}, ${role}`
 
-type Dashboard = { db: Db; publicUrl: string; unassign: UnassignMember; deleteReplies: DeleteReplies }
+type Dashboard = {
+  db: Db
+  publicUrl: string
+  mailer: Mailer | undefined
+  unassign: UnassignMember
+  deleteReplies: DeleteReplies
+}
 
 export const memberDashboard =
-  ({ db, publicUrl, unassign, deleteReplies }: Dashboard) =>
+  ({ db, publicUrl, mailer, unassign, deleteReplies }: Dashboard) =>
   async (app: App) => {
+    /** Sends the link if the service sends e-mail. The inviter gets the link in any case. */
+    const mailInvitation = async (
+      { workspaceId, workspaceName, member }: Session,
+      { email: to, role }: ListedMember,
+      link: string,
+    ): Promise<Pick<Static<typeof InvitedMember>, 'email_status' | 'email_error'>> => {
+      if (!mailer) return { email_status: 'off', email_error: null }
+      if (!(await countInvitationMail(db, workspaceId))) {
+        return { email_status: 'failed', email_error: 'too many e-mails in the last 15 minutes' }
+      }
+      const sent = await mailer.send(
+        invitationMail({ to, workspaceName, inviter: member.name ?? member.email, role, link }),
+      )
+      return sent.ok
+        ? { email_status: 'sent', email_error: null }
+        : { email_status: 'failed', email_error: sent.reason }
+    }
     app.get('/members', { schema: { response: { 200: DataOf(Type.Array(MemberView)) } } }, async ({ session }) => ({
       data: await listMembers(db, session.workspaceId),
     }))
@@ -51,8 +81,10 @@ export const memberDashboard =
       },
       async ({ session, body }, reply) => {
         const invited = await inviteMember(db, session.workspaceId, { ...body, by: session.member })
+        const invitation_url = `${publicUrl}/invitations/${invited.invitation_token}`
+        const mail = await mailInvitation(session, invited, invitation_url)
         reply.code(201)
-        return { data: { ...invited, invitation_url: `${publicUrl}/invitations/${invited.invitation_token}` } }
+        return { data: { ...invited, invitation_url, ...mail } }
       },
     )
     app.patch(

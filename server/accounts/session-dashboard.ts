@@ -1,13 +1,16 @@
-/** `/setup`, `/session`, `/sessions`, `/invitations`, `/profile`: the first run, signing in and out, a member's own data. */
+/** `/setup`, `/session`, `/sessions`, `/invitations`, `/password-resets`, `/profile`: the first run, signing in and out, a member's own data. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Sealer } from '../lib/crypto.ts'
 import { type Db, requireRow } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
+import type { Mailer } from '../lib/mail.ts'
 import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
 import { clearSessionCookie, readDevice, setDeviceCookie, setSessionCookie } from './cookies.ts'
 import { acceptInvitation, requireInvitation, roles } from './members.ts'
+import { completeReset, requireReset, sendResets } from './password-resets.ts'
 import { updateProfile } from './profile.ts'
 import { isRecoveryCode } from './second-factor.ts'
 import {
@@ -25,9 +28,11 @@ import {
   toEmailKey,
 } from './sessions.ts'
 import { getDemoHint, needsSetup, type Setup, setUp, visitOf } from './setup.ts'
+import { countResetRequest } from './throttle.ts'
 
 const SetupView = Type.Object({
   needed: Type.Boolean(),
+  sends_email: Type.Boolean(),
   demo: Type.Unsafe<{ email: string; password: string | null } | null>({
     type: ['object', 'null'],
     properties: { email: { type: 'string' }, password: { type: ['string', 'null'] } },
@@ -77,15 +82,17 @@ const ProfileChanges = Type.Object({
 
 const TokenParams = Type.Object({ token: Type.String() })
 const InvitationView = Type.Object({ workspace_name: Type.String(), email: Type.String(), role: OneOf(roles) })
+const ResetRequest = Type.Object({ email: Type.String({ maxLength: 320 }) })
+const NewPassword = Type.Object({ password: Type.String({ maxLength: 1_000 }) })
 const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password: Type.String({ maxLength: 1_000 }) })
 
 const fromAddress = (_data: unknown, body: Static<typeof SignIn>, { clientAddress }: FastifyRequest) =>
   `from ${clientAddress}${isRecoveryCode(body.second_factor_code ?? '') ? ', with a recovery code' : ''}`
 
-type Dashboard = { db: Db; sealer: Sealer; publicUrl: string; setup: Setup }
+type Dashboard = { db: Db; sealer: Sealer; publicUrl: string; setup: Setup; mailer: Mailer | undefined }
 
 export const sessionDashboard =
-  ({ db, sealer, publicUrl, setup }: Dashboard) =>
+  ({ db, sealer, publicUrl, setup, mailer }: Dashboard) =>
   async (app: App) => {
     const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
       address: clientAddress,
@@ -106,7 +113,11 @@ export const sessionDashboard =
       '/setup',
       { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
       async (request) => ({
-        data: { needed: await needsSetup(db), demo: await getDemoHint(db, setup, visitOf(request, publicUrl)) },
+        data: {
+          needed: await needsSetup(db),
+          sends_email: mailer !== undefined,
+          demo: await getDemoHint(db, setup, visitOf(request, publicUrl)),
+        },
       }),
     )
     app.post(
@@ -215,6 +226,47 @@ export const sessionDashboard =
       },
     )
 
+    app.post(
+      '/password-resets',
+      {
+        config: { members: 'public', audit: false },
+        schema: { body: ResetRequest, response: { 202: DataOf(Type.Object({ requested: Type.Boolean() })) } },
+      },
+      async (request, reply) => {
+        if (!mailer) throw badRequest('this server sends no e-mail: ask its operator to reset your password')
+        const emailKey = toEmailKey(request.body.email)
+        await countResetRequest(db, request.clientAddress, emailKey)
+        // The response does not wait: its time would show whether the member exists.
+        sendResets(db, { emailKey, mailer, publicUrl, log: request.log }).catch((error) =>
+          request.log.error({ err: error }, 'a password reset failed'),
+        )
+        reply.code(202)
+        return { data: { requested: true } }
+      },
+    )
+    app.get(
+      '/password-resets/:token',
+      {
+        config: { members: 'public' },
+        schema: { params: TokenParams, response: { 200: DataOf(Type.Object({ email: Type.String() })) } },
+      },
+      async ({ params }) => ({ data: await requireReset(db, params.token) }),
+    )
+    app.post(
+      '/password-resets/:token',
+      {
+        config: { members: 'public', audit: false },
+        schema: {
+          params: TokenParams,
+          body: NewPassword,
+          response: { 200: DataOf(Type.Object({ changed: Type.Boolean() })) },
+        },
+      },
+      async ({ params, body }) => {
+        await completeReset(db, params.token, body.password)
+        return { data: { changed: true } }
+      },
+    )
     app.get(
       '/invitations/:token',
       { config: { members: 'public' }, schema: { params: TokenParams, response: { 200: DataOf(InvitationView) } } },

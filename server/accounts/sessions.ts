@@ -15,6 +15,7 @@ import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
 import { type Device, newSessionToken, readSessionToken } from './cookies.ts'
 import { type Member, type MemberRole, roles, writers } from './members.ts'
+import { sweepResets } from './password-resets.ts'
 import { hasSecondFactor, requireSignInCode } from './second-factor.ts'
 import { checkGuess, knownDevice, signInCode, sweepFailures, unknownClient } from './throttle.ts'
 
@@ -261,10 +262,11 @@ export async function endSession(sql: Sql, { id, workspaceId }: Session): Promis
   await sql`delete from sessions where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-/** Deletes expired sessions, invitations and failure counts. */
+/** Deletes expired sessions, invitations, password resets and failure counts. */
 export async function sweepSessions(sql: Sql): Promise<void> {
   await sql`delete from sessions where expires_at < now()`
   await sql`delete from invitations where expires_at < now()`
+  await sweepResets(sql)
   await sweepFailures(sql)
 }
 

@@ -137,6 +137,25 @@ export async function checkGuess<Right>(
   return drawn.right
 }
 
+/** E-mails that strangers can cause, by the hash of the folded address and by network. */
+const resetsPerEmail: Limit = { burst: 3, refillSeconds: 300, windowSeconds: 900 }
+const resetsPerNetwork: Limit = { burst: 20, refillSeconds: 30, windowSeconds: 900 }
+const invitationsPerWorkspace: Limit = { burst: 50, refillSeconds: 18, windowSeconds: 900 }
+
+/** Counts a request for a password reset, or refuses it (429). Unknown addresses count like known ones. */
+export async function countResetRequest(sql: Sql, clientAddress: string, emailKey: string): Promise<void> {
+  const network = { address: `reset ${networkOf(clientAddress)}`, email_key: '', limit: resetsPerNetwork }
+  const email = { address: 'reset', email_key: sha256(emailKey), limit: resetsPerEmail }
+  const counted = await countFailure(sql, [network, email])
+  if ('refused' in counted) throw tooMany('too many requests for a new password', Math.ceil(counted.waitMs / 1000))
+}
+
+/** Counts an invitation by e-mail. Returns false if the workspace has sent too many. */
+export async function countInvitationMail(sql: Sql, workspaceId: string): Promise<boolean> {
+  const counter = { address: `invitations ${workspaceId}`, email_key: '', limit: invitationsPerWorkspace }
+  return !('refused' in (await countFailure(sql, [counter])))
+}
+
 export async function sweepFailures(sql: Sql): Promise<void> {
   await sql`delete from sign_in_failures where started_at < now() - make_interval(secs => ${attackWindowSeconds})`
 }

@@ -13,6 +13,8 @@ const rooms = [
   'sign-in',
   'setup',
   'invitations',
+  'forgot-password',
+  'password-resets',
   'inbox',
   'overview',
   'contacts',

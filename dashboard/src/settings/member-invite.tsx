@@ -1,6 +1,6 @@
 /**
- * Invites a member. Parley sends no email: the service returns a link that works once within 7 days. A new invitation for the
- * same address replaces the link.
+ * Invites a member. The service returns a link that works once within 7 days, and sends it by email if it can. The inviter sees the
+ * link in any case, so a failed email loses nothing. A new invitation for the same address replaces the link.
  */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
@@ -8,7 +8,7 @@ import { Dialog } from '../../../ui/dialog.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { useChange } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
@@ -22,28 +22,36 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
   const [email, setEmail] = useState(existing?.email ?? '')
   const [role, setRole] = useState<Role>(existing?.role ?? 'agent')
   const invite = useChange('POST /members', { stale: ['GET /members'] })
+  const sendsEmail = useCall('GET /setup', {}).data?.sends_email
   if (invite.data) {
-    const { email: to, invitation_url: link } = invite.data
+    const { email: to, invitation_url: link, email_status: status, email_error: reason } = invite.data
     const mail = new URLSearchParams({ subject: members.mailSubject(workspace.name), body: members.mailBody(link) })
     return (
       <SecretDialog
         title={members.linkTitle(to)}
-        warning={<p>{members.linkText(to)}</p>}
+        warning={
+          <>
+            {status === 'failed' && <p>{members.mailFailed(to, reason ?? '')}</p>}
+            <p>{status === 'sent' ? members.mailSent(to) : members.linkText(to)}</p>
+          </>
+        }
         secret={link}
         done={members.linkDone}
         onDone={onClose}
       >
-        <p>
-          {/* URLSearchParams encodes a space as +, which email programs show literally. */}
-          <a
-            className="button"
-            href={`mailto:${encodeURIComponent(to)}?${mail.toString().replaceAll('+', '%20')}`}
-            data-size="small"
-          >
-            <Icon name="mail" />
-            {members.mail}
-          </a>
-        </p>
+        {status !== 'sent' && (
+          <p>
+            {/* URLSearchParams encodes a space as +, which email programs show literally. */}
+            <a
+              className="button"
+              href={`mailto:${encodeURIComponent(to)}?${mail.toString().replaceAll('+', '%20')}`}
+              data-size="small"
+            >
+              <Icon name="mail" />
+              {members.mail}
+            </a>
+          </p>
+        )}
       </SecretDialog>
     )
   }
@@ -73,13 +81,13 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
           )}
         </Field>
         <RoleChoice value={role} onChange={setRole} error={errors.role ?? errors.rest} />
-        <Note icon="mail">{members.noMail}</Note>
+        {sendsEmail !== undefined && <Note icon="mail">{sendsEmail ? members.willMail : members.noMail}</Note>}
         <div className="dialog-foot">
           <Button onClick={onClose} disabled={invite.isPending}>
             {words.common.cancel}
           </Button>
           <Button type="submit" variant="primary" busy={invite.isPending}>
-            {members.createLink}
+            {sendsEmail ? members.sendInvitation : members.createLink}
           </Button>
         </div>
       </form>

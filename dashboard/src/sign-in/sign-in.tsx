@@ -1,6 +1,6 @@
 /** Sign-in, with a second step for members with two-step sign-in. In a demo it offers the demo account. After too many failed attempts the button is disabled until the limit ends. */
 import { type FormEvent, useState } from 'react'
-import { Redirect, useLocation, useSearch } from 'wouter'
+import { Link, Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
@@ -79,7 +79,11 @@ export default function SignIn() {
     )
   }
   return (
-    <SignInPage title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
+    <SignInPage
+      title={signIn.title}
+      lead={signIn.lead}
+      foot={setup.data?.sends_email ? <Link href="/forgot-password">{signIn.forgot}</Link> : signIn.forgotten}
+    >
       {demo && (
         <Note icon="bolt">
           <p>{demo.password ? signIn.demo : `${signIn.demo} ${signIn.demoEmail(demo.email)}`}</p>

@@ -32,6 +32,7 @@ const actions: Record<string, string> = {
   'member.invited': 'Invited a member',
   'member.joined': 'Joined the workspace',
   'member.removed': 'Removed a member',
+  'member.password_reset': 'Reset their password',
   'member.recovery_codes_created': 'Created new recovery codes',
   'member.role_changed': 'Changed a member’s role',
   'member.second_factor_disabled': 'Turned off two-step sign-in',
@@ -170,7 +171,12 @@ export const settings = {
     },
     ownersOnly: 'Only an owner can add another owner.',
     inviteTitle: 'Invite member',
-    noMail: 'Parley does not send email. You get a link to share with the new member.',
+    noMail: 'This server does not send email. You get a link to share with the new member.',
+    willMail: 'The new member gets an email with a link. You see the link too.',
+    sendInvitation: 'Send invitation',
+    mailSent: (email: string) =>
+      `An email with this link is on its way to ${email}. The link works once within 7 days. It is not shown again.`,
+    mailFailed: (email: string, reason: string) => `The email to ${email} could not be sent: ${reason}.`,
     createLink: 'Create link',
     linkTitle: (email: string) => `Invitation for ${email}`,
     linkText: (email: string) =>

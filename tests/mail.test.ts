@@ -1,0 +1,156 @@
+/** E-mail: invitations and password resets through a real SMTP server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startMailServer } from './mail-server.ts'
+import { assertRefused, createBrowser, type Json, main, startSignedIn, until } from './support.ts'
+
+const pathOf = (link: string) => new URL(link).pathname
+
+test('an invitation is sent by e-mail, and the inviter keeps the link when that fails', async (t) => {
+  const mail = await startMailServer(t)
+  const world = await startSignedIn(t, { smtp: mail.settings })
+  await world.ask('PATCH', '/workspace', { name: 'Acme <b>& "Sons"</b>' })
+  await world.ask('PATCH', '/profile', { name: '<script>alert(1)</script>' })
+  const invite = async (email: string) => (await world.ask('POST', '/members', { email, role: 'agent' }, 201)).data
+  const invited = await invite('ann@new.test')
+  assert.deepEqual([invited.email_status, invited.email_error], ['sent', null])
+  const received = await mail.next('ann@new.test')
+  assert.deepEqual(
+    [received.from, received.to, received.link],
+    ['parley@acme.test', ['ann@new.test'], invited.invitation_url],
+  )
+  const [, html = ''] = received.source.split('<!doctype html>')
+  assert.match(html, /Acme &lt;b&gt;&amp; &quot;Sons&quot;&lt;\/b&gt;/)
+  assert.doesNotMatch(html, /<script>|<b>/)
+  assert.match(received.source, /^From: Parley <parley@acme.test>$/m)
+  const joined = await createBrowser(world.url).call('POST', pathOf(received.link), {
+    name: 'Ann',
+    password: 'long enough',
+  })
+  assert.equal(joined.status, 201, joined.text)
+
+  mail.refuse('mailbox full')
+  const failed = await invite('bob@new.test')
+  assert.equal(failed.email_status, 'failed')
+  assert.match(failed.email_error, /550 mailbox full/)
+  assert.equal(
+    (await createBrowser(world.url).call('GET', pathOf(failed.invitation_url))).body.data.email,
+    'bob@new.test',
+  )
+  // A comma adds no second recipient.
+  assertRefused(
+    await world.browser.call('POST', '/members', { email: 'a@b.test,c@d.test', role: 'agent' }),
+    400,
+    'bad_request',
+  )
+  assert.equal(mail.mails.length, 1)
+
+  const silent = await startSignedIn(t)
+  assert.equal(
+    (await silent.ask('POST', '/members', { email: 'ann@new.test', role: 'agent' }, 201)).data.email_status,
+    'off',
+  )
+  assert.equal((await silent.get('/setup')).sends_email, false)
+  assert.equal((await world.get('/setup')).sends_email, true)
+})
+
+test('a mail server that is gone, or refuses the password, is named in the response', async (t) => {
+  const mail = await startMailServer(t)
+  const url = new URL(mail.settings.url)
+  url.password = 'secret-but-wrong'
+  const world = await startSignedIn(t, { smtp: { ...mail.settings, url: url.href } })
+  const { data } = await world.ask('POST', '/members', { email: 'ann@new.test', role: 'agent' }, 201)
+  assert.equal(data.email_status, 'failed')
+  assert.match(data.email_error, /wrong credentials/)
+  assert.doesNotMatch(data.email_error, /secret-but-wrong/)
+  const gone = await startSignedIn(t, { smtp: { ...mail.settings, url: 'smtp://127.0.0.1:1' } })
+  const refused = (await gone.ask('POST', '/members', { email: 'ann@new.test', role: 'agent' }, 201)).data
+  assert.match(refused.email_error, /ECONNREFUSED/)
+})
+
+test('a member resets a forgotten password by e-mail, once, and all sessions end', main, async (t) => {
+  const mail = await startMailServer(t)
+  const world = await startSignedIn(t, { smtp: mail.settings })
+  const { owner, browser, db, url } = world
+  const visitor = createBrowser(url)
+  const ask = (email: string) => visitor.call('POST', '/password-resets', { email })
+  const known = await ask(` ${owner.email.toUpperCase()} `)
+  const unknown = await ask('unknown@acme.test')
+  assert.deepEqual([known.status, known.text], [202, unknown.text])
+  const first = await mail.next(owner.email)
+  await ask(owner.email)
+  const second = await mail.next(owner.email)
+  // A new link replaces the one before.
+  assertRefused(await visitor.call('GET', pathOf(first.link)), 404, 'not_found')
+  const path = pathOf(second.link)
+  assert.deepEqual((await visitor.call('GET', path)).body.data, { email: owner.email })
+  assertRefused(await visitor.call('POST', path, { password: 'Password1' }), 400, 'bad_request', /too common/)
+  const wanted = 'a brand new one'
+  const answers = await Promise.all([1, 2, 3].map(() => visitor.call('POST', path, { password: wanted })))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404])
+  assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
+  assertRefused(await createBrowser(url).signIn(owner), 401, 'unauthorized')
+  assert.equal((await visitor.signIn({ ...owner, password: wanted })).status, 200)
+  const entries = (await visitor.call('GET', '/audit')).body.data.map(({ action, summary }: Json) => [action, summary])
+  assert.deepEqual(entries[1], ['member.password_reset', 'by e-mail'])
+  assert.deepEqual(
+    mail.mails.map(({ to }) => to.join()),
+    [owner.email, owner.email],
+  )
+
+  // The token is stored as a hash, and expires.
+  await ask(owner.email)
+  const third = await mail.next(owner.email)
+  const [stored] = await db`select row_to_json(r)::text as text from password_resets r`
+  assert.ok(!stored?.text.includes(third.link.split('/').at(-1)))
+  await db`update password_resets set expires_at = now() - interval '1 second'`
+  assertRefused(await visitor.call('POST', pathOf(third.link), { password: wanted }), 404, 'not_found')
+})
+
+test('links go to the stored address only, and only to members with exactly that address', async (t) => {
+  const mail = await startMailServer(t)
+  const world = await startSignedIn(t, { smtp: mail.settings })
+  const { db, api, url } = world
+  const other = await world.workspace()
+  // Both fold to the same text, but they are two mailboxes.
+  const [victim, attacker] = ['ann@straße.test', 'ann@strasse.test']
+  const [row] = await db`select email_key from members where workspace_id = ${api.workspaceId}`
+  assert.ok(row)
+  await db`update members set email = ${victim}, email_key = 'ann@strasse.test' where workspace_id = ${api.workspaceId}`
+  await db`update members set email = ${attacker}, email_key = 'ann@strasse.test' where workspace_id = ${other.api.workspaceId}`
+  await createBrowser(url).call('POST', '/password-resets', { email: attacker })
+  const { link } = await mail.next(attacker)
+  await until('both e-mails', async () => mail.mails.length === 2)
+  assert.equal((await createBrowser(url).call('POST', pathOf(link), { password: 'chosen by another' })).status, 200)
+  assertRefused(
+    await createBrowser(url).call('POST', '/session', {
+      email: victim,
+      password: 'chosen by another',
+      workspace_id: api.workspaceId,
+    }),
+    401,
+    'unauthorized',
+  )
+  assert.equal((await createBrowser(url).signIn({ email: attacker, password: 'chosen by another' })).status, 200)
+})
+
+test('requests for a new password are limited per address, known or not', async (t) => {
+  const mail = await startMailServer(t)
+  const world = await startSignedIn(t, { smtp: mail.settings })
+  const ask = (email: string) => createBrowser(world.url).call('POST', '/password-resets', { email })
+  for (const email of [world.owner.email, 'unknown@acme.test']) {
+    for (let i = 0; i < 3; i++) assert.equal((await ask(email)).status, 202)
+    const refused = await ask(email)
+    assertRefused(refused, 429, 'rate_limited')
+    assert.ok(Number(refused.headers.get('retry-after')) > 60)
+  }
+  for (let i = 0; i < 14; i++) assert.equal((await ask(`${i}@acme.test`)).status, 202)
+  assertRefused(await ask('last@acme.test'), 429, 'rate_limited')
+  const silent = await startSignedIn(t)
+  assertRefused(
+    await createBrowser(silent.url).call('POST', '/password-resets', { email: silent.owner.email }),
+    400,
+    'bad_request',
+    /sends no e-mail/,
+  )
+})
