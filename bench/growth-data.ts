@@ -164,12 +164,19 @@ async function insertMessages(db: Db, workspaceId: string, { conversations, mess
       order by i`
   }
   await restore()
-  // A tenth is open, a tenth is pending, the rest is closed.
-  await db`
-    update conversations v set status = (array['open', 'pending', 'closed'])[least(p.position % 10 + 1, 3)],
-      last_message_text = 'Thanks! When will it be here?', last_message_at = now(), last_inbound_at = now(),
-      inbox_at = now(), updated_at = now()
-    from numbered_conversations p where v.workspace_id = ${workspaceId} and v.id = p.id`
+  // The last message of each conversation, in order of time. A tenth is open, a tenth is pending, the rest is closed.
+  for (let from = messages - conversations; from < messages; from += 10_000) {
+    await db`
+      update conversations v set status = (array['open', 'pending', 'closed'])[least(last.position % 10 + 1, 3)],
+        last_message_text = 'Thanks! When will it be here?', last_message_at = moment, last_inbound_at = moment, inbox_at = moment,
+        updated_at = moment
+      from (
+        select p.id, p.position, now() - interval '10 minutes' - (${messages}::bigint - i) * interval '0.7 seconds' as moment
+        from generate_series(${from}::bigint, ${Math.min(messages, from + 10_000) - 1}::bigint) as i
+        join numbered_conversations p on p.position = i * 7919 % ${conversations}
+      ) last
+      where v.workspace_id = ${workspaceId} and v.id = last.id`
+  }
   await db`drop table numbered_conversations`
   for (const table of ['messages', 'conversations']) await db`vacuum analyze ${db(table)}`
 }
