@@ -6,7 +6,7 @@
  * addresses that differ only in a fold (ß and ss) belong to different people. It works once within an hour, and a new one replaces it.
  * It ends all sessions and does not sign in, so a second factor is still asked for.
  *
- * Members without a password, who sign in with the provider of the organisation, get no link.
+ * Members without a password get no link.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { hashPassword, randomToken, sha256 } from '../lib/crypto.ts'

@@ -342,7 +342,8 @@ test('a failure of the store does not count as an attempt', async (t) => {
     return found.last_error !== null && found
   })
   assert.deepEqual([row.state, row.attempt_count, row.last_error], ['pending', 0, 'something went wrong on our side'])
-  assert.ok(row.waits > 50 && row.waits <= 60)
+  // The statement that reads it may have begun just before the one that wrote it.
+  assert.ok(row.waits > 50 && row.waits < 61, `${row.waits} s`)
   works = true
   await hurry(added)
   loop.wake()

@@ -103,7 +103,7 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
   const own = useCall('GET /profile/second-factor', {})
   const isOwner = role === 'owner'
   const isOn = workspace.requires_second_factor
-  const hasNone = !isOn && own.data !== undefined && !own.data.confirmed_at
+  const hasNone = !own.data?.confirmed_at
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace', 'GET /profile/second-factor'],
     onDone: () => toast.success(words.common.saved),
@@ -115,11 +115,11 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
         label={text.requireSecondFactor}
         hint={text.requireSecondFactorHint}
         checked={isOn}
-        disabled={!isOwner || hasNone || save.isPending}
+        disabled={!isOwner || (!isOn && hasNone) || save.isPending}
         onChange={(event) => save.mutate({ body: { requires_second_factor: event.target.checked } })}
       />
       {!isOwner && <p className="soft small">{text.onlyOwners}</p>}
-      {isOwner && hasNone && (
+      {isOwner && !isOn && own.data && hasNone && (
         <p className="small">
           <Link href="/settings/profile">{text.ownFirst}</Link>
         </p>
