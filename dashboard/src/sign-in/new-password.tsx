@@ -9,8 +9,8 @@ import { CallError, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
-import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
+import { NewPasswordField } from './new-password-field.tsx'
 import { SignInPage } from './sign-in-page.tsx'
 
 const { signIn } = words
@@ -57,18 +57,7 @@ export default function NewPassword() {
         <Field label={signIn.email}>
           {(wiring) => <Input {...wiring} type="email" autoComplete="username" value={email} readOnly />}
         </Field>
-        <Field label={reset.next} hint={signIn.passwordHint} error={errors.password}>
-          {(wiring) => (
-            <PasswordInput
-              {...wiring}
-              autoComplete="new-password"
-              required
-              minLength={8}
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          )}
-        </Field>
+        <NewPasswordField label={reset.next} error={errors.password} value={password} onChange={setPassword} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <Button type="submit" variant="primary" busy={save.isPending}>
           {reset.save}
