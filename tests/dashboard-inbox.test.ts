@@ -530,6 +530,8 @@ test('a long thread keeps its scroll position; a contact edited beside it update
   const log = page.getByRole('log')
   await said(page, 'Message number 70.').waitFor()
   assert.equal(await said(page, 'Message number 1.').count(), 0)
+  // The rest of the first page, which follows the first screen.
+  await said(page, 'Message number 21.').waitFor({ state: 'attached' })
   await log.evaluate((element) => element.scrollTo(0, 0))
   await said(page, 'Message number 1.').waitFor({ state: 'attached' })
   assert.ok((await log.evaluate((element) => element.scrollTop)) > 100, 'it stands where it stood')

@@ -103,6 +103,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     calls: [] as Call[],
     faults: [] as unknown[],
     isDown: false,
+    isStreamDown: false,
     /** Why inbound messages are refused, if they are. */
     refuse: '',
     /** What the answer to an inbound message waits for. */
@@ -139,6 +140,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
       json: isJson ? JSON.parse(body.toString()) : {},
     }
     if (path === '/stream') {
+      if (state.isStreamDown) return response.destroy()
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('retry: 200\n\n')
       streams.add(response)
@@ -539,10 +541,10 @@ test('without the simulator the page shows an error, and loads the phones on ret
   await page.reload()
   await page.getByRole('alert').getByText('The phones could not be loaded').waitFor()
 
-  const retry = page.getByRole('button', { name: 'Try again' })
+  // Without a stream, the page does not retry by itself.
+  state.isStreamDown = true
   state.isDown = false
-  // At once: soon the page retries by itself.
-  await retry.dispatchEvent('click')
+  await page.getByRole('button', { name: 'Try again' }).click()
 
   await message(page, 'a').waitFor()
   assert.equal(await page.getByRole('alert').count(), 0)

@@ -25,13 +25,17 @@ export function openConversation(id: string, focus: Focus = 'row'): void {
 /** Opens the first row after these have left the list. An empty list then shows the conversations that waited behind "1 new". */
 export function openFirst(leavingIds: readonly string[], focus: Focus): void {
   const { pathname } = location
-  const open = () => {
+  const open = (waitedFrames: number) => {
+    if (location.pathname !== pathname) return
     const first = listedIds().find((id) => !leavingIds.includes(id))
-    if (first && location.pathname === pathname) openConversation(first, focus)
+    if (first) openConversation(first, focus)
+    else if (waitedFrames < maxRenderFrames) requestAnimationFrame(() => open(waitedFrames + 1))
   }
-  requestAnimationFrame(() => requestAnimationFrame(open))
+  requestAnimationFrame(() => open(0))
 }
 
+/** How long the list may take to render. A conversation that arrives later does not open by itself. */
+const maxRenderFrames = 30
 const maxWaitFrames = 300
 
 const isDialogOpen = () => document.querySelector('dialog[open]') !== null
