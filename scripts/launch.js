@@ -153,7 +153,13 @@ async function claimLock(quiet) {
   const stale = `${myLock}-stale`
   process.once('exit', () => rmSync(myLock, { recursive: true, force: true }))
   rmSync(myLock, { recursive: true, force: true })
-  mkdirSync(myLock)
+  try {
+    mkdirSync(myLock)
+  } catch (error) {
+    throw new Failure(
+      `The dependencies cannot be installed, because this user may not write to ${root} (${error.code}). Start Parley as the owner of the folder.`,
+    )
+  }
   writeFileSync(join(myLock, String(process.pid)), startedAt(process.pid))
   for (let waits = 1; !tryRename(myLock, lock); waits++) {
     const owners = listOwners(lock)

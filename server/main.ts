@@ -9,17 +9,17 @@
  * With `ROLES=worker` there is one process. Imports are lazy, so each process loads only what it needs.
  */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../common/environment.ts'
 import { type Config, listDataFolders, readConfig } from './config.ts'
 import { createDisk, watchDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
 import { type OpenProcess, openProcess } from './lib/lifecycle.ts'
-import { inWords } from './lib/start-error.ts'
+import { hasCode, inWords, StartError } from './lib/start-error.ts'
 import { releaseStartupMemory } from './lib/startup-memory.ts'
 import type { Prepared } from './prepare.ts'
 import type { ChildInput } from './roles.ts'
@@ -45,7 +45,9 @@ async function run(config: Config): Promise<void> {
   const stop = (reason: string) => void lifecycle.stop(reason, 0)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   process.on('disconnect', () => stop('launcher gone'))
-  const watching = watchDisk(createDisk(listDataFolders(config)), opened.log)
+  const folders = listDataFolders(config)
+  if (folders.length > 0) requireFolder(config.dataDir)
+  const watching = watchDisk(createDisk(folders), opened.log)
   lifecycle.onStop(async () => watching.stop())
   try {
     const start = config.roles.has('api') ? startService : startWorkerAlone
@@ -84,11 +86,36 @@ async function startService(config: Config, opened: OpenProcess): Promise<Prepar
   return prepared
 }
 
+function requireFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+    accessSync(folder, constants.W_OK)
+  } catch (error) {
+    throw new StartError(
+      `${userInfo().username} may not write to ${folder} (${inWords(error)}). Start Parley as the owner of this folder, or set DATA_DIR to another one.`,
+    )
+  }
+}
+
 /** Throws if the port is in use or may not be used. Processes that share a port would also share it with another service. */
 async function requirePort({ port, host }: Config): Promise<void> {
   // A caller that connects now is refused.
   const server = createServer((socket) => socket.destroy()).listen({ port, host, exclusive: true })
-  await once(server, 'listening')
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    if (hasCode(error, 'EADDRINUSE'))
+      throw new StartError(
+        `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port: PORT=${port + 1} npm start`,
+      )
+    if (hasCode(error, 'EACCES'))
+      throw new StartError(
+        `${userInfo().username} may not use port ${port}: ports below 1024 need a special right. Set another port, such as PORT=4000, with a proxy in front of it.`,
+      )
+    if (hasCode(error, 'EADDRNOTAVAIL'))
+      throw new StartError(`HOST: ${host} is not an address of this machine. HOST=0.0.0.0 uses all its addresses.`)
+    throw error
+  }
   await new Promise((resolve) => server.close(resolve))
 }
 

@@ -14,7 +14,7 @@ import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { syncClock } from './lib/clock.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
-import { migrate } from './lib/migrate.ts'
+import { firstMigration, migrate } from './lib/migrate.ts'
 import { createMediaStore } from './media/store.ts'
 import { keepEventDays } from './webhooks/partitions.ts'
 
@@ -25,7 +25,9 @@ export type Prepared = {
 
 export async function prepare(config: Config, db: Db, log: Logger): Promise<Prepared> {
   const migrations = await migrate(db, { log })
-  if (migrations.length > 0) log.info({ migrations }, 'migrated')
+  // A new database runs all of them: nothing that an operator needs to know.
+  const isNew = migrations.includes(firstMigration)
+  if (migrations.length > 0 && !isNew) log.info({ migrations }, 'migrated')
   await syncClock(db)
   const encryptionKey = await resolveEncryptionKey(config)
   const sealer = createSealer(encryptionKey)

@@ -242,13 +242,14 @@ async function serveHealth(context: RoleContext, { pools, health, disk, metrics 
  * `isShared`: several processes listen on the port. Linux spreads the connections over their sockets, so no other process takes part,
  * and a killed one loses only its own connections. Elsewhere `node:cluster` shares one socket.
  */
-async function listen(app: App, { port, host, tls }: Config, isShared: boolean): Promise<void> {
-  // Fastify does not know that its server uses TLS.
-  const listenTextResolver = (address: string) =>
-    `Server listening at ${tls ? address.replace(/^http:/, 'https:') : address}`
+async function listen(app: App, { port, host }: Config, isShared: boolean): Promise<void> {
   // Passed on to `net.Server`; Fastify's types lack it.
   const sharing = { reusePort: isShared && process.platform === 'linux' }
-  await app.listen({ port, host, listenTextResolver, ...sharing })
+  // The welcome has the address. Fastify would log it once for each process, above the welcome.
+  const { level } = app.log
+  app.log.level = 'error'
+  await app.listen({ port, host, ...sharing })
+  app.log.level = level
 }
 
 /** Accepts no new requests and finishes those in flight. Idle connections are closed at once. */

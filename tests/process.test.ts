@@ -124,6 +124,7 @@ test('the first start creates a demo workspace, the second reuses it, and both s
   assert.equal(statSync(join(dataDir, 'encryption.key')).mode & 0o777, 0o600)
   assert.deepEqual([demo.base_url, demo.owner.email], [`${first.url}/v1`, 'owner@demo.test'])
   await until('the welcome', async () => first.output().includes('Parley is ready'))
+  assert.match(first.output(), /^\s*Parley is ready/, 'nothing stands above the welcome')
   for (const text of [demo.base_url, `${first.url}/docs`, demo.simulator_url, demo.api_key, demo.owner.password]) {
     assert.ok(first.output().includes(text), text)
   }
@@ -371,8 +372,26 @@ test('a port in use stops the start with an explanation and leaves nothing runni
   const { port } = holder.address() as { port: number }
   const service = await launch(t, { DATA_DIR: dataDir, PORT: String(port) })
   assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
-  assert.match(service.output(), new RegExp(`EADDRINUSE.*${port}`))
+  assert.equal(
+    service.output().trim(),
+    `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port: PORT=${port + 1} npm start`,
+  )
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
+})
+
+test('an address of another machine and a data folder without rights stop the start with an explanation', async (t) => {
+  const dataDir = folder(t)
+  const blocked = join(dataDir, 'file')
+  writeFileSync(blocked, '')
+  for (const [settings, explanation] of [
+    [{ DATA_DIR: dataDir, HOST: '192.0.2.1' }, /^HOST: 192\.0\.2\.1 is not an address of this machine/],
+    // A file instead of a folder, because root may write to every folder.
+    [{ DATA_DIR: join(blocked, 'data') }, /may not write to .*data \(.*\)\. Start Parley as the owner of this folder/],
+  ] as const) {
+    const service = await launch(t, settings)
+    assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
+    assert.match(service.output().trim(), explanation)
+  }
 })
 
 test('with a certificate and a key the service uses HTTPS', async (t) => {
@@ -391,7 +410,7 @@ test('with a certificate and a key the service uses HTTPS', async (t) => {
   assert.equal(statusCode, 200)
   assert.equal(headers['strict-transport-security'], 'max-age=31536000')
   assert.match(demoOf(dataDir).base_url, /^https:/)
-  assert.match(service.output(), new RegExp(`listening at https://127\\.0\\.0\\.1:${port}`))
+  assert.match(service.output(), new RegExp(`Dashboard +https://127\\.0\\.0\\.1:${port}`))
   assert.doesNotMatch(service.output(), /http:\/\//)
 })
 

@@ -22,6 +22,8 @@ import { within } from './time.ts'
 
 const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations')
 
+export const firstMigration = '0001_accounts.sql'
+
 /** Every advisory lock of the service has its own number. */
 const migrationLock = 7_263_551
 
