@@ -3,6 +3,7 @@
  *
  *   parley-X.tar.gz     the service for all platforms: code, built pages, lock file; npm installs its runtime dependencies
  *   parley-sdk-X.tgz    the SDK, as npm publishes it
+ *   parley_sdk-X.tar.gz the Python SDK, as pip installs it; X in the spelling of Python
  *   parley-X.cdx.json   CycloneDX software bill of materials: runtime dependencies, and the packages in the built pages
  *   SHA256SUMS          checksums of these files
  *
@@ -121,6 +122,19 @@ function packSdk(copy: string, folder: string): string {
   return run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], copy).trim()
 }
 
+/** Packs the Python SDK: a source distribution, which needs no Python to make. Returns the name of the file. */
+function packPythonSdk(staging: string, folder: string): string {
+  const [, version] =
+    /^VERSION = "(.+)"$/m.exec(readFileSync(join(root, 'sdk-python/parley_sdk/_call.py'), 'utf8')) ?? []
+  const title = `parley_sdk-${version}`
+  for (const path of ['LICENSE', 'README.md', 'pyproject.toml', 'parley_sdk']) {
+    const filter = (source: string) => !source.endsWith('__pycache__')
+    cpSync(join(root, 'sdk-python', path), join(staging, title, path), { recursive: true, filter })
+  }
+  pack(join(staging, title), join(folder, `${title}.tar.gz`))
+  return `${title}.tar.gz`
+}
+
 function run(command: string, args: string[], cwd = root): string {
   const { status, stdout, error } = spawnSync(command, args, {
     cwd,
@@ -138,16 +152,16 @@ function writeRelease(folder: string): void {
   const [service, materials] = [`${title}.tar.gz`, `${title}.cdx.json`]
   mkdirSync(folder, { recursive: true })
   const staging = mkdtempSync(join(tmpdir(), 'parley-release-'))
-  let sdk = ''
+  const sdks: string[] = []
   try {
     const lock = writeService(join(staging, title))
     pack(join(staging, title), join(folder, service))
     writeJson(join(folder, materials), describeMaterials(lock))
-    sdk = packSdk(join(staging, 'sdk'), folder)
+    sdks.push(packSdk(join(staging, 'sdk'), folder), packPythonSdk(staging, folder))
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
-  const sums = [service, materials, sdk].map((file) => `${sha256(join(folder, file))}  ${file}\n`)
+  const sums = [service, materials, ...sdks].map((file) => `${sha256(join(folder, file))}  ${file}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
 }
 

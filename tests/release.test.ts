@@ -36,9 +36,12 @@ function resolveRelease(): Promise<string> {
   return released
 }
 
-test('a release has the service, the SDK, a bill of materials and their checksums', async () => {
+/** The version in the spelling of Python. */
+const pythonSdk = `parley_sdk-${version.replace('-dev', '.dev0')}`
+
+test('a release has the service, the SDKs, a bill of materials and their checksums', async () => {
   const folder = await resolveRelease()
-  const files = [`${title}.cdx.json`, `${title}.tar.gz`, `parley-sdk-${version}.tgz`]
+  const files = [`${title}.cdx.json`, `${title}.tar.gz`, `parley-sdk-${version}.tgz`, `${pythonSdk}.tar.gz`]
   assert.deepEqual(readdirSync(folder).sort(), ['SHA256SUMS', ...files])
   const { stdout } = await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], folder)
   assert.deepEqual(stdout.trim().split('\n').sort(), files.map((name) => `${name}: OK`).sort())
@@ -52,6 +55,16 @@ test('a release has the service, the SDK, a bill of materials and their checksum
   for (const name of ['vite', 'typescript', 'playwright-core', 'rolldown'])
     assert.ok(!names.includes(name), `${name} is not in the release`)
   for (const { name, hashes } of sbom.components) assert.equal(hashes?.[0]?.alg, 'SHA-512', name)
+
+  const parent = createFolder(file)
+  await run('tar', ['-xzf', join(folder, `${pythonSdk}.tar.gz`)], parent)
+  assert.deepEqual(readdirSync(join(parent, pythonSdk)).sort(), [
+    'LICENSE',
+    'README.md',
+    'parley_sdk',
+    'pyproject.toml',
+  ])
+  assert.ok(existsSync(join(parent, pythonSdk, 'parley_sdk/py.typed')))
 })
 
 test('an unpacked release starts without development dependencies, sends a message and serves its pages', async (t) => {
