@@ -1,13 +1,15 @@
 /**
- * Upgrades: every release in `migrations/releases.json` is replaced by the present code, one service after the other, under load
- * on all journeys. The code of a release comes from the history of the repository.
+ * Upgrades: every release in `migrations/releases.json` is replaced by the present one, one service after the other, under load
+ * on all journeys. The code of an earlier release comes from the history of the repository. The present release is installed as an
+ * operator does it.
  */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { describeSchema } from '../scripts/schema.ts'
 import { audit } from '../soak/audit.ts'
 import { type Load, startLoad } from '../soak/load.ts'
@@ -31,10 +33,11 @@ async function upgrade(t: TestContext, commit: string): Promise<void> {
   const database = await createDatabase(t, { empty: true })
   const dataDir = folder(t)
   const previous = extract(t, commit)
+  const present = await installRelease(t)
   const code = [previous, previous]
   const stack = await startStack(t, {
     databaseUrl: urlOf(database),
-    codeOf: (index) => code[index] ?? root,
+    codeOf: (index) => code[index] ?? present,
     envOf: () => ({ DEMO: '1', DATA_DIR: dataDir }),
   })
   const demo = await prepareDemo(stack, dataDir)
@@ -43,13 +46,13 @@ async function upgrade(t: TestContext, commit: string): Promise<void> {
   await untilMore(t, load)
 
   // The new process migrates before it serves. The other one keeps serving.
-  code[1] = root
+  code[1] = present
   await replace(stack, 1)
   const [old, current] = stack.services.map(({ url }) => url) as [string, string]
   await untilMore(t, load)
   await assertInboxIsShared(stack, load, old, current)
 
-  code[0] = root
+  code[0] = present
   await replace(stack, 0)
   await untilMore(t, load)
   await load.stop()
@@ -288,6 +291,15 @@ function extract(t: TestContext, commit: string): string {
   for (const page of ['dashboard/src/main.tsx', 'widget/src/main.ts']) {
     if (existsSync(join(path, page))) writeFileSync(join(path, page), 'export {}\n')
   }
+  return path
+}
+
+/** The content of the release's archive, with its runtime dependencies only. */
+async function installRelease(t: TestContext): Promise<string> {
+  const path = folder(t)
+  const run = promisify(execFile)
+  await run(process.execPath, ['scripts/release.ts', '--unpacked', path], { cwd: root })
+  await run('npm', ['ci', '--omit=dev', '--prefer-offline'], { cwd: path, timeout: 240_000 })
   return path
 }
 
