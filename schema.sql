@@ -709,6 +709,22 @@ create table migrations (
 );
 comment on table migrations is 'Migrations that were applied.';
 
+create table oidc_accounts (
+  workspace_id uuid not null,
+  issuer text not null,
+  subject text not null,
+  member_id uuid,
+  created_at timestamp with time zone not null,
+  constraint oidc_accounts_member_unique UNIQUE (workspace_id, member_id, issuer),
+  constraint oidc_accounts_pkey PRIMARY KEY (workspace_id, issuer, subject),
+  constraint oidc_accounts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint oidc_accounts_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (member_id)
+);
+comment on table oidc_accounts is 'Accounts at an OpenID Connect provider with which members sign in.';
+comment on column oidc_accounts.subject is 'The id of the account at the issuer (`sub`). It never changes; an e-mail can.';
+comment on column oidc_accounts.member_id is 'Null: the member was removed, and signs in again only after a new invitation.';
+CREATE INDEX oidc_accounts_by_subject ON public.oidc_accounts USING btree (issuer, subject);
+
 create table password_resets (
   workspace_id uuid not null,
   member_id uuid not null,

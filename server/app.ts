@@ -8,6 +8,8 @@ import { authenticateKeys } from './accounts/auth.ts'
 import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
 import { memberDashboard } from './accounts/member-dashboard.ts'
+import type { Oidc } from './accounts/oidc.ts'
+import { oidcDashboard } from './accounts/oidc-dashboard.ts'
 import { watchPlans } from './accounts/plans.ts'
 import { preferenceDashboard } from './accounts/preference-dashboard.ts'
 import { requestDashboard } from './accounts/request-dashboard.ts'
@@ -104,6 +106,8 @@ export type Application = {
   publicUrl: string
   /** Undefined: the service sends no e-mail. */
   mailer?: Mailer | undefined
+  /** Undefined: members sign in with passwords only. */
+  oidc?: Oidc | undefined
   /** Of the data folders, for health and metrics. */
   disk?: Disk | undefined
   /** The other processes of the service, for health and metrics. */
@@ -153,7 +157,7 @@ async function registerApi(
   requestLog: RequestLog,
 ): Promise<void> {
   const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer } = application
-  const { simulator, demoSite } = application
+  const { simulator, demoSite, oidc } = application
   const { general: db, reads } = pools
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
@@ -227,7 +231,8 @@ async function registerApi(
       keepAnswers(members, { sql: db, sealer, workspaceOf: ({ session }) => session?.workspaceId })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
-      members.register(sessionDashboard({ db, sealer, publicUrl, setup, mailer }))
+      members.register(sessionDashboard({ db, sealer, publicUrl, setup, mailer, oidcName: oidc?.name }))
+      members.register(oidcDashboard({ db, sealer, publicUrl, signals, unassign: unassignMember, oidc }))
       members.register(secondFactorDashboard(db, sealer))
       members.register(accountDashboard(db))
       members.register(requestDashboard(db))

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { environment } from '../common/environment.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
+import { unlinkAccountsOf } from './accounts/oidc.ts'
 import { requirePlan, setPlan } from './accounts/plans.ts'
 import { resetFactorsOf } from './accounts/second-factor.ts'
 import { toEmailKey } from './accounts/sessions.ts'
@@ -164,6 +165,14 @@ const commands: Record<string, Command> = {
     run: async (db, options) => {
       const email = required(options, 'email')
       return { email, reset: await resetFactorsOf(db, toEmailKey(email)) }
+    },
+  },
+  'member reset-single-sign-on': {
+    usage: '--email E',
+    options: { email: 'string' },
+    run: async (db, options) => {
+      const email = required(options, 'email')
+      return { email, reset: await unlinkAccountsOf(db, toEmailKey(email)) }
     },
   },
   'encryption-key accept': {

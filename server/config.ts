@@ -10,8 +10,10 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
+import type { MemberRole } from './accounts/members.ts'
 import { faultOfDatabaseUrl } from './lib/db-address.ts'
 import type { MailSettings } from './lib/mail.ts'
+import type { OidcSettings } from './lib/oidc.ts'
 import { StartError } from './lib/start-error.ts'
 import type { S3Bucket } from './lib/store-s3.ts'
 
@@ -76,6 +78,28 @@ export const settings = {
     default: '',
     meaning: 'Sender of e-mails, such as Parley <parley@acme.example>. Required with SMTP_URL.',
   },
+  OIDC_ISSUER: {
+    default: '',
+    meaning:
+      'OpenID Connect provider with which members sign in: its issuer URL. Empty: members sign in with passwords.',
+  },
+  OIDC_CLIENT_ID: {
+    default: '',
+    meaning: 'Id of Parley at the provider. The redirect URI is PUBLIC_URL/app/api/oidc/callback.',
+  },
+  OIDC_CLIENT_SECRET: { default: '', meaning: 'Secret of Parley at the provider.' },
+  OIDC_NAME: { default: 'single sign-on', meaning: 'Name of the provider on the sign-in page: Continue with NAME.' },
+  OIDC_ROLES_CLAIM: { default: 'groups', meaning: 'Claim of the provider that OIDC_ROLES reads.' },
+  OIDC_ROLES: {
+    default: '',
+    meaning:
+      'Role for each value of the claim, such as parley-admins=admin,support=agent. Empty: members keep their roles, new ones are agents.',
+  },
+  OIDC_WORKSPACE_ID: {
+    default: '',
+    meaning:
+      'Workspace for sign-in with the provider. Empty: the only one; with several, only people who are members already can sign in.',
+  },
   LOG_LEVEL: { default: 'info', meaning: 'Lowest level to log: fatal, error, warn, info, debug, trace or silent.' },
 } as const
 
@@ -111,7 +135,17 @@ export type Config = {
   mediaS3: S3Bucket | undefined
   /** Undefined: no e-mail is sent. */
   smtp: MailSettings | undefined
+  /** Undefined: members sign in with passwords only. */
+  oidc: OidcConfig | undefined
   logLevel: string
+}
+
+export type OidcConfig = OidcSettings & {
+  name: string
+  /** The role of each value of the claim. Undefined: the provider does not decide on roles. */
+  roles: ReadonlyMap<string, MemberRole> | undefined
+  /** Undefined: the only workspace. */
+  workspaceId: string | undefined
 }
 
 export class ConfigError extends StartError {}
@@ -228,6 +262,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (smtp.from && !/^(?:[^<>\r\n]*<[^\s@<>,]+@[^\s@<>,]+>|[^\s@<>,]+@[^\s@<>,]+)$/.test(smtp.from))
     fault('SMTP_FROM', 'must be an address such as parley@acme.example or Parley <parley@acme.example>')
 
+  const wantsOidc = oidcSettings.some((name) => env[name]?.trim())
+  const oidc = readOidc(read, fault)
+  for (const name of wantsOidc ? (['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const) : []) {
+    if (!read(name)) fault(name, 'required with the other OIDC settings')
+  }
+
   const logLevel = read('LOG_LEVEL')
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
   if (!levels.includes(logLevel)) fault('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
@@ -249,7 +289,52 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     tls: files.TLS_CERT_FILE ? tls : undefined,
     mediaS3: wantsS3 ? mediaS3 : undefined,
     smtp: smtp.url ? smtp : undefined,
+    oidc: wantsOidc ? oidc : undefined,
     logLevel,
+  }
+}
+
+const oidcSettings = (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => name.startsWith('OIDC_'))
+/** Not imported: the main process reads the settings and loads no room. */
+const memberRoles: readonly MemberRole[] = ['owner', 'admin', 'agent', 'viewer']
+
+function readOidc(
+  read: (name: keyof typeof settings) => string,
+  fault: (name: keyof typeof settings, rule: string) => void,
+): OidcConfig {
+  const issuer = read('OIDC_ISSUER')
+  const url = URL.parse(issuer)
+  const isSafe = url?.protocol === 'https:' || isLoopbackHost(url?.hostname ?? '')
+  if (issuer && !(isPlainUrl(issuer) && isSafe && !issuer.includes('/.well-known/'))) {
+    fault(
+      'OIDC_ISSUER',
+      'must be an https:// URL without a user, a query, a fragment or /.well-known/; http:// only for this machine',
+    )
+  }
+  const roles = new Map<string, MemberRole>()
+  for (const pair of list(read('OIDC_ROLES'))) {
+    const [, value = '', name = ''] = /^(.*\S)\s*=\s*(\w+)$/.exec(pair) ?? []
+    const role = memberRoles.find((each) => each === name)
+    if (role && !roles.has(value)) roles.set(value, role)
+    else {
+      const rule = 'is not a new VALUE=ROLE; the roles are'
+      fault('OIDC_ROLES', `'${pair}' ${rule} ${memberRoles.join(', ')}`)
+    }
+  }
+  const workspaceId = read('OIDC_WORKSPACE_ID').toLowerCase()
+  if (workspaceId && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(workspaceId)) {
+    fault('OIDC_WORKSPACE_ID', 'must be the id of a workspace')
+  }
+  const name = read('OIDC_NAME')
+  if (name.length > 60) fault('OIDC_NAME', 'must have at most 60 characters')
+  return {
+    issuer,
+    clientId: read('OIDC_CLIENT_ID'),
+    clientSecret: read('OIDC_CLIENT_SECRET'),
+    claim: roles.size > 0 ? read('OIDC_ROLES_CLAIM') : undefined,
+    name,
+    roles: roles.size > 0 ? roles : undefined,
+    workspaceId: workspaceId || undefined,
   }
 }
 

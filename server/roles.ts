@@ -128,10 +128,15 @@ async function loadApi() {
     const simulator = config.demo ? await openSimulator(context, parts, simulatorPlace) : undefined
     const demo = config.demo ? await import('./demo/demo.ts') : undefined
     const mailer = config.smtp && (await import('./lib/mail.ts')).createMailer(config.smtp)
+    const oidc = config.oidc && {
+      ...config.oidc,
+      client: (await import('./lib/oidc.ts')).createOidcClient(config.oidc),
+    }
     if (mailer) lifecycle.onStop(async () => mailer.stop())
     const app = await createApp({
       ...parts,
       mailer,
+      oidc,
       pages: true,
       demoSite: demo && (() => demo.getDemoSiteId(db)),
       guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }),

@@ -37,6 +37,7 @@ const tables: Record<string, readonly string[]> = {
     'members',
     'member_second_factors',
     'password_resets',
+    'oidc_accounts',
     'invitations',
     'sessions',
     'api_keys',
@@ -273,13 +274,17 @@ test('every wrong setting is listed, not only the first', () => {
     TLS_CERT_FILE: '/no/such/file',
     SMTP_URL: 'http://mail.acme.test',
     SMTP_FROM: 'a@b.test, c@d.test',
+    OIDC_ISSUER: 'http://id.acme.test',
+    OIDC_NAME: 'x'.repeat(61),
+    OIDC_ROLES: 'admins=king',
+    OIDC_WORKSPACE_ID: 'acme',
     LOG_LEVEL: 'loud',
   }
   assert.throws(
     () => readConfig(wrong),
     (error) => {
       assert.ok(error instanceof ConfigError)
-      for (const name of [...Object.keys(wrong), 'TLS_KEY_FILE'])
+      for (const name of [...Object.keys(wrong), 'TLS_KEY_FILE', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'])
         assert.match(error.message, new RegExp(`^  ${name}: `, 'm'))
       return true
     },
@@ -287,4 +292,37 @@ test('every wrong setting is listed, not only the first', () => {
   assert.throws(() => readConfig({ DATABASE_URL: 'postgres://u@h/d' }), /ENCRYPTION_KEY: required/)
   assert.throws(() => readConfig({ SMTP_URL: 'smtp://mail.acme.test' }), /SMTP_FROM: required/)
   assert.throws(() => readConfig({ SMTP_FROM: 'a@b.test' }), /SMTP_URL: required/)
+})
+
+test('the settings of OpenID Connect are read together, and plain http is only for this machine', () => {
+  assert.equal(readConfig({}).oidc, undefined)
+  const id = '01980a52-6d0e-7c44-b1f7-2f9a4c1d8e03'
+  const own = { OIDC_ISSUER: 'https://id.acme.test/realms/a', OIDC_CLIENT_ID: 'parley', OIDC_CLIENT_SECRET: 'secret' }
+  const plain = { issuer: own.OIDC_ISSUER, clientId: 'parley', clientSecret: 'secret', name: 'single sign-on' }
+  assert.deepEqual(readConfig(own).oidc, { ...plain, claim: undefined, roles: undefined, workspaceId: undefined })
+  const roles = {
+    OIDC_ROLES: ' cn=admins=admin, support = agent ',
+    OIDC_NAME: 'Acme',
+    OIDC_WORKSPACE_ID: id.toUpperCase(),
+  }
+  assert.deepEqual(readConfig({ ...own, ...roles }).oidc, {
+    ...{ ...plain, name: 'Acme', claim: 'groups', workspaceId: id },
+    roles: new Map([
+      ['cn=admins', 'admin'],
+      ['support', 'agent'],
+    ]),
+  })
+  assert.equal(readConfig({ ...own, OIDC_ISSUER: 'http://127.0.0.1:8080' }).oidc?.issuer, 'http://127.0.0.1:8080')
+  for (const [name, wrong] of [
+    ['OIDC_ISSUER', 'http://10.0.0.1'],
+    ['OIDC_ISSUER', 'https://id.acme.test/.well-known/openid-configuration'],
+    ['OIDC_ISSUER', 'https://user@id.acme.test'],
+    ['OIDC_ISSUER', 'ftp://127.0.0.1'],
+    ['OIDC_CLIENT_SECRET', ' '],
+    ['OIDC_ROLES', 'admins'],
+    ['OIDC_ROLES', '=admin'],
+    ['OIDC_ROLES', 'a=admin,a=agent'],
+  ] as const) {
+    assert.throws(() => readConfig({ ...own, [name]: wrong }), new RegExp(`^  ${name}: `, 'm'), `${name}=${wrong}`)
+  }
 })

@@ -10,6 +10,7 @@ export { sweepAnswers } from '../server/accounts/idempotency.ts'
 export { createKey, importKey, scopes } from '../server/accounts/keys.ts'
 // Rows as the service writes them, for states that HTTP reaches only with time.
 export { insertMember } from '../server/accounts/members.ts'
+export { unlinkAccountsOf } from '../server/accounts/oidc.ts'
 export { setPlan } from '../server/accounts/plans.ts'
 export { createWorkspace } from '../server/accounts/workspaces.ts'
 // Statements whose work is counted, and settings that only a test has.

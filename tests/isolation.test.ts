@@ -801,6 +801,9 @@ const across: Record<string, string> = {
   'select workspace_id, id from members where email_key':
     'the operator resets the second factor of all members with an e-mail',
   'select workspace_id, id, email from members where email_key': 'a link by e-mail is for all members with the address',
+  'select workspace_id from oidc_accounts where issuer':
+    'an account at the provider says which workspaces the person is a member of',
+  'select workspace_id, email from members where email_key': 'and so does a verified e-mail, at the first sign-in',
   'from password_resets r join members m': 'it is found by its token: it says whose password it sets',
   'delete from password_resets where token_hash': 'and is used once',
   'delete from password_resets where expires_at': 'sweep of what has run out, for all',

@@ -621,6 +621,7 @@ test('the command line works beside a running service and without one', async (t
     [['plan', 'set', '--workspace', workspace_id, '--messages-per-month', '-1'], /messages-per-month/],
     [['member', 'reset-password', '--email', 'unknown@acme.test'], /member not found/],
     [['member', 'reset-second-factor', '--email', 'unknown@acme.test'], /member not found/],
+    [['member', 'reset-single-sign-on', '--email', 'unknown@acme.test'], /member not found/],
     [['make', 'coffee'], /Usage/],
   ] as const) {
     const refused = await parley(env, ...args)

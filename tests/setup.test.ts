@@ -29,7 +29,12 @@ async function startEmpty(t: TestContext) {
 test('the printed token creates the first workspace once and signs its owner in', async (t) => {
   const { url, db, call } = await startEmpty(t)
   const browser = createBrowser(url)
-  assert.deepEqual((await browser.call('GET', '/setup')).body.data, { needed: true, sends_email: false, demo: null })
+  assert.deepEqual((await browser.call('GET', '/setup')).body.data, {
+    needed: true,
+    sends_email: false,
+    single_sign_on: null,
+    demo: null,
+  })
   const refused = async (change: object, message: RegExp) =>
     assertRefused(await call({ ...first, ...change }), 400, 'bad_request', message)
   await refused({ workspace_name: ' ' }, /^workspace_name: /)
@@ -53,7 +58,12 @@ test('the printed token creates the first workspace once and signs its owner in'
   const [entry] = (await browser.call('GET', '/audit')).body.data
   assert.deepEqual([entry.action, entry.member.email, entry.summary], ['workspace.created', 'ann@first.test', 'First'])
   assert.equal((await createBrowser(url).signIn(first)).status, 200)
-  assert.deepEqual((await browser.call('GET', '/setup')).body.data, { needed: false, sends_email: false, demo: null })
+  assert.deepEqual((await browser.call('GET', '/setup')).body.data, {
+    needed: false,
+    sends_email: false,
+    single_sign_on: null,
+    demo: null,
+  })
   assertRefused(await call({ ...first, email: 'eve@first.test' }), 403, 'forbidden', /workspace already/)
 })
 
@@ -106,7 +116,7 @@ test("the demo's password is shown on its own machine only, and only while it is
   Object.assign(demo, { workspace_id: api.workspaceId, owner })
   assert.equal((await ask(url, {})).demo, null, 'no demo workspace')
   await db`update workspaces set is_demo = true`
-  assert.deepEqual(await ask(url, {}), { needed: false, sends_email: false, demo: owner })
+  assert.deepEqual(await ask(url, {}), { needed: false, sends_email: false, single_sign_on: null, demo: owner })
   assert.deepEqual((await ask(url, { host: 'localhost:4000' })).demo, owner)
   const untold = { email: owner.email, password: null }
   for (const headers of [{ 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }, { host: 'evil.test' }]) {

@@ -26,6 +26,7 @@ import { createSignals } from '../server/accounts/signals.ts'
 import { createApp } from '../server/app.ts'
 import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { createChannels } from '../server/channels/adapters.ts'
+import type { OidcConfig } from '../server/config.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { createHealth } from '../server/lib/health.ts'
@@ -98,6 +99,8 @@ export type Starting = {
   publicUrl?: string
   /** The mail server of the service. */
   smtp?: MailSettings
+  /** The OpenID Connect provider of the service. */
+  oidc?: OidcConfig
   setup?: Partial<Setup>
   limits?: ServerOptions['limits']
   trustedProxies?: ServerOptions['trustedProxies']
@@ -204,6 +207,7 @@ async function startService(
     breaker,
     publicUrl: ownUrl = publicUrl,
     smtp,
+    oidc,
   }: Starting = {},
 ): Promise<Service> {
   const port = pages ? await freePort() : 0
@@ -243,6 +247,7 @@ async function startService(
       live,
       guard,
       mailer,
+      oidc: oidc && { ...oidc, client: (await import('../server/lib/oidc.ts')).createOidcClient(oidc) },
       setup: { token: setupToken, getDemo: () => undefined, ...setup },
       onRoute: (route) => {
         if (route.url.startsWith('/app/api')) memberRoutes.push(route)

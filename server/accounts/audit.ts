@@ -90,7 +90,7 @@ type NewEntry = {
   summary: string | null
 }
 
-/** Records an action of a member whom no session identifies. All others are recorded by their route. */
+/** Records an action of a member whom no session identifies, or whose response is a redirect. All others are recorded by their route. */
 export async function writeEntry(
   sql: Sql,
   workspaceId: string,

@@ -1,5 +1,5 @@
 /**
- * The dashboard's cookies: the session, and the device.
+ * The dashboard's cookies: the session, the device, and the sign-in with OpenID Connect that waits for its callback.
  *
  * Where `PUBLIC_URL` is https their names start with `__Host-`: a browser accepts such a cookie only from this host and only
  * over https, so no sibling domain and no one on the network can plant one. The prefix is part of a session's token, and so
@@ -10,12 +10,17 @@
  * failed sign-ins apart from everyone else's (`throttle.ts`). It stays after signing out, and is bound to the e-mail.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { nowMs } from '../lib/clock.ts'
 import { randomToken, type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
+import type { OidcChecks } from '../lib/oidc.ts'
 
 const sessionName = 'parley_session'
 const deviceName = 'parley_device'
+const oidcName = 'parley_oidc'
 const hostPrefix = '__Host-'
 const deviceDays = 365
+const daySeconds = 86_400
+const oidcSeconds = 600
 
 const prefixFor = (publicUrl: string): string => (publicUrl.startsWith('https:') ? hostPrefix : '')
 
@@ -24,7 +29,7 @@ export const newSessionToken = (publicUrl: string): string => `${prefixFor(publi
 
 export function setSessionCookie(reply: FastifyReply, token: string, days: number): void {
   const prefix = token.startsWith(hostPrefix) ? hostPrefix : ''
-  appendCookie(reply, `${prefix}${sessionName}`, token.slice(prefix.length), days)
+  appendCookie(reply, `${prefix}${sessionName}`, token.slice(prefix.length), days * daySeconds)
 }
 
 /** Clears both names: the session may be from before the prefix. */
@@ -53,18 +58,47 @@ export function setDeviceCookie(
   { sealer, emailKey, publicUrl }: KnownDevice,
 ): void {
   const value = sealer.seal(JSON.stringify([device.id, device.memberId]), deviceContext(emailKey))
-  appendCookie(reply, `${prefixFor(publicUrl)}${deviceName}`, value, deviceDays)
+  appendCookie(reply, `${prefixFor(publicUrl)}${deviceName}`, value, deviceDays * daySeconds)
 }
 
 /** The device of the request, if the member with this e-mail signed in with it. */
 export function readDevice(request: FastifyRequest, { sealer, emailKey, publicUrl }: KnownDevice): Device | undefined {
   const value = readCookie(request.headers.cookie, `${prefixFor(publicUrl)}${deviceName}`)
   if (value === undefined) return undefined
+  const [id, memberId]: string[] = JSON.parse(openOr('[]', () => sealer.open(value, deviceContext(emailKey))))
+  return id && memberId ? { id, memberId } : undefined
+}
+
+/** What the browser keeps between the start of a sign-in with OpenID Connect and its callback, and the page to open then. */
+export type OidcAttempt = OidcChecks & { to: string }
+
+const oidcContext: SealContext = ['oidc sign-in']
+
+type OidcCookie = { sealer: Sealer; publicUrl: string }
+
+export function setOidcCookie(reply: FastifyReply, attempt: OidcAttempt, { sealer, publicUrl }: OidcCookie): void {
+  const value = sealer.seal(JSON.stringify({ ...attempt, expiresAt: nowMs() + oidcSeconds * 1_000 }), oidcContext)
+  appendCookie(reply, `${prefixFor(publicUrl)}${oidcName}`, value, oidcSeconds)
+}
+
+/** The attempt of the request's cookie, unless it has expired. */
+export function readOidcCookie(request: FastifyRequest, { sealer, publicUrl }: OidcCookie): OidcAttempt | undefined {
+  const value = readCookie(request.headers.cookie, `${prefixFor(publicUrl)}${oidcName}`)
+  const text = value && openOr(undefined, () => sealer.open(value, oidcContext))
+  if (!text) return undefined
+  const { expiresAt, ...attempt }: OidcAttempt & { expiresAt: number } = JSON.parse(text)
+  return expiresAt > nowMs() ? attempt : undefined
+}
+
+export const clearOidcCookie = (reply: FastifyReply, publicUrl: string): void =>
+  appendCookie(reply, `${prefixFor(publicUrl)}${oidcName}`, '', 0)
+
+/** Runs `open`. Returns `otherwise` for a text that was changed, or was sealed with another key. */
+function openOr<Value>(otherwise: Value, open: () => Value): Value {
   try {
-    const [id, memberId]: string[] = JSON.parse(sealer.open(value, deviceContext(emailKey)))
-    return id && memberId ? { id, memberId } : undefined
+    return open()
   } catch (error) {
-    if (error instanceof SealError) return undefined
+    if (error instanceof SealError) return otherwise
     throw error
   }
 }
@@ -77,7 +111,7 @@ function readCookie(header: string | undefined, name: string): string | undefine
   return undefined
 }
 
-function appendCookie(reply: FastifyReply, name: string, value: string, days: number): void {
+function appendCookie(reply: FastifyReply, name: string, value: string, seconds: number): void {
   const secure = name.startsWith(hostPrefix) ? '; Secure' : ''
-  reply.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${days * 86_400}${secure}`)
+  reply.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`)
 }

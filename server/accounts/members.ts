@@ -155,6 +155,26 @@ export async function changeRole(
   )
 }
 
+type StatedRole = { id: string; role: MemberRole | undefined; unassign: UnassignMember }
+
+/**
+ * Gives a member the role that another system states, in the transaction of the caller. The last owner stays one. Locks the
+ * workspace. Returns undefined if the member was removed.
+ */
+export async function applyRole(
+  sql: Sql,
+  workspaceId: string,
+  { id, role, unassign }: StatedRole,
+): Promise<(Member & { isChanged: boolean }) | undefined> {
+  const member = await lockMember(sql, workspaceId, id)
+  if (!member) return undefined
+  const isLastOwner = member.role === 'owner' && member.owner_count === 1
+  if (role === undefined || role === member.role || isLastOwner) return { ...member, isChanged: false }
+  await sql`update members set role = ${role} where workspace_id = ${workspaceId} and id = ${id}`
+  if (role === 'viewer') await unassign(sql, workspaceId, { id, byId: id })
+  return { ...member, role, isChanged: true }
+}
+
 export type RemovedMember = { id: string; deleted: true; email: string; state: ListedMember['state'] }
 
 /** Removes a member and the member's sessions, or withdraws an invitation. */
@@ -190,13 +210,18 @@ type LockedMember = Member & { owner_count: number }
 /** Locks the workspace and reads the member. Without the lock two owners could demote each other at the same time. */
 async function lockMember(sql: Sql, workspaceId: string, id: string): Promise<LockedMember | undefined> {
   if (!isUuid(id)) return undefined
-  await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
+  await lockMembers(sql, workspaceId)
   const [member] = await sql<LockedMember[]>`
     select id, email, name, role, created_at,
       (select count(*)::int from members where workspace_id = ${workspaceId} and role = 'owner') as owner_count
     from members
     where workspace_id = ${workspaceId} and id = ${id}`
   return member
+}
+
+/** Members of the workspace are added, changed and removed by one transaction at a time. */
+export async function lockMembers(sql: Sql, workspaceId: string): Promise<void> {
+  await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
 }
 
 /** Only an owner creates, changes or removes an owner. */
@@ -233,9 +258,11 @@ export function readPersonName(input: string): string {
 
 function requireEmail(input: string): string {
   const email = input.trim()
-  if (email.length > 320 || !/^[^\s@]+@[^\s@]+$/.test(email)) throw badRequest('email: not an e-mail address')
+  if (!isEmail(email)) throw badRequest('email: not an e-mail address')
   return email
 }
+
+export const isEmail = (text: string): boolean => text.length <= 320 && /^[^\s@]+@[^\s@]+$/.test(text)
 
 /** The name of member `alias` as other members see it: the e-mail address while the member has no name. */
 export const memberName = (sql: Sql, alias: Fragment): Fragment =>

@@ -1,14 +1,13 @@
 /** `/setup`, `/session`, `/sessions`, `/invitations`, `/password-resets`, `/profile`: the first run, signing in and out, a member's own data. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Sealer } from '../lib/crypto.ts'
-import { type Db, requireRow } from '../lib/db.ts'
+import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { newId } from '../lib/id.ts'
 import type { Mailer } from '../lib/mail.ts'
 import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
-import { clearSessionCookie, readDevice, setDeviceCookie, setSessionCookie } from './cookies.ts'
+import { clearSessionCookie, readDevice } from './cookies.ts'
 import { acceptInvitation, requireInvitation, roles } from './members.ts'
 import { completeReset, requireReset, sendResets } from './password-resets.ts'
 import { updateProfile } from './profile.ts'
@@ -19,11 +18,10 @@ import {
   endOtherSessions,
   endSession,
   endSessionById,
-  getSession,
+  enterSession,
   listSessions,
-  type Origin,
+  originOf,
   type Session,
-  sessionDays,
   signIn,
   toEmailKey,
 } from './sessions.ts'
@@ -33,6 +31,7 @@ import { countResetRequest } from './throttle.ts'
 const SetupView = Type.Object({
   needed: Type.Boolean(),
   sends_email: Type.Boolean(),
+  single_sign_on: NullableText(),
   demo: Type.Unsafe<{ email: string; password: string | null } | null>({
     type: ['object', 'null'],
     properties: { email: { type: 'string' }, password: { type: ['string', 'null'] } },
@@ -59,6 +58,7 @@ const SessionView = Type.Object({
   member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText(), role: OneOf(roles) }),
   role: OneOf(roles),
   workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
+  has_password: Type.Boolean(),
   second_factor_due: Type.Boolean(),
 })
 
@@ -89,26 +89,20 @@ const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password
 const fromAddress = (_data: unknown, body: Static<typeof SignIn>, { clientAddress }: FastifyRequest) =>
   `from ${clientAddress}${isRecoveryCode(body.second_factor_code ?? '') ? ', with a recovery code' : ''}`
 
-type Dashboard = { db: Db; sealer: Sealer; publicUrl: string; setup: Setup; mailer: Mailer | undefined }
+type Dashboard = {
+  db: Db
+  sealer: Sealer
+  publicUrl: string
+  setup: Setup
+  mailer: Mailer | undefined
+  oidcName: string | undefined
+}
 
 export const sessionDashboard =
-  ({ db, sealer, publicUrl, setup, mailer }: Dashboard) =>
+  ({ db, sealer, publicUrl, setup, mailer, oidcName }: Dashboard) =>
   async (app: App) => {
-    const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
-      address: clientAddress,
-      userAgent: headers['user-agent'],
-      publicUrl,
-    })
-    /** Sets the cookies of a session just created. */
-    const enter = async (request: FastifyRequest, reply: FastifyReply, token: string): Promise<Session> => {
-      const session = await requireSession(db, token)
-      const { id: memberId, email } = session.member
-      const known = { sealer, emailKey: toEmailKey(email), publicUrl }
-      const device = readDevice(request, known)
-      setSessionCookie(reply, token, sessionDays)
-      setDeviceCookie(reply, { id: device?.memberId === memberId ? device.id : newId(), memberId }, known)
-      return session
-    }
+    const enter = (request: FastifyRequest, reply: FastifyReply, token: string): Promise<Session> =>
+      enterSession(db, sealer, { request, reply, token, publicUrl })
     app.get(
       '/setup',
       { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
@@ -116,6 +110,7 @@ export const sessionDashboard =
         data: {
           needed: await needsSetup(db),
           sends_email: mailer !== undefined,
+          single_sign_on: oidcName ?? null,
           demo: await getDemoHint(db, setup, visitOf(request, publicUrl)),
         },
       }),
@@ -133,7 +128,7 @@ export const sessionDashboard =
         schema: { body: FirstWorkspace, response: { 201: DataOf(SessionView) } },
       },
       async (request, reply) => {
-        const token = await setUp(db, setup, request.body, originOf(request))
+        const token = await setUp(db, setup, request.body, originOf(request, publicUrl))
         request.session = await enter(request, reply, token)
         reply.code(201)
         return { data: toView(request.session) }
@@ -149,7 +144,13 @@ export const sessionDashboard =
       async (request, reply) => {
         const { email, password, workspace_id: workspaceId, second_factor_code: code } = request.body
         const device = readDevice(request, { sealer, emailKey: toEmailKey(email), publicUrl })
-        const token = await signIn(db, sealer, { email, password, workspaceId, code }, originOf(request), device)
+        const token = await signIn(
+          db,
+          sealer,
+          { email, password, workspaceId, code },
+          originOf(request, publicUrl),
+          device,
+        )
         request.session = await enter(request, reply, token)
         return { data: toView(request.session) }
       },
@@ -283,7 +284,7 @@ export const sessionDashboard =
       },
       async (request, reply) => {
         const { workspaceId, member } = await acceptInvitation(db, request.params.token, request.body)
-        const token = await createSession(db, workspaceId, member.id, originOf(request))
+        const token = await createSession(db, workspaceId, member.id, originOf(request, publicUrl))
         request.session = await enter(request, reply, token)
         reply.code(201)
         return { data: toView(request.session) }
@@ -296,6 +297,7 @@ function toView({
   workspaceId,
   workspaceName,
   defaultCountry,
+  hasPassword,
   secondFactorDue,
 }: Session): Static<typeof SessionView> {
   const { id, email, name, role } = member
@@ -303,11 +305,7 @@ function toView({
     member: { id, email, name, role },
     role,
     workspace: { id: workspaceId, name: workspaceName, default_country: defaultCountry },
+    has_password: hasPassword,
     second_factor_due: secondFactorDue,
   }
-}
-
-/** The session that this request created. */
-async function requireSession(db: Db, token: string): Promise<Session> {
-  return requireRow(await getSession(db, token), 'the new session')
 }

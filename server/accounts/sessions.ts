@@ -5,15 +5,22 @@
  * request in every process, and a changed role holds from the next request on. A call that changes something must come from
  * our own pages, which the browser states in `Origin`.
  */
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Sealer, sha256, verifyPassword } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
+import { requireRow, type Sql } from '../lib/db.ts'
 import { ApiError, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
-import { type Device, newSessionToken, readSessionToken } from './cookies.ts'
+import {
+  type Device,
+  newSessionToken,
+  readDevice,
+  readSessionToken,
+  setDeviceCookie,
+  setSessionCookie,
+} from './cookies.ts'
 import { type Member, type MemberRole, roles, writers } from './members.ts'
 import { sweepResets } from './password-resets.ts'
 import { hasSecondFactor, requireSignInCode } from './second-factor.ts'
@@ -25,6 +32,8 @@ export type Session = {
   workspaceName: string
   defaultCountry: string
   member: Member
+  /** False: the member signs in with OpenID Connect only. */
+  hasPassword: boolean
   /** The session was used in this minute already. */
   isFresh: boolean
   /** The workspace requires a second factor that the member has not set up: the session may do nothing else. */
@@ -49,7 +58,7 @@ declare module 'fastify' {
   }
 }
 
-export const sessionDays = 30
+const sessionDays = 30
 const maxUserAgent = 300
 
 /** Guards every route of `app`: same origin for changes, a session, the role; viewers only read. Records the calls in the audit log. */
@@ -135,12 +144,13 @@ async function findByPassword(candidates: readonly Candidate[], password: string
   return undefined
 }
 
-/** Returns the token for the cookie. */
+/** Returns the token for the cookie. `isTrusted`: another system is responsible for a second factor. */
 export async function createSession(
   sql: Sql,
   workspaceId: string,
   memberId: string,
   { address, userAgent, publicUrl }: Origin,
+  { isTrusted = false } = {},
 ): Promise<string> {
   const token = newSessionToken(publicUrl)
   const id = newId()
@@ -149,7 +159,7 @@ export async function createSession(
       second_factor_due)
     select ${workspaceId}, ${id}, ${sha256(token)}, ${memberId}, ${timeOfId(id)},
       now() + make_interval(days => ${sessionDays}), ${address}, ${userAgent?.slice(0, maxUserAgent) ?? null},
-      ${timeOfId(id)}, w.requires_second_factor and not exists (
+      ${timeOfId(id)}, not ${isTrusted} and w.requires_second_factor and not exists (
         select from member_second_factors f
         where f.workspace_id = ${workspaceId} and f.member_id = ${memberId} and f.confirmed_at is not null
       )
@@ -157,31 +167,68 @@ export async function createSession(
   return token
 }
 
-export async function getSession(sql: Sql, token: string): Promise<Session | undefined> {
+export const originOf = ({ clientAddress, headers }: FastifyRequest, publicUrl: string): Origin => ({
+  address: clientAddress,
+  userAgent: headers['user-agent'],
+  publicUrl,
+})
+
+/** Sets the cookies of a session that this request has created. */
+export async function enterSession(
+  sql: Sql,
+  sealer: Sealer,
+  {
+    request,
+    reply,
+    token,
+    publicUrl,
+  }: { request: FastifyRequest; reply: FastifyReply; token: string; publicUrl: string },
+): Promise<Session> {
+  const session = requireRow(await getSession(sql, token), 'the new session')
+  const { id: memberId, email } = session.member
+  const known = { sealer, emailKey: toEmailKey(email), publicUrl }
+  const device = readDevice(request, known)
+  setSessionCookie(reply, token, sessionDays)
+  setDeviceCookie(reply, { id: device?.memberId === memberId ? device.id : newId(), memberId }, known)
+  return session
+}
+
+async function getSession(sql: Sql, token: string): Promise<Session | undefined> {
   type Row = Member & {
     workspace_id: string
     workspace_name: string
     default_country: string
     session_id: string
     is_fresh: boolean
+    has_password: boolean
     second_factor_due: boolean
   }
   const [row] = await sql<Row[]>`
     select s.id as session_id, s.workspace_id, s.second_factor_due, w.name as workspace_name, w.default_country,
       coalesce(s.last_seen_at >= date_trunc('minute', now()), false) as is_fresh,
-      m.id, m.email, m.name, m.role, m.created_at
+      m.password_hash like '$argon2id$%' as has_password, m.id, m.email, m.name, m.role, m.created_at
     from sessions s
     join members m on m.workspace_id = s.workspace_id and m.id = s.member_id
     join workspaces w on w.id = s.workspace_id
     where s.token_hash = ${sha256(token)} and s.expires_at > now()`
   if (!row) return undefined
-  const { session_id, workspace_id, workspace_name, default_country, is_fresh, second_factor_due, ...member } = row
+  const {
+    session_id,
+    workspace_id,
+    workspace_name,
+    default_country,
+    is_fresh,
+    has_password,
+    second_factor_due,
+    ...member
+  } = row
   return {
     id: session_id,
     workspaceId: workspace_id,
     workspaceName: workspace_name,
     defaultCountry: default_country,
     member,
+    hasPassword: has_password,
     isFresh: is_fresh,
     secondFactorDue: second_factor_due,
   }

@@ -156,6 +156,17 @@ export async function countInvitationMail(sql: Sql, workspaceId: string): Promis
   return !('refused' in (await countFailure(sql, [counter])))
 }
 
+/**
+ * Counts a callback of the OpenID Connect provider as a failure of the network, or refuses it (429). Each one causes requests to the
+ * provider. Returns the function that reverts the count of a right one.
+ */
+export async function countCallback(sql: Sql, clientAddress: string): Promise<() => Promise<void>> {
+  const counters = [{ address: `oidc ${networkOf(clientAddress)}`, email_key: '', limit: perNetwork }]
+  const counted = await countFailure(sql, counters)
+  if ('refused' in counted) throw tooManyFailures(counted.waitMs)
+  return () => revertCount(sql, counters)
+}
+
 export async function sweepFailures(sql: Sql): Promise<void> {
   await sql`delete from sign_in_failures where started_at < now() - make_interval(secs => ${attackWindowSeconds})`
 }

@@ -33,6 +33,9 @@ export function nowMs(): number {
   return Date.now() + offsetMs
 }
 
+/** The difference to the process's own clock, for a library that reads that one. */
+export const clockOffsetSeconds = (): number => Math.round(offsetMs / 1_000)
+
 export const nowIso = (): string => new Date(nowMs()).toISOString()
 
 /**
