@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { sha256, totpCodeOf, totpStepOf } from './internals.ts'
 import { startMailServer } from './mail-server.ts'
+import { startOidcServer } from './oidc-server.ts'
 import { createBrowser, setupToken } from './support.ts'
 
 test('after sign-in a visitor reaches the requested page, and can sign out again', { skip }, async (t) => {
@@ -261,6 +262,53 @@ test('a forgotten password is reset with the link of an e-mail, and an invitatio
   await phone.goto(reset.link)
   await phone.getByRole('heading', { name: 'This link is no longer valid' }).waitFor()
   await assertAccessible(phone)
+})
+
+test('a person continues with the provider, sees why a sign-in failed, and reaches the requested page', {
+  skip,
+}, async (t) => {
+  const provider = await startOidcServer(t)
+  provider.people.set('ann', { email: 'ann@acme.test', email_verified: true, name: 'Ann Agent' })
+  provider.people.set('bob', { email: 'bob@acme.test', email_verified: false })
+  const { window, member } = await openDashboard(t, '/', {}, { oidc: provider.settings })
+  const page = await window({ as: null, width: 390, height: 844, dark: true })
+  const proceed = page.getByRole('link', { name: 'Continue with Acme ID' })
+  const logIn = async (subject: string) => {
+    await proceed.click()
+    await page.getByRole('heading', { name: 'Acme ID' }).waitFor()
+    await page.getByLabel('User').fill(subject)
+    await page.getByRole('button', { name: 'Log in' }).click()
+  }
+  await page.goto('/settings/profile?x=1')
+  await proceed.waitFor()
+  assert.equal(await page.evaluate('document.activeElement.name'), 'email')
+  await assertAccessible(page)
+  await assertFits(page)
+
+  await logIn('')
+  await page.getByRole('alert').filter({ hasText: 'You canceled the sign-in' }).waitFor()
+  await assertAccessible(page)
+  await assertFits(page)
+  await logIn('bob')
+  await page.getByRole('alert').filter({ hasText: 'no verified email address' }).waitFor()
+  await page.context().clearCookies()
+  await logIn('ann')
+  await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor()
+  assert.equal(page.url().replace(/^.*\/\/[^/]*/, ''), '/settings/profile?x=1')
+  await page.getByText('You sign in with single sign-on.').waitFor()
+  assert.equal(await page.getByLabel('Current password').count(), 0)
+  await assertAccessible(page)
+
+  // A password works beside it, and an unknown code from elsewhere is not shown.
+  const other = await window({ as: null })
+  const { email, password } = await member('agent')
+  await other.goto('/sign-in?error=%3Cb%3Enonsense')
+  await other.getByRole('alert').filter({ hasText: 'The sign-in with Acme ID failed.' }).waitFor()
+  await assertAccessible(other)
+  await other.getByLabel('Email').fill(email)
+  await other.getByLabel('Password', { exact: true }).fill(password)
+  await other.keyboard.press('Enter')
+  await other.waitForURL('**/inbox')
 })
 
 /** The code of the authenticator app. */

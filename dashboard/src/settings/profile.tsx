@@ -20,11 +20,20 @@ const { profile: text } = words.settings
 const densities = ['compact', 'comfortable'] as const
 
 export function Profile() {
+  const { has_password: hasPassword } = useSession()
   return (
     <Page title={text.title} lead={text.lead} narrow>
       <PersonalDetails />
-      <Password />
-      <SecondFactor />
+      {hasPassword ? (
+        <>
+          <Password />
+          <SecondFactor />
+        </>
+      ) : (
+        <Card title={text.signIn}>
+          <p className="soft">{text.singleSignOn}</p>
+        </Card>
+      )}
       <Appearance />
       <Sessions />
     </Page>

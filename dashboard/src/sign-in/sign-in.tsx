@@ -1,9 +1,9 @@
-/** Sign-in, with a second step for members with two-step sign-in. In a demo it offers the demo account. After too many failed attempts the button is disabled until the limit ends. */
+/** Sign-in, with a second step for members with two-step sign-in. It offers single sign-on if the service has it, and in a demo the demo account. After too many failed attempts the button is disabled until the limit ends. */
 import { type FormEvent, useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { CallError, describeError, useCall, useChange } from '../lib/api.ts'
 import { useNow } from '../lib/hooks.ts'
 import { formatSpan } from '../lib/time.ts'
@@ -17,7 +17,8 @@ const { signIn } = words
 
 export default function SignIn() {
   const [, navigate] = useLocation()
-  const returnPath = new URLSearchParams(useSearch()).get('to') ?? ''
+  const search = new URLSearchParams(useSearch())
+  const returnPath = search.get('to') ?? ''
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
@@ -25,6 +26,8 @@ export default function SignIn() {
   const [retryAt, setRetryAt] = useState(0)
   const setup = useCall('GET /setup', {})
   const demo = setup.data?.demo
+  const provider = setup.data?.single_sign_on
+  const hasAlternative = Boolean(provider || demo?.password)
   const enter = useChange('POST /session', {
     onDone: (session) => {
       startSession(session)
@@ -36,6 +39,7 @@ export default function SignIn() {
       if (error instanceof CallError && error.details.second_factor) setCodeStep(true)
     },
   })
+  const refusal = provider && !enter.error ? describeRefusal(search.get('error'), provider) : undefined
   const waitMs = retryAt - useNow()
   if (setup.data?.needed) return <Redirect to="/setup" replace />
 
@@ -90,18 +94,27 @@ export default function SignIn() {
         </Note>
       )}
       {demo?.password && (
-        <>
-          <Button
-            variant="primary"
-            icon="play"
-            busy={enter.isPending}
-            onClick={() => enter.mutate({ body: { email: demo.email, password: demo.password ?? '' } })}
-          >
-            {signIn.demoEnter}
-          </Button>
-          <p className="sign-in-or">{signIn.or}</p>
-        </>
+        <Button
+          variant="primary"
+          icon="play"
+          busy={enter.isPending}
+          onClick={() => enter.mutate({ body: { email: demo.email, password: demo.password ?? '' } })}
+        >
+          {signIn.demoEnter}
+        </Button>
       )}
+      {refusal && <ErrorNote>{refusal}</ErrorNote>}
+      {provider && (
+        // The service answers with a redirect to the provider, so this is no link of the router.
+        <a
+          className="button"
+          data-variant={demo?.password ? undefined : 'primary'}
+          href={`/app/api/oidc/start?to=${encodeURIComponent(returnPath)}`}
+        >
+          {signIn.continueWith(provider)}
+        </a>
+      )}
+      {hasAlternative && <p className="sign-in-or">{signIn.or}</p>}
       <form noValidate onSubmit={submit}>
         <Field label={signIn.email}>
           {(wiring) => (
@@ -130,8 +143,10 @@ export default function SignIn() {
         </Field>
         {tooMany}
         <Button
+          // A new key mounts it again, so that it does not fade from one style to the other.
+          key={String(hasAlternative)}
           type="submit"
-          {...(demo?.password ? {} : { variant: 'primary' as const })}
+          {...(hasAlternative ? {} : { variant: 'primary' as const })}
           busy={enter.isPending}
           disabled={waitMs > 0}
         >
@@ -140,6 +155,13 @@ export default function SignIn() {
       </form>
     </SignInPage>
   )
+}
+
+/** The sentence for the code with which the service returns from single sign-on. */
+function describeRefusal(code: string | null, provider: string): string | undefined {
+  const { singleSignOnErrors: sentences } = signIn
+  if (!code) return undefined
+  return Object.entries(sentences).find(([known]) => known === code)?.[1](provider) ?? sentences.failed(provider)
 }
 
 /** The time of the next allowed attempt, from the seconds in the service's message. 0 for other errors. */

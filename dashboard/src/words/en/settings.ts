@@ -272,6 +272,9 @@ export const settings = {
     nameHint: 'Visible to your team.',
     email: 'Email',
     role: 'Role',
+    signIn: 'Sign-in',
+    singleSignOn:
+      'You sign in with single sign-on. Change your password and two-step sign-in at the provider of your account.',
     password: 'Password',
     current: 'Current password',
     next: 'New password',

@@ -21,6 +21,23 @@ export const signIn = {
   demoEmail: (email: string) =>
     `Sign in as ${email}. The password is printed in the terminal where Parley was started.`,
   demoEnter: 'Open the demo',
+  continueWith: (name: string) => `Continue with ${name}`,
+  /** By the code that the service adds to the address of the page. `name`: the provider. */
+  singleSignOnErrors: {
+    unavailable: (name) => `No answer from ${name}. Try again in a moment, or sign in with your password.`,
+    denied: (name) => `You canceled the sign-in, or it was refused by ${name}.`,
+    failed: (name) =>
+      `The sign-in with ${name} failed. Try again. If it fails again, ask the operator of this Parley server.`,
+    expired: () => 'The sign-in took more than 10 minutes, or it began in another browser. Try again.',
+    too_many: () => 'Too many failed attempts. Try again in a minute.',
+    no_role: (name) => `Your account at ${name} gives you no role in Parley. Ask the administrator of these accounts.`,
+    unverified: (name) =>
+      `Your account at ${name} has no verified email address. Ask the administrator of these accounts.`,
+    no_account: () => 'You are not a member of a workspace here. Ask an owner for an invitation.',
+    removed: () => 'You were removed from the workspace. Ask an owner for a new invitation.',
+    other_account: (name) =>
+      `Your email address belongs to a member with another account at ${name}. Ask the operator of this Parley server.`,
+  } satisfies Record<string, (name: string) => string>,
   reset: {
     title: 'Reset your password',
     lead: 'Enter your email. You get a link to choose a new password.',
