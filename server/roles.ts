@@ -2,7 +2,7 @@
  * The roles of a process: the API, or the background engines. Each loads only the code that it needs.
  */
 import { flushCompileCache } from 'node:module'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { createSignals } from './accounts/signals.ts'
@@ -35,8 +35,9 @@ const drainMs = 4_000
 /** Engines wait 5.5 s for posts in flight. The main process stops the embedded database afterwards. */
 const stopMs = 7_500
 
-/** A niceness: engines get a third of the CPU time of an API process when both want all of it. */
-const enginesPriority = 5
+/** Added to the niceness of the service: engines get a third of the CPU time of an API process when both want all of it. */
+const enginesNice = 5
+const lowestPriority = 19
 
 const prepareConnections = 4
 
@@ -88,7 +89,7 @@ async function loadRole(name: string): Promise<Start> {
   }
   if (name === 'engines') {
     // A broadcast or a queue of webhooks must not delay a request.
-    setPriority(enginesPriority)
+    setPriority(Math.min(getPriority() + enginesNice, lowestPriority))
     return loadEngines()
   }
   const startApi = await loadApi()

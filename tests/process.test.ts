@@ -35,9 +35,10 @@ function folder(t: Owner): string {
   return path
 }
 
-async function launch(t: Owner, env: Record<string, string>): Promise<Running> {
+async function launch(t: Owner, env: Record<string, string>, prefix: string[] = []): Promise<Running> {
   const port = await freePort()
-  const child = spawn('node', ['scripts/launch.js', 'server/main.ts'], {
+  const [command = '', ...args] = [...prefix, 'node', 'scripts/launch.js', 'server/main.ts']
+  const child = spawn(command, args, {
     env: { ...process.env, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -52,8 +53,8 @@ async function launch(t: Owner, env: Record<string, string>): Promise<Running> {
   return { url: `http://127.0.0.1:${port}`, child, output: () => output, stop }
 }
 
-async function start(t: Owner, env: Record<string, string>): Promise<Running> {
-  const running = await launch(t, env)
+async function start(t: Owner, env: Record<string, string>, prefix?: string[]): Promise<Running> {
+  const running = await launch(t, env, prefix)
   await until(
     'the service to be ready',
     async () => {
@@ -392,6 +393,15 @@ test('an address of another machine and a data folder without rights stop the st
     assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
     assert.match(service.output().trim(), explanation)
   }
+})
+
+test('a service with a low priority, which an ordinary user cannot raise, starts', {
+  skip: process.platform !== 'linux' && 'setpriv is a command of Linux',
+}, async (t) => {
+  const asOrdinaryUser = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice']
+  const prefix = [...(process.getuid?.() === 0 ? asOrdinaryUser : []), 'nice', '-n', '15']
+  const service = await start(t, { DATA_DIR: await usedFolder(t) }, prefix)
+  assert.equal(await service.stop(), 0)
 })
 
 test('with a certificate and a key the service uses HTTPS', async (t) => {
