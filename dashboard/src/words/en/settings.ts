@@ -140,7 +140,7 @@ export const settings = {
     onlyManagers: 'Only owners and admins can invite and remove members or change roles.',
     invite: 'Invite member',
     name: 'Name',
-    nameless: 'Invitation pending',
+    nameless: 'No name',
     email: 'Email',
     role: 'Role',
     state: 'Status',
