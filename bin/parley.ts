@@ -12,4 +12,5 @@ if (isCommandName(name)) {
   process.exit(await runIntegratorCommand(name, args))
 }
 const { runOperatorCommand } = await import('../server/cli.ts')
-process.exitCode = await runOperatorCommand(process.argv.slice(2), usages)
+// A check of `doctor` whose time is over may still wait for an answer.
+process.exit(await runOperatorCommand(process.argv.slice(2), usages))

@@ -1,10 +1,28 @@
 /** The environment variables, shared by the service and the command line. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+
+/** Optional. */
+const envFile = join(import.meta.dirname, '..', '.env')
+
+type Variables = Record<string, string | undefined>
+
+/** The variables with their source. `error`: why the `.env` file cannot be read. */
+export function readEnvironment(): { path: string; file: Variables; own: Variables; error: string | undefined } {
+  const own = process.env
+  try {
+    return { path: envFile, file: parseEnv(readFileSync(envFile, 'utf8')), own, error: undefined }
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    return { path: envFile, file: {}, own, error: code === 'ENOENT' ? undefined : message }
+  }
+}
 
 /** Returns the environment variables. An `.env` file in the project folder adds those that are not set. */
-export function environment(): Record<string, string | undefined> {
+export function environment(): Variables {
   try {
-    process.loadEnvFile(join(import.meta.dirname, '..', '.env'))
+    process.loadEnvFile(envFile)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw error
   }

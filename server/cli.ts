@@ -1,5 +1,6 @@
 /**
- * The operator's commands. They work on the database, with or without a running service.
+ * The operator's commands. They work on the database, with or without a running service. `doctor` also works without a database
+ * and with wrong settings.
  *
  * Each entry of the table below is a command with its options. A command returns an object, which is printed as JSON with
  * `--json`, else as lines.
@@ -42,9 +43,23 @@ type Command = {
 } & (
   | { run: (db: Db, options: Options, config: Config) => Promise<object> }
   | { runWithoutDatabase: (options: Options, config: Config) => Promise<object> }
+  /** Reads the settings itself, prints, and returns the exit code. */
+  | { report: (asJson: boolean) => Promise<number> }
 )
 
 const commands: Record<string, Command> = {
+  doctor: {
+    usage: '',
+    options: {},
+    report: async (asJson) => {
+      const { examine } = await import('./doctor/doctor.ts')
+      const { createReport } = await import('./doctor/report.ts')
+      const { readSubject } = await import('./subject.ts')
+      const report = createReport(asJson)
+      await examine(readSubject(), report.add)
+      return report.end()
+    },
+  },
   'workspace create': {
     usage: '--name N --owner-email E [--owner-password P] [--country CC]',
     options: { name: 'string', 'owner-email': 'string', 'owner-password': 'string', country: 'string' },
@@ -229,9 +244,10 @@ export async function runOperatorCommand(args: string[], integratorCommands: Usa
       options: { ...options, help: { type: 'boolean' } },
     })
     if (values.help) {
-      console.log(`npx parley ${name} ${command.usage}`)
+      console.log(`npx parley ${name} ${command.usage}`.trim())
       return 0
     }
+    if ('report' in command) return await command.report(args.includes('--json'))
     const given = values as Options
     const answer =
       'run' in command
@@ -274,7 +290,8 @@ function print(answer: object, asJson: boolean): void {
 }
 
 function describeCommands(integratorCommands: Usages): string {
-  const lines = (usages: Usages) => Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
+  const lines = (usages: Usages) =>
+    Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`.trimEnd())
   return [
     'Usage: npx parley COMMAND [options]',
     '',

@@ -157,10 +157,23 @@ export function listDataFolders({ dataDir, databaseUrl, mediaS3 }: Config): stri
   return databaseUrl && mediaS3 ? [] : [dataDir, ...database]
 }
 
-export function readConfig(env: Record<string, string | undefined>): Config {
-  const faults: string[] = []
+type Environment = Record<string, string | undefined>
+
+export function readConfig(env: Environment): Config {
+  const { config, faults } = examineSettings(env)
+  const lines = faults.map(({ setting, rule }) => `  ${setting}: ${rule}`)
+  if (lines.length > 0) throw new ConfigError(`Invalid settings:\n${lines.join('\n')}`)
+  return config
+}
+
+/** `rule` says what the setting must be. It never contains a secret. */
+export type SettingFault = { setting: keyof typeof settings; rule: string }
+
+/** What is wrong with the settings. The values that faulty settings give must not be used. */
+export function examineSettings(env: Environment): { config: Config; faults: SettingFault[] } {
+  const faults: SettingFault[] = []
   const read = (name: keyof typeof settings) => env[name]?.trim() || settings[name].default
-  const fault = (name: keyof typeof settings, rule: string) => faults.push(`${name}: ${rule}`)
+  const fault = (setting: keyof typeof settings, rule: string) => faults.push({ setting, rule })
 
   const port = /^\d+$/.test(read('PORT')) ? Number(read('PORT')) : -1
   if (port < 1 || port > 65_535) fault('PORT', 'must be a port number, 1 to 65535')
@@ -272,8 +285,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
   if (!levels.includes(logLevel)) fault('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
 
-  if (faults.length > 0) throw new ConfigError(`Invalid settings:\n${faults.map((f) => `  ${f}`).join('\n')}`)
-  return {
+  const config: Config = {
     port,
     host,
     databaseUrl,
@@ -292,6 +304,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     oidc: wantsOidc ? oidc : undefined,
     logLevel,
   }
+  return { config, faults }
 }
 
 const oidcSettings = (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => name.startsWith('OIDC_'))

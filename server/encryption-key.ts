@@ -28,15 +28,29 @@ export async function resolveEncryptionKey({
   return key
 }
 
+/** The configured or generated key. Undefined: there is none yet. Creates nothing. */
+export function readEncryptionKey({
+  encryptionKey,
+  dataDir,
+}: Pick<Config, 'encryptionKey' | 'dataDir'>): string | undefined {
+  return encryptionKey ?? readKey(join(dataDir, 'encryption.key'))
+}
+
 /** Throws when the key is not the one of this database. The first process that starts stores the check. */
 export async function requireSameKey(sql: Sql, sealer: Sealer): Promise<void> {
   const kept = await readCheck(sql)
-  const samples = kept === undefined ? await listSealed(sql) : [kept]
-  if (samples.length > 0 && !samples.some((sample) => opens(sealer, sample))) throw anotherKey()
+  if (!(await isSameKey(sql, sealer))) throw anotherKey()
   if (kept !== undefined) return
   await sql`insert into encryption_checks (sealed) values (${sealer.seal(checked, checkContext)}) on conflict do nothing`
   const first = await readCheck(sql)
   if (first === undefined || !opens(sealer, first)) throw anotherKey()
+}
+
+/** Whether the key opens the secrets of this database, if it has any. Changes nothing. */
+export async function isSameKey(sql: Sql, sealer: Sealer): Promise<boolean> {
+  const kept = await readCheck(sql)
+  const samples = kept === undefined ? await listSealed(sql) : [kept]
+  return samples.length === 0 || samples.some((sample) => opens(sealer, sample))
 }
 
 /** Makes this the key of the database. The previous key is lost, and secrets sealed with it must be entered again. */

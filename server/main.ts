@@ -8,10 +8,8 @@
  *
  * With `ROLES=worker` there is one process. Imports are lazy, so each process loads only what it needs.
  */
-import { once } from 'node:events'
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../common/environment.ts'
@@ -19,6 +17,7 @@ import { type Config, listDataFolders, readConfig } from './config.ts'
 import { createDisk, watchDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
 import { type OpenProcess, openProcess } from './lib/lifecycle.ts'
+import { tryPort } from './lib/port.ts'
 import { hasCode, inWords, StartError } from './lib/start-error.ts'
 import { releaseStartupMemory } from './lib/startup-memory.ts'
 import type { Prepared } from './prepare.ts'
@@ -97,12 +96,10 @@ function requireFolder(folder: string): void {
   }
 }
 
-/** Throws if the port is in use or may not be used. Processes that share a port would also share it with another service. */
+/** Throws with an explanation if the port is in use or may not be used. */
 async function requirePort({ port, host }: Config): Promise<void> {
-  // A caller that connects now is refused.
-  const server = createServer((socket) => socket.destroy()).listen({ port, host, exclusive: true })
   try {
-    await once(server, 'listening')
+    await tryPort({ port, host })
   } catch (error) {
     if (hasCode(error, 'EADDRINUSE'))
       throw new StartError(
@@ -116,7 +113,6 @@ async function requirePort({ port, host }: Config): Promise<void> {
       throw new StartError(`HOST: ${host} is not an address of this machine. HOST=0.0.0.0 uses all its addresses.`)
     throw error
   }
-  await new Promise((resolve) => server.close(resolve))
 }
 
 async function startWorkerAlone(config: Config, opened: OpenProcess): Promise<Prepared> {

@@ -54,16 +54,28 @@ const fullProcesses = 3
 /** A transaction and its neighbours must not wait for each other. */
 const minSizes: Partial<typeof sizes> = { general: 3 }
 
+/** How many connections a service opens at most. Each process also has one for notifications. */
+export function countConnections({ roles, processes }: { roles: ReadonlySet<string>; processes: number }): number {
+  const count = (names: readonly (keyof Pools)[], of: number) => names.reduce((sum, name) => sum + sizeOf(name, of), 1)
+  return (
+    (roles.has('api') ? processes * count(apiPools, processes) : 0) + (roles.has('worker') ? count(workerPools, 1) : 0)
+  )
+}
+
 /** Opens the named pools of one of `processes` API processes. */
 export function createPools<Name extends keyof Pools>(
   connect: Connect,
   names: readonly Name[],
   processes = 1,
 ): Pick<Pools, Name> {
-  const share = Math.min(1, fullProcesses / processes)
-  const sizeOf = (name: keyof Pools) => Math.max(minSizes[name] ?? 1, Math.floor(sizes[name] * share))
-  const open = (name: keyof Pools) => [name, connect(sizeOf(name), options[name])] as const
+  const open = (name: keyof Pools) => [name, connect(sizeOf(name, processes), options[name])] as const
   return Object.fromEntries(names.map(open)) as Pick<Pools, Name>
+}
+
+/** The size of a pool in each of `processes` processes. */
+function sizeOf(name: keyof Pools, processes: number): number {
+  const share = Math.min(1, fullProcesses / processes)
+  return Math.max(minSizes[name] ?? 1, Math.floor(sizes[name] * share))
 }
 
 const options: Record<keyof Pools, Parameters<Connect>[1]> = {

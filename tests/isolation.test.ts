@@ -816,7 +816,8 @@ const across: Record<string, string> = {
   'from channel_connections where id =': 'a callback names its connection: it says which workspace it is for',
   'changed_workspaces as (select workspace_id from inbox_counts group by workspace_id':
     'folds the counts of every workspace, each on its own',
-  'from channel_connections c join workspaces w': 'the built-in simulator stands for the provider of all',
+  'from channel_connections c join workspaces w':
+    'the built-in simulator stands for the provider of all, and the operator checks the callbacks of all',
   "from channel_connections where simulator = 'built_in' order by id limit 1":
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',

@@ -270,6 +270,22 @@ export async function getBuiltInConnection(sql: Sql, sealer: Sealer): Promise<Co
   return row && toReadable(sealer, row)
 }
 
+export type ProvidedConnection = StoredConnection & Pick<Shown, 'callback_verified_at'> & { workspace_name: string }
+
+/** Connections of all workspaces that have a provider or a simulator, the newest first. Secrets that cannot be opened are empty. */
+export async function listProvidedConnections(sql: Sql, sealer: Sealer, limit: number): Promise<ProvidedConnection[]> {
+  const rows = await sql<
+    (Row & Pick<Shown, 'simulator' | 'state' | 'callback_verified_at'> & { workspace_name: string })[]
+  >`
+    select c.workspace_id, c.id, c.channel, c.account_id, c.phone_number_id, c.base_url, c.api_version, c.secrets,
+      c.messages_per_second, c.is_private, c.simulator, c.state, c.callback_verified_at, w.name as workspace_name
+    from channel_connections c join workspaces w on w.id = c.workspace_id
+    where c.channel <> 'web'
+    order by c.simulator is not null, c.id desc
+    limit ${limit}`
+  return rows.map((row) => toReadable(sealer, row))
+}
+
 /**
  * Moves the connections of all workspaces to the new address of the built-in simulator. With `from`, only those that are
  * still there: of several processes that move them at once, one does. Returns the number of moved connections.

@@ -5,6 +5,7 @@
  * Both are compared in constant time. An empty secret matches nothing.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { randomToken } from '../lib/crypto.ts'
 import type { Callback, Connection } from './channel.ts'
 
 /** `X-Hub-Signature-256: sha256=<hex>`, over the raw bytes: the provider escapes characters that our JSON does not. */
@@ -20,6 +21,13 @@ export function answerHandshake({ verify_token }: Connection, query: Record<stri
   if (mode !== 'subscribe' || typeof token !== 'string' || typeof challenge !== 'string') return undefined
   return verify_token !== '' && isSame(token, verify_token) && challenge.length <= 1000 ? challenge : undefined
 }
+
+/** The start of the challenges with which the operator checks a callback URL. The provider's challenges are digits. */
+const checkPrefix = 'parley-check-'
+
+export const newCheckChallenge = (): string => checkPrefix + randomToken()
+
+export const isCheckChallenge = (challenge: string): boolean => challenge.startsWith(checkPrefix)
 
 /** Compares hashes, so that the lengths are equal and reveal nothing. */
 function isSame(one: string, other: string): boolean {

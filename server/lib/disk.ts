@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { hasCode } from './start-error.ts'
 import { within } from './time.ts'
 
-type Space = { folder: string; freeBytes: number; totalBytes: number }
+export type Space = { folder: string; freeBytes: number; totalBytes: number }
 
 export type Disk = {
   /** The folder whose disk has the least space. Undefined: none of the folders exists, or the file system does not answer. */
@@ -15,7 +15,7 @@ export type Disk = {
 const mebibyte = 1024 * 1024
 
 /** A segment of PostgreSQL's write-ahead log. Without space for its next segment, PostgreSQL stops. */
-const minFreeBytes = 16 * mebibyte
+export const minFreeBytes = 16 * mebibyte
 
 /** A network file system may hang. */
 const timeoutMs = 1_000
@@ -36,7 +36,8 @@ export function createDisk(folders: readonly string[]): Disk {
   }
 }
 
-async function readSpace(folder: string): Promise<Space | undefined> {
+/** Undefined: there is no such folder. */
+export async function readSpace(folder: string): Promise<Space | undefined> {
   try {
     const { bavail, blocks, bsize, files, ffree } = await statfs(folder)
     // A disk without inodes takes no new file. File systems without a limit report none.

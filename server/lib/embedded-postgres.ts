@@ -98,14 +98,29 @@ export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: Sta
 
 /** The address of the database of a running service, for a command. Waits for one that is starting or stopping. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<DatabaseAddress | undefined> {
-  const data = await realpath(join(dataDir, 'postgres', 'data')).catch(undefinedIfMissing)
-  if (data === undefined) return undefined
   for (;;) {
-    const running = await getPostmaster(data)
-    if (!running || !(await isServing(running.pid, data))) return undefined
-    if (running.state === 'ready') return addressIn(running.socketFolder)
+    const { state, address } = await inspectEmbeddedPostgres(dataDir)
+    if (state !== 'changing') return address
     await delay(pollMs)
   }
+}
+
+/** `crashed`: it did not stop in order; the next start recovers. `changing`: it starts or stops. */
+type EmbeddedState = 'absent' | 'stopped' | 'crashed' | 'changing' | 'ready'
+type Inspected = { state: EmbeddedState; version?: string; pid?: number; address?: DatabaseAddress }
+
+/** Whether there is a database and whether it runs. Starts and changes nothing. */
+export async function inspectEmbeddedPostgres(dataDir: string): Promise<Inspected> {
+  const data = await realpath(join(dataDir, 'postgres', 'data')).catch(undefinedIfMissing)
+  const version = data && (await readFile(join(data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing))?.trim()
+  if (!data || !version) return { state: 'absent' }
+  const running = await getPostmaster(data)
+  if (!running) return { state: 'stopped', version }
+  const { pid, state, socketFolder } = running
+  if (!(await isServing(pid, data))) return { state: 'crashed', version }
+  return state === 'ready'
+    ? { state, version, pid, address: addressIn(socketFolder) }
+    : { state: 'changing', version, pid }
 }
 
 function claimIn(lockPath: string): ReturnType<typeof claimFile> {

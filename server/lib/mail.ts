@@ -11,6 +11,8 @@ export type MailOutcome = { ok: true } | { ok: false; reason: string }
 
 export type Mailer = {
   send(mail: Mail): Promise<MailOutcome>
+  /** Connects and signs in, and sends nothing. */
+  verify(): Promise<MailOutcome>
   stop(): void
 }
 
@@ -30,21 +32,23 @@ export function createMailer({ url, from }: MailSettings): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+  const inTime = async (run: () => Promise<unknown>): Promise<MailOutcome> => {
+    const timeout = Promise.withResolvers<never>()
+    const timer = setTimeout(() => timeout.reject(new Error(`no answer within ${totalMs / 1_000} s`)), totalMs)
+    try {
+      await Promise.race([run(), timeout.promise])
+      return { ok: true }
+    } catch (error) {
+      return { ok: false, reason: describe(error) }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
   return {
-    async send({ to, subject, text, html }) {
-      const timeout = Promise.withResolvers<never>()
-      const timer = setTimeout(() => timeout.reject(new Error(`no answer within ${totalMs / 1_000} s`)), totalMs)
-      try {
-        // As an object an address is not parsed: a comma in it adds no recipient.
-        const sending = transport.sendMail({ from, to: { name: '', address: to }, subject, text, html })
-        await Promise.race([sending, timeout.promise])
-        return { ok: true }
-      } catch (error) {
-        return { ok: false, reason: describe(error) }
-      } finally {
-        clearTimeout(timer)
-      }
-    },
+    send: ({ to, subject, text, html }) =>
+      // As an object an address is not parsed: a comma in it adds no recipient.
+      inTime(() => transport.sendMail({ from, to: { name: '', address: to }, subject, text, html })),
+    verify: () => inTime(() => transport.verify()),
     stop: () => transport.close(),
   }
 }

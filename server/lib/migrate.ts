@@ -179,13 +179,26 @@ export async function isMigrated(db: Db): Promise<boolean> {
   return applied.length === listMigrations().length
 }
 
+/** Compares the database with this program. `unknown` are the migrations of a newer release. Changes nothing. */
+export async function compareMigrations(db: Db): Promise<{ applied: number; pending: string[]; unknown: string[] }> {
+  const [table] = await db<{ exists: boolean }[]>`select to_regclass('migrations') is not null as exists`
+  const rows = table?.exists ? await db<{ name: string }[]>`select name from migrations order by name` : []
+  const applied = rows.map(({ name }) => name)
+  const known = listMigrations()
+  return {
+    applied: applied.length,
+    pending: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  }
+}
+
 function listMigrations(): string[] {
   return readdirSync(migrationsDir)
     .filter((name) => /^\d{4}_\w+\.sql$/.test(name))
     .sort()
 }
 
-async function requireVersion(db: Db): Promise<void> {
+export async function requireVersion(db: Db): Promise<void> {
   const [server] = await db<{ version: number; name: string; encoding: string }[]>`
     select current_setting('server_version_num')::int as version, current_setting('server_version') as name,
       current_setting('server_encoding') as encoding`
@@ -199,7 +212,7 @@ async function requireVersion(db: Db): Promise<void> {
  * Behind a pooler in transaction mode, consecutive statements of one client run in different sessions. Session locks and
  * notifications, which this program needs, fail silently there. A notification that comes back proves a session of our own.
  */
-async function requireSessions(db: Db): Promise<void> {
+export async function requireSessions(db: Db): Promise<void> {
   const channel = 'parley_session_check'
   const token = newId()
   let onReceived = () => {}

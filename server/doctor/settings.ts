@@ -1,0 +1,58 @@
+/** The settings: which are set and where, which are wrong, and whether the public URL can work. */
+import { isLoopbackHost } from '../../common/address.ts'
+import { ok, problem, type Result, skipped, warning } from './check.ts'
+import { faultIn, type Subject } from './subject.ts'
+
+export async function checkSettings({ faults, settings, envFile }: Subject): Promise<Result[]> {
+  const { fromEnvironment, fromFile, unknown } = settings
+  const results: Result[] = []
+  if (envFile.error) {
+    const fix = `Let the user of the service read it: chown and chmod 600 ${envFile.path}.`
+    results.push(problem(`.env cannot be read: ${envFile.error}`, fix))
+  }
+  for (const { setting, rule } of faults) {
+    const where = fromFile.includes(setting) ? 'in .env' : 'in the environment or in .env'
+    results.push(problem(`${setting}: ${rule}`, `Correct ${setting} ${where}; .env.example describes it.`))
+  }
+  for (const name of unknown) {
+    results.push(
+      warning(`${name} in .env is not a setting`, `Correct the name or remove it; .env.example lists all names.`),
+    )
+  }
+  const sources = [
+    fromFile.length > 0 ? `${fromFile.join(', ')} from .env` : '',
+    fromEnvironment.length > 0 ? `${fromEnvironment.join(', ')} from the environment` : '',
+  ].filter(Boolean)
+  const set = sources.join('; ') || 'none is set, so all have their defaults'
+  results.push(faults.length > 0 ? skipped(`set: ${set}`) : ok(set))
+  return results
+}
+
+export async function checkPublicUrl(subject: Subject): Promise<Result[]> {
+  const fault = faultIn(subject, 'PUBLIC_URL', 'HOST', 'PORT')
+  if (fault) return [skipped(fault)]
+  const { publicUrl, isDemoExposed, host } = subject.config
+  const url = new URL(publicUrl)
+  const results: Result[] = []
+  const example = 'Set PUBLIC_URL to the address that browsers and the provider use, such as https://parley.example.'
+  if (['0.0.0.0', '[::]'].includes(url.hostname)) {
+    results.push(warning(`${publicUrl} is no address that a browser can open`, example))
+  } else if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    const fix =
+      'Serve https with a proxy or with TLS_CERT_FILE and TLS_KEY_FILE, and set PUBLIC_URL to the https address.'
+    results.push(warning(`${publicUrl} is not https: passwords travel unencrypted, and the provider refuses it`, fix))
+  }
+  if (url.search || url.hash || url.username || url.password) {
+    results.push(problem('PUBLIC_URL has a user, a query or a fragment', example))
+  }
+  if (url.pathname !== '/') {
+    results.push(warning(`PUBLIC_URL has the path ${url.pathname}, and the pages use paths from the root`, example))
+  }
+  if (isDemoExposed) {
+    const fix = 'Set DEMO=0, unless other machines are meant to use the demo.'
+    results.push(warning(`other machines can reach the demo (HOST=${host}, PUBLIC_URL=${url.origin})`, fix))
+  }
+  if (results.length > 0) return results
+  const isLocal = isLoopbackHost(url.hostname)
+  return [ok(isLocal ? `${publicUrl}, for this machine only; a provider cannot reach it` : publicUrl)]
+}

@@ -1,0 +1,43 @@
+/** What is examined: the settings, and what only the root of the server knows about them. */
+import type { Sealer } from '../lib/crypto.ts'
+import type { Sql } from '../lib/db.ts'
+import type { MailSettings } from '../lib/mail.ts'
+import type { S3Bucket } from '../lib/store-s3.ts'
+
+export type Subject = {
+  /** The values of faulty settings are not used: see `faults`. */
+  config: {
+    port: number
+    host: string
+    databaseUrl: string | undefined
+    dataDir: string
+    publicUrl: string
+    roles: ReadonlySet<string>
+    processes: number
+    isDemoExposed: boolean
+    encryptionKey: string | undefined
+    tls: { cert: Buffer; key: Buffer } | undefined
+    mediaS3: S3Bucket | undefined
+    smtp: MailSettings | undefined
+  }
+  faults: readonly { setting: string; rule: string }[]
+  /** The names of the settings that have a value, and of those in `.env` that do not exist. */
+  settings: { fromEnvironment: string[]; fromFile: string[]; unknown: string[] }
+  envFile: { path: string; error: string | undefined }
+  tlsKeyFile: string | undefined
+  /** At which this machine reaches the service. */
+  origin: string
+  /** The folders that the service writes to. */
+  folders: readonly string[]
+  /** How many database connections the service opens. */
+  neededConnections: number
+  /** Undefined: there is none yet. */
+  readKey(): string | undefined
+  isSameKey(sql: Sql, sealer: Sealer): Promise<boolean>
+}
+
+/** Why a check cannot run: one of the settings that it needs is faulty. */
+export function faultIn({ faults }: Subject, ...names: string[]): string | undefined {
+  const fault = faults.find(({ setting }) => names.includes(setting))
+  return fault && `${fault.setting} is invalid`
+}
