@@ -789,6 +789,17 @@ create table segments (
 );
 comment on table segments is 'Audiences: static lists, or filters that are evaluated on every read.';
 
+create unlogged table service_processes (
+  service text not null,
+  process text not null,
+  report jsonb not null,
+  reported_at timestamp with time zone not null,
+  constraint service_processes_pkey PRIMARY KEY (service, process)
+);
+comment on table service_processes is 'Processes of all services on this database. Unlogged, so that a heartbeat writes no log. Each process writes its row every ten seconds.';
+comment on column service_processes.service is 'Host name and port.';
+comment on column service_processes.report is 'Version, start, loops, memory and disks of the process (lib/heartbeat.ts).';
+
 create table sessions (
   workspace_id uuid not null,
   id uuid not null,

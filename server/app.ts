@@ -10,6 +10,7 @@ import { keepAnswers } from './accounts/idempotency.ts'
 import { memberDashboard } from './accounts/member-dashboard.ts'
 import type { Oidc } from './accounts/oidc.ts'
 import { oidcDashboard } from './accounts/oidc-dashboard.ts'
+import type { OperatorWorkspace } from './accounts/operator.ts'
 import { watchPlans } from './accounts/plans.ts'
 import { preferenceDashboard } from './accounts/preference-dashboard.ts'
 import { requestDashboard } from './accounts/request-dashboard.ts'
@@ -78,6 +79,8 @@ import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mou
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
 import { referenceRoutes } from './web/reference.ts'
+import type { Backups } from './web/status.ts'
+import { statusDashboard } from './web/status-dashboard.ts'
 import { systemRoutes } from './web/system.ts'
 import { type DemoSite, widgetRoutes } from './web/widget.ts'
 import { webChatRoutes } from './webchat/routes.ts'
@@ -110,6 +113,10 @@ export type Application = {
   oidc?: Oidc | undefined
   /** Of the data folders, for health and metrics. */
   disk?: Disk | undefined
+  /** The workspace whose owners see the status of the installation. Undefined: the first one. */
+  operatorWorkspace?: OperatorWorkspace
+  /** For the status of the installation. Undefined: the database is not embedded. */
+  backups?: Backups | undefined
   /** The other processes of the service, for health and metrics. */
   peers?: Peers | undefined
   /** Serves the dashboard, the widget and the API reference, which must have been built. */
@@ -157,7 +164,7 @@ async function registerApi(
   requestLog: RequestLog,
 ): Promise<void> {
   const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer } = application
-  const { simulator, demoSite, oidc } = application
+  const { simulator, demoSite, oidc, operatorWorkspace, backups } = application
   const { general: db, reads } = pools
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
@@ -231,7 +238,9 @@ async function registerApi(
       keepAnswers(members, { sql: db, sealer, workspaceOf: ({ session }) => session?.workspaceId })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
-      members.register(sessionDashboard({ db, sealer, publicUrl, setup, mailer, oidcName: oidc?.name }))
+      members.register(
+        sessionDashboard({ db, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace }),
+      )
       members.register(oidcDashboard({ db, sealer, publicUrl, signals, unassign: unassignMember, oidc }))
       members.register(secondFactorDashboard(db, sealer))
       members.register(accountDashboard(db))
@@ -265,6 +274,7 @@ async function registerApi(
       members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))
       members.register(webhookDashboard({ db, sealer, guard, signals }))
       members.register(eventDashboard(db))
+      members.register(statusDashboard({ db, backups, operatorWorkspace }))
     },
     { prefix: '/app/api' },
   )

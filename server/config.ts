@@ -48,6 +48,10 @@ export const settings = {
     meaning:
       'Key that encrypts stored secrets: 64 hex characters. Empty: generated once; only with the embedded database.',
   },
+  OPERATOR_WORKSPACE: {
+    default: '',
+    meaning: 'Id of the workspace whose owners see the status of the installation. Empty: the first workspace.',
+  },
   WEBHOOK_ALLOWED_CIDRS: {
     default: '',
     meaning: 'Private networks that webhooks may connect to, separated by commas.',
@@ -128,6 +132,8 @@ export type Config = {
   isDemoExposed: boolean
   /** Undefined: generated once and stored in the data directory. */
   encryptionKey: string | undefined
+  /** Undefined: the first workspace. */
+  operatorWorkspace: string | undefined
   webhookAllowedCidrs: readonly string[]
   trustedProxies: readonly string[]
   tls: { cert: Buffer; key: Buffer } | undefined
@@ -198,6 +204,10 @@ export function examineSettings(env: Environment): { config: Config; faults: Set
   if (encryptionKey && !/^[0-9a-f]{64}$/i.test(encryptionKey)) fault('ENCRYPTION_KEY', 'must be 64 hex characters')
   if (!encryptionKey && databaseUrl)
     fault('ENCRYPTION_KEY', 'required with DATABASE_URL: 64 hex characters, for example from `openssl rand -hex 32`')
+
+  const operatorWorkspace = read('OPERATOR_WORKSPACE').toLowerCase() || undefined
+  if (operatorWorkspace && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(operatorWorkspace))
+    fault('OPERATOR_WORKSPACE', 'must be the id of a workspace')
 
   const webhookAllowedCidrs = list(read('WEBHOOK_ALLOWED_CIDRS'))
   for (const cidr of webhookAllowedCidrs) {
@@ -296,6 +306,7 @@ export function examineSettings(env: Environment): { config: Config; faults: Set
     demo: demo === '1',
     isDemoExposed: demo === '1' && !isLocal,
     encryptionKey,
+    operatorWorkspace,
     webhookAllowedCidrs,
     trustedProxies,
     tls: files.TLS_CERT_FILE ? tls : undefined,

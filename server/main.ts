@@ -79,9 +79,9 @@ async function startService(config: Config, opened: OpenProcess): Promise<Prepar
   // The processes load their code while the database starts.
   for (const name of ['prepare', ...names]) supervisor.create(name)
   const socketFolder = createSocketFolder(config, opened)
-  const input: ChildInput = { config, database: await database.start(), socketFolder }
+  const input: ChildInput = { restarts: 0, config, database: await database.start(), socketFolder }
   const prepared = await supervisor.run<Prepared>('prepare', input)
-  await supervisor.start(names, () => input)
+  await supervisor.start(names, (_name, restarts) => ({ ...input, restarts }))
   return prepared
 }
 

@@ -2,19 +2,22 @@
  * The roles of a process: the API, or the background engines. Each loads only the code that it needs.
  */
 import { flushCompileCache } from 'node:module'
-import { getPriority, setPriority } from 'node:os'
+import { getPriority, hostname, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { version } from '../common/version.ts'
 import { createSignals } from './accounts/signals.ts'
 import { createChannels } from './channels/adapters.ts'
 import { type Config, listDataFolders, localOrigin } from './config.ts'
 import { resolveEncryptionKey } from './encryption-key.ts'
+import { getLastBackup } from './lib/backup.ts'
 import { startClock } from './lib/clock.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { type Connect, connectorOf, requireConnections } from './lib/database.ts'
 import { createDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
 import { createHealth } from './lib/health.ts'
+import { startHeartbeat } from './lib/heartbeat.ts'
 import { createHttp } from './lib/http.ts'
 import { type Lifecycle, openProcess } from './lib/lifecycle.ts'
 import { startLive } from './lib/live.ts'
@@ -26,6 +29,7 @@ import { createMediaStore } from './media/store.ts'
 import { apiPools, createPools, endPools, type Pools, workerPools } from './pools.ts'
 import type { Prepared } from './prepare.ts'
 import type { SimulatorHost } from './simulator-host/host.ts'
+import { processGauges } from './web/status.ts'
 import { answerPeers, systemRoutes } from './web/system.ts'
 import { createGuard } from './webhooks/guard.ts'
 
@@ -47,9 +51,14 @@ export type ChildInput = {
   database: string | DatabaseAddress
   /** For the socket of the simulator, if there are several API processes. */
   socketFolder: string | undefined
+  /** How often the process was restarted since the service started. */
+  restarts: number
 }
 
 type RoleContext = {
+  /** Of the process. */
+  name: string
+  restarts: number
   config: Config
   connect: Connect
   log: Logger
@@ -65,11 +74,11 @@ export async function runChild(name: string): Promise<void> {
   try {
     const start = await loadRole(name)
     await child.reportLoaded()
-    const { config, database, socketFolder } = await child.input
+    const { config, database, socketFolder, restarts } = await child.input
     const opened = openProcess({ logLevel: config.logLevel, stopMs, name })
     lifecycle = opened.lifecycle
     child.onStopRequest((reason) => void opened.lifecycle.stop(reason, 0))
-    const context = { config, connect: connectorOf(database), peers: child.peers, ...opened }
+    const context = { name, restarts, config, connect: connectorOf(database), peers: child.peers, ...opened }
     const value = await start(context, socketFolder)
     releaseStartupMemory()
     flushCompileCache()
@@ -110,7 +119,7 @@ export async function runWorker(
   const db = connect(prepareConnections)
   const prepared = await prepare(config, db, log)
   await db.end()
-  await start({ config, connect, log, lifecycle, peers: undefined })
+  await start({ name: 'worker', restarts: 0, config, connect, log, lifecycle, peers: undefined })
   return prepared
 }
 
@@ -145,12 +154,15 @@ async function loadApi() {
       // Read at each request, because the command line can reset the password of the demo's owner.
       setup: { token: deriveToken(parts.encryptionKey, 'setup'), getDemo: () => demo?.readDemo(dataDir) },
       peers,
+      operatorWorkspace: config.operatorWorkspace,
+      backups: { isEmbedded: !config.databaseUrl, getLast: () => getLastBackup(dataDir) },
       publicUrl,
       tls,
       trustedProxies,
     })
     lifecycle.onStop(() => drain(app))
     await listen(app, config, true)
+    await beat(context, parts)
     await simulator?.releaseStartLock?.()
   }
 }
@@ -171,7 +183,20 @@ async function loadEngines() {
     if (lifecycle.isStopping()) return
     const worker = startWorker({ ...parts, poster, publicUrl })
     lifecycle.onStop(worker.stop)
+    await beat(context, parts)
   }
+}
+
+/** Reports this process to the status page. */
+async function beat({ config, name, restarts, log, lifecycle }: RoleContext, parts: Parts): Promise<void> {
+  const { pools, health, metrics, disk } = parts
+  const heartbeat = await startHeartbeat({
+    ...{ db: pools.general, log, health, metrics, disk, version, restarts },
+    service: `${hostname()}:${config.port}`,
+    process: name,
+    gauges: processGauges,
+  })
+  lifecycle.onStop(heartbeat.stop)
 }
 
 type Parts = Awaited<ReturnType<typeof openParts<'general'>>>

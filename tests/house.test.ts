@@ -31,7 +31,7 @@ const order = [
 
 /** Which room owns which tables: every table of `schema.sql` has its owner here. */
 const tables: Record<string, readonly string[]> = {
-  lib: ['migrations', 'encryption_checks'],
+  lib: ['migrations', 'encryption_checks', 'service_processes'],
   accounts: [
     'workspaces',
     'members',

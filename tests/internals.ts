@@ -40,6 +40,8 @@ export { totpCodeOf, totpStepOf } from '../server/lib/totp.ts'
 export { sweepUploads } from '../server/media/uploads.ts'
 export { sweepPending } from '../server/messages/settle.ts'
 export { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+// The limits of the status page, compared with the alert rules.
+export { limits } from '../server/web/status.ts'
 export { sweepVisitors } from '../server/webchat/visitors.ts'
 export { eventNames } from '../server/webhooks/emit.ts'
 export { deleteEndpoint, sweepOldSecrets } from '../server/webhooks/endpoints.ts'

@@ -829,7 +829,12 @@ const across: Record<string, string> = {
     'sweep of secrets whose overlap has ended, for all',
   'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of deliveries of deactivated endpoints, for all',
   'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
-  'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",
+  'select created_at from webhook_deliveries': "the operator's gauge and status page, over all",
+  "select case when status = 'pending' then created_at end from messages": "the operator's status page, over all",
+  'select coalesce(started_at, created_at) from broadcasts': "the operator's status page, over all",
+  "select created_at from media where state = 'pending'": "the operator's status page, over all",
+  'select received_at from early_reports order by received_at': "the operator's status page, over all",
+  'select continued_at from contact_merges': "the operator's status page, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
   'with recursive busy_workspaces as (': 'the worker fetches media for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { resolvePackage } from '../scripts/packages.ts'
+import { limits } from './internals.ts'
 import { createProgram } from './program.ts'
 import { createDatabase } from './support.ts'
 
@@ -67,6 +68,14 @@ test('every alert has a summary and a paragraph in docs/alerts.md, and the other
     assert.equal(runbook, `docs/alerts.md#${name.toLowerCase()}`)
     assert.ok(sections[index]?.includes(`**${summary}** (\`${severity}\`)`), name)
     assert.ok((sections[index]?.length ?? 0) > 150, `${name} says too little`)
+  }
+})
+
+test('the status page judges with the limits of the alert rules', () => {
+  assert.ok(Object.keys(limits).length > 10)
+  for (const [name, limit] of Object.entries(limits)) {
+    const { expr = '' } = alerts.find((alert) => alert.name === name) ?? {}
+    assert.equal(Number(/[<>] ([\d.e]+)/.exec(expr)?.[1]), limit, `${name}: ${expr}`)
   }
 })
 

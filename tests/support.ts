@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RouteOptions } from 'fastify'
 import pino from 'pino'
+import { version } from '../common/version.ts'
 import { buildPages } from '../scripts/build.ts'
 import { freePort } from '../scripts/free-port.ts'
 import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
@@ -30,6 +31,7 @@ import type { OidcConfig } from '../server/config.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { createHealth } from '../server/lib/health.ts'
+import { startHeartbeat } from '../server/lib/heartbeat.ts'
 import { createHttp } from '../server/lib/http.ts'
 import { newId } from '../server/lib/id.ts'
 import { startLive } from '../server/lib/live.ts'
@@ -39,6 +41,7 @@ import type { ServerOptions } from '../server/lib/server.ts'
 import { createFolderStore } from '../server/lib/store-folder.ts'
 import { apiPools, createPools, workerPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import { processGauges } from '../server/web/status.ts'
 import { createGuard, type DnsResolver } from '../server/webhooks/guard.ts'
 import { keepEventDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
@@ -220,6 +223,7 @@ async function startService(
   const dataDir = createFolder(owner)
 
   const memberRoutes: RouteOptions[] = []
+  let processes = 0
   const serve = async (port = 0) => {
     const http = createHttp()
     const health = createHealth(loopGraceMs === undefined ? {} : { graceMs: loopGraceMs })
@@ -258,7 +262,12 @@ async function startService(
       trustedProxies,
     })
     await app.listen({ host: '127.0.0.1', port })
+    const heartbeat = await startHeartbeat({
+      ...{ db: pools.general, log, health, metrics: shared.metrics, version, restarts: 0, gauges: processGauges },
+      ...{ service: 'test', process: `process-${++processes}` },
+    })
     const stop = async () => {
+      await heartbeat.stop()
       await worker.stop()
       app.server.closeAllConnections()
       await app.close()

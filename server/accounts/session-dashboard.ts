@@ -9,6 +9,7 @@ import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
 import { clearSessionCookie, readDevice } from './cookies.ts'
 import { acceptInvitation, requireInvitation, roles } from './members.ts'
+import { isOperator, type OperatorWorkspace } from './operator.ts'
 import { completeReset, requireReset, sendResets } from './password-resets.ts'
 import { updateProfile } from './profile.ts'
 import { isRecoveryCode } from './second-factor.ts'
@@ -60,6 +61,7 @@ const SessionView = Type.Object({
   workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
   has_password: Type.Boolean(),
   second_factor_due: Type.Boolean(),
+  is_operator: Type.Boolean({ description: 'May see the status of the installation.' }),
 })
 
 const ListedSession = Type.Object({
@@ -96,11 +98,16 @@ type Dashboard = {
   setup: Setup
   mailer: Mailer | undefined
   oidcName: string | undefined
+  operatorWorkspace: OperatorWorkspace
 }
 
 export const sessionDashboard =
-  ({ db, sealer, publicUrl, setup, mailer, oidcName }: Dashboard) =>
+  ({ db, sealer, publicUrl, setup, mailer, oidcName, operatorWorkspace }: Dashboard) =>
   async (app: App) => {
+    const viewOf = async (session: Session): Promise<Static<typeof SessionView>> => ({
+      ...toView(session),
+      is_operator: await isOperator(db, session, operatorWorkspace),
+    })
     const enter = (request: FastifyRequest, reply: FastifyReply, token: string): Promise<Session> =>
       enterSession(db, sealer, { request, reply, token, publicUrl })
     app.get(
@@ -131,7 +138,7 @@ export const sessionDashboard =
         const token = await setUp(db, setup, request.body, originOf(request, publicUrl))
         request.session = await enter(request, reply, token)
         reply.code(201)
-        return { data: toView(request.session) }
+        return { data: await viewOf(request.session) }
       },
     )
 
@@ -152,13 +159,13 @@ export const sessionDashboard =
           device,
         )
         request.session = await enter(request, reply, token)
-        return { data: toView(request.session) }
+        return { data: await viewOf(request.session) }
       },
     )
     app.get(
       '/session',
       { config: { isForSetup: true }, schema: { response: { 200: DataOf(SessionView) } } },
-      async ({ session }) => ({ data: toView(session) }),
+      async ({ session }) => ({ data: await viewOf(session) }),
     )
     app.delete(
       '/session',
@@ -223,7 +230,7 @@ export const sessionDashboard =
         const { session, body } = request
         await updateProfile(db, session, body)
         const name = body.name === undefined ? session.member.name : body.name.trim()
-        return { data: toView({ ...session, member: { ...session.member, name } }) }
+        return { data: await viewOf({ ...session, member: { ...session.member, name } }) }
       },
     )
 
@@ -287,7 +294,7 @@ export const sessionDashboard =
         const token = await createSession(db, workspaceId, member.id, originOf(request, publicUrl))
         request.session = await enter(request, reply, token)
         reply.code(201)
-        return { data: toView(request.session) }
+        return { data: await viewOf(request.session) }
       },
     )
   }
@@ -299,7 +306,7 @@ function toView({
   defaultCountry,
   hasPassword,
   secondFactorDue,
-}: Session): Static<typeof SessionView> {
+}: Session): Omit<Static<typeof SessionView>, 'is_operator'> {
   const { id, email, name, role } = member
   return {
     member: { id, email, name, role },

@@ -15,14 +15,16 @@ import { giveToOwnerOf } from './embedded-postgres-root.ts'
 import { hasCode, StartError } from './start-error.ts'
 import { syncFolder } from './sync-folder.ts'
 
-type BackupSummary = { folder: string; created_at: string; files: number; bytes: number }
+export type BackupSummary = { folder: string; created_at: string; files: number; bytes: number }
 
 type Manifest = { created_at: string; postgres_version: string; files: number; bytes: number }
 type Tally = { files: number; bytes: number }
 
 const manifestName = 'backup.json'
+/** In the data folder, for the page that shows the status. */
+const recordName = 'last-backup.json'
 /** Of the service that runs on the data folder. */
-const runtimeFiles = new Set(['postgres', 'postgres.lock', 'postgres.log', 'postgres.moved'])
+const runtimeFiles = new Set([recordName, 'postgres', 'postgres.lock', 'postgres.log', 'postgres.moved'])
 
 export async function createBackup(db: Db, dataDir: string, to: string): Promise<BackupSummary> {
   const folder = resolve(to)
@@ -41,9 +43,34 @@ export async function createBackup(db: Db, dataDir: string, to: string): Promise
     await rm(folder, { recursive: true, force: true })
     await rename(draft, folder)
     await syncFolder(dirname(folder))
-    return { folder, created_at: manifest.created_at, ...tally }
+    const summary = { folder, created_at: manifest.created_at, ...tally }
+    await recordBackup(dataDir, summary)
+    return summary
   } finally {
     await rm(draft, { recursive: true, force: true })
+  }
+}
+
+/** The last backup of this data folder. It may have been moved since. */
+export async function getLastBackup(dataDir: string): Promise<BackupSummary | undefined> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, recordName), 'utf8'))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+async function recordBackup(dataDir: string, summary: BackupSummary): Promise<void> {
+  const draft = join(dataDir, `${recordName}.${process.pid}`)
+  try {
+    await writeDurably(draft, `${JSON.stringify(summary)}\n`)
+    await giveToOwnerOf(dataDir, draft)
+    await rename(draft, join(dataDir, recordName))
+  } catch (error) {
+    await rm(draft, { force: true })
+    // A full disk is a reason to make a backup.
+    console.error(`Note: the backup is complete, but the status page will not show it: ${(error as Error).message}`)
   }
 }
 

@@ -36,6 +36,9 @@ export function nowMs(): number {
 /** The difference to the process's own clock, for a library that reads that one. */
 export const clockOffsetSeconds = (): number => Math.round(offsetMs / 1_000)
 
+/** How far the database's clock is ahead of the one of this machine. */
+export const getClockOffsetMs = (): number => offsetMs
+
 export const nowIso = (): string => new Date(nowMs()).toISOString()
 
 /**

@@ -9,6 +9,8 @@ export type Space = { folder: string; freeBytes: number; totalBytes: number }
 export type Disk = {
   /** The folder whose disk has the least space. Undefined: none of the folders exists, or the file system does not answer. */
   read(): Promise<Space | undefined>
+  /** All folders that exist, the one with the least space first. Undefined: the file system does not answer. */
+  readAll(): Promise<Space[] | undefined>
   isFull(): Promise<boolean>
 }
 
@@ -23,12 +25,14 @@ const timeoutMs = 1_000
 const isFull = ({ freeBytes }: Space): boolean => freeBytes < minFreeBytes
 
 export function createDisk(folders: readonly string[]): Disk {
-  const read: Disk['read'] = async () => {
+  const readAll: Disk['readAll'] = async () => {
     const spaces = await within(timeoutMs, Promise.all(folders.map(readSpace)))
-    return spaces?.flatMap((space) => space ?? []).sort((a, b) => a.freeBytes - b.freeBytes)[0]
+    return spaces?.flatMap((space) => space ?? []).sort((a, b) => a.freeBytes - b.freeBytes)
   }
+  const read: Disk['read'] = async () => (await readAll())?.[0]
   return {
     read,
+    readAll,
     async isFull() {
       const space = await read()
       return space !== undefined && isFull(space)

@@ -43,6 +43,7 @@ export function startRepeating({ name, everyMs, log, health, run }: Repeating): 
     if (!isStopped) schedule(Math.max(0, intervalMs - (performance.now() - startedAt)))
   }
 
+  health.register(name)
   schedule(everyMs)
   return {
     async stop() {

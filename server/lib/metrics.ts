@@ -15,6 +15,8 @@ export type Metrics = {
   read(others?: readonly MetricsShare[]): Promise<string>
   /** The values of this process, without the gauges that another process reads. */
   readShare(otherGauges?: readonly string[]): Promise<MetricsShare>
+  /** The largest value of each of these gauges that this process has and can read. */
+  readGauges(names: readonly string[]): Promise<Record<string, number>>
   /** The names of the gauges of this process. */
   gaugeNames(): string[]
   /** Counts the responses of a route. `route` is its pattern, not a path, so the number of series stays small. */
@@ -85,6 +87,14 @@ export function createMetrics(): Metrics {
     gauges,
     contentType: registry.contentType,
     readShare,
+    async readGauges(names) {
+      const found: Record<string, number> = {}
+      for (const name of names) {
+        const { values = [] } = (await gaugeRegistry.getSingleMetric(name)?.get()) ?? {}
+        if (values.length > 0) found[name] = Math.max(...values.map(({ value }) => value))
+      }
+      return found
+    },
     gaugeNames: () => gaugeRegistry.getMetricsAsArray().map(({ name }) => name),
     async read(others = []) {
       const shares = [await readShare(), ...others]

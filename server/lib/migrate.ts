@@ -15,7 +15,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Db, isCollision, isLockTimeout, type ReservedSql } from './db.ts'
+import { type Db, isCollision, isLockTimeout, type ReservedSql, type Sql } from './db.ts'
 import { newId } from './id.ts'
 import { StartError } from './start-error.ts'
 import { within } from './time.ts'
@@ -174,8 +174,8 @@ async function setLockTimeout(connection: ReservedSql, timeoutMs: number): Promi
 }
 
 /** Whether every migration this program knows has run. */
-export async function isMigrated(db: Db): Promise<boolean> {
-  const applied = await db<{ name: string }[]>`select name from migrations where name = any(${listMigrations()})`
+export async function isMigrated(sql: Sql): Promise<boolean> {
+  const applied = await sql<{ name: string }[]>`select name from migrations where name = any(${listMigrations()})`
   return applied.length === listMigrations().length
 }
 

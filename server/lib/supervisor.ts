@@ -20,7 +20,7 @@ export type Supervisor = {
   /** Starts a created process once, and resolves with the value that it reports. The process is not restarted. */
   run<Value>(name: string, input: unknown): Promise<Value>
   /** Starts created processes, resolves when all are ready, and restarts those that end. */
-  start(names: readonly string[], input: (name: string) => unknown): Promise<void>
+  start(names: readonly string[], input: (name: string, restarts: number) => unknown): Promise<void>
   /** Stops all processes and waits for their end. */
   stop(reason: string): Promise<void>
 }
@@ -174,7 +174,7 @@ export function createSupervisor({ program, env, log, write }: SupervisorOptions
     },
     run: (name, input) => begin(name, () => input, true) as Promise<never>,
     async start(names, input) {
-      await Promise.all(names.map((name) => begin(name, () => input(name), false)))
+      await Promise.all(names.map((name) => begin(name, () => input(name, children.get(name)?.restarts ?? 0), false)))
     },
     async stop(reason) {
       isStopping = true

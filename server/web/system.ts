@@ -3,10 +3,12 @@ import { version } from '../../common/version.ts'
 import type { Db } from '../lib/db.ts'
 import type { Disk } from '../lib/disk.ts'
 import type { Health } from '../lib/health.ts'
+import { listProcesses } from '../lib/heartbeat.ts'
 import type { Metrics, MetricsShare } from '../lib/metrics.ts'
 import { isMigrated } from '../lib/migrate.ts'
 import type { Peers } from '../lib/peers.ts'
 import type { App } from '../lib/server.ts'
+import { judgeProcesses } from './status.ts'
 
 type System = {
   db: Db
@@ -27,7 +29,8 @@ export const systemRoutes =
     }))
     watchDatabase(db, metrics)
     if (disk) watchSpace(disk, metrics)
-    if (peers) watchProcesses(peers, metrics)
+    if (peers) watchRestarts(peers, metrics)
+    watchProcesses(db, metrics)
     let isUpToDate = false
 
     app.get('/healthz', async () => ({ status: 'ok' }))
@@ -127,7 +130,7 @@ function watchSpace(disk: Disk, metrics: Metrics): void {
 }
 
 /** Reports how often each process of the service was restarted. */
-function watchProcesses(peers: Peers, metrics: Metrics): void {
+function watchRestarts(peers: Peers, metrics: Metrics): void {
   metrics.gauge(
     'parley_process_restarts',
     'Restarts of each process of the service since the service started.',
@@ -135,6 +138,19 @@ function watchProcesses(peers: Peers, metrics: Metrics): void {
     async () => {
       const { statuses } = await peers.ask(healthQuestion)
       return Object.fromEntries(statuses.map(({ process, restarts }) => [process, restarts]))
+    },
+  )
+}
+
+/** Reports the processes of all services. */
+function watchProcesses(db: Db, metrics: Metrics): void {
+  metrics.gauge(
+    'parley_processes',
+    'Processes of all services: silent ones, ones with a failing loop, and ones that run the engines.',
+    'what',
+    async () => {
+      const { silent, failing, engines } = judgeProcesses(await within(timeoutMs, listProcesses(db)))
+      return { silent: silent.length, failing: failing.length, engines: engines.length }
     },
   )
 }

@@ -12,6 +12,7 @@
  */
 import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import { countWaiting, type Waiting } from '../lib/waiting.ts'
 import type { ClaimPlan } from './scheduler.ts'
 
 /** Longer than an attempt and its settling may take. The deliveries of a crashed worker are claimable after this time. */
@@ -160,6 +161,10 @@ export async function releaseDeliveries(
       and d.workspace_id = c.workspace_id and d.id = c.id and d.attempt_count = c.attempt`
 }
 
+/** How many deliveries are queued, and the age of the oldest. */
+export const countQueued = (sql: Sql): Promise<Waiting> =>
+  countWaiting(sql, sql`select created_at from webhook_deliveries`)
+
 /** Gauges: the depth of the queue, the age of its oldest delivery, and endpoints by state. */
 export function watchDeliveries(sql: Sql, metrics: Metrics): void {
   metrics.gauge(
@@ -167,11 +172,8 @@ export function watchDeliveries(sql: Sql, metrics: Metrics): void {
     'Queued deliveries, and the age of the oldest in seconds.',
     'what',
     async () => {
-      // The count stops at 100,000: an exact count of a longer queue costs the database more than it is worth.
-      const [queue] = await sql<{ depth: number; oldest: number }[]>`
-      select count(*)::int as depth, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
-      from (select created_at from webhook_deliveries limit 100000) d`
-      return { depth: queue?.depth ?? 0, oldest_seconds: queue?.oldest ?? 0 }
+      const { count, oldest_seconds } = await countQueued(sql)
+      return { depth: count, oldest_seconds: oldest_seconds ?? 0 }
     },
   )
   metrics.gauge('parley_webhook_endpoints', 'Webhook endpoints, by state.', 'state', async () => {

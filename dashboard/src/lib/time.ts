@@ -73,5 +73,6 @@ export const isSameDay = (one: Date, other: Date): boolean => one.toDateString()
 
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
-  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
+  if (bytes < 1024 ** 2) return `${Math.round(bytes / 1024)} KB`
+  return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(1)} MB` : `${(bytes / 1024 ** 3).toFixed(1)} GB`
 }

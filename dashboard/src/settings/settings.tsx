@@ -5,7 +5,7 @@ import './labels.css'
 import { type ComponentType, useEffect, useRef } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
-import { useIsManager } from '../lib/session.tsx'
+import { useIsManager, useSession } from '../lib/session.tsx'
 import { NotFound } from '../shell/not-found.tsx'
 import { Tabs } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -18,11 +18,18 @@ import { Notifications } from './notifications.tsx'
 import { Plan } from './plan.tsx'
 import { Profile } from './profile.tsx'
 import { CannedReplies } from './replies.tsx'
+import { Status } from './status.tsx'
 import { Workspace } from './workspace.tsx'
 
 const { settings } = words
 
-type SettingsPage = { href: string; label: string; icon: IconName; page: ComponentType; forManagers?: boolean }
+type SettingsPage = {
+  href: string
+  label: string
+  icon: IconName
+  page: ComponentType
+  forOnly?: 'managers' | 'operators'
+}
 
 const pages: readonly SettingsPage[] = [
   { href: '/settings/keys', label: settings.keys.title, icon: 'key', page: Keys },
@@ -32,16 +39,17 @@ const pages: readonly SettingsPage[] = [
   { href: '/settings/labels', label: settings.labels.title, icon: 'tag', page: Labels },
   { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
   { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
-  { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forManagers: true },
+  { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forOnly: 'managers' },
+  { href: '/settings/status', label: settings.status.title, icon: 'screen', page: Status, forOnly: 'operators' },
   { href: '/settings/notifications', label: settings.notifications.title, icon: 'bell', page: Notifications },
   { href: '/settings/profile', label: settings.profile.title, icon: 'person', page: Profile },
 ]
 
 export default function Settings() {
   const [path] = useLocation()
-  const isManager = useIsManager()
+  const mayOpen = { managers: useIsManager(), operators: useSession().is_operator }
   const tabs = useRef<HTMLDivElement>(null)
-  const visiblePages = pages.filter(({ forManagers }) => isManager || !forManagers)
+  const visiblePages = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs on every change of page.
   useEffect(() => {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })

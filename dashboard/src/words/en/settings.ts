@@ -1,6 +1,7 @@
 import { channels } from './settings-channels.ts'
 import { labels } from './settings-labels.ts'
 import { replies } from './settings-replies.ts'
+import { status } from './settings-status.ts'
 
 /** Audit actions by the service's name. The page falls back to that name for an action without an entry here. */
 const actions: Record<string, string> = {
@@ -71,6 +72,7 @@ export const settings = {
   channels,
   replies,
   labels,
+  status,
   keys: {
     title: 'API keys',
     lead: 'Give your programs access to this workspace.',

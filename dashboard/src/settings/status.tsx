@@ -1,0 +1,337 @@
+/** The status of the installation, for its operator. */
+import './status.css'
+import type { ReactNode } from 'react'
+import { Badge } from '../../../ui/badge.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Code, CopyButton } from '../../../ui/copy.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { Progress } from '../../../ui/progress.tsx'
+import { describeError, useCall } from '../lib/api.ts'
+import { formatBytes, formatExact, formatNumber, formatShare } from '../lib/time.ts'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
+import { words } from '../words/words.ts'
+import {
+  ageText,
+  countText,
+  describeStatus,
+  type Process,
+  type Queue,
+  type StatusView,
+  sentenceOf,
+  spanOf,
+  stateOf,
+  toneOf,
+  versionsOf,
+} from './status-text.ts'
+
+const { status: text } = words.settings
+
+/** Processes report as often. */
+const pollMs = 10_000
+
+export function Status() {
+  const query = useCall('GET /status', {}, { pollMs })
+  return (
+    <Page
+      title={text.title}
+      lead={text.lead}
+      narrow
+      actions={query.data && <CopyButton text={describeStatus(query.data)} label={text.copy} />}
+    >
+      {query.error && query.data && (
+        <Note tone="amber" icon="alert">
+          {text.stale(describeError(query.error))}
+        </Note>
+      )}
+      <QueryView query={query}>{(status) => <Parts status={status} />}</QueryView>
+    </Page>
+  )
+}
+
+function Parts({ status }: { status: StatusView }) {
+  const { queues, delays, processes, disks, database, backup } = status
+  const unknown = (part: StatusView['unknown'][number]['part']) => (
+    <div className="card-body">
+      <Note tone="amber" icon="alert">
+        {text.unknown(status.unknown.find((one) => one.part === part)?.reason ?? '')}
+      </Note>
+    </div>
+  )
+  return (
+    <>
+      <Summary status={status} />
+      <Card title={text.queues.title} flush>
+        {queues ? <Queues queues={queues} /> : unknown('queues')}
+      </Card>
+      <Card title={text.delays.title} flush>
+        {delays ? <Delays delays={delays} database={database} /> : unknown('processes')}
+      </Card>
+      <div>
+        <Card title={text.processes.title} flush>
+          {processes ? <Processes processes={processes} /> : unknown('processes')}
+        </Card>
+      </div>
+      <Card title={text.disks.title} flush>
+        {status.unknown.some(({ part }) => part === 'disks') && unknown('disks')}
+        {disks ? <Disks disks={disks} /> : unknown('processes')}
+      </Card>
+      <Card title={text.database.title} flush>
+        {database ? <Database database={database} processes={processes ?? []} /> : unknown('database')}
+      </Card>
+      <Card title={text.backup.title} flush>
+        {backup ? <Backup backup={backup} /> : unknown('backup')}
+      </Card>
+    </>
+  )
+}
+
+function Summary({ status }: { status: StatusView }) {
+  const tone = toneOf(status)
+  return (
+    <Note tone={tone} icon={tone === 'green' ? 'check' : 'alert'}>
+      {/* Only a change of the sentence is announced. */}
+      <p role="status">
+        <strong>{sentenceOf(status)}</strong>
+      </p>
+      {status.problems.length > 0 && (
+        <ul className="status-problems" aria-label={text.problems}>
+          {status.problems.map(({ alert, where, summary, advice }) => (
+            <li key={`${alert} ${where}`}>
+              <p>
+                <strong>{summary}</strong> {where && <code>{where}</code>}
+              </p>
+              <p>
+                <Markdown text={advice} />
+              </p>
+              <p className="small">{text.moreIn(alert)}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="small status-checked">{text.checked(formatExact(status.checked_at))}</p>
+    </Note>
+  )
+}
+
+/** The advice is a paragraph of docs/alerts.md: text between backticks is code. */
+const Markdown = ({ text }: { text: string }): ReactNode =>
+  text
+    .split('`')
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts keep their order.
+    .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))
+
+const Queues = ({ queues }: { queues: readonly Queue[] }) => (
+  <table className="table">
+    <thead>
+      <tr>
+        <th>{text.queues.queue}</th>
+        <th className="status-number">{text.queues.count}</th>
+        <th className="status-number">{text.queues.oldest}</th>
+      </tr>
+    </thead>
+    <tbody>
+      {queues.map((queue) => (
+        <tr key={queue.name}>
+          <td>{text.queues.names[queue.name]}</td>
+          <td className="status-number numeric" data-label={text.queues.count}>
+            {countText(queue)}
+          </td>
+          <td className="status-number numeric" data-label={text.queues.oldest}>
+            {ageText(queue)}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+type Facts = readonly (readonly [label: string, value: ReactNode])[]
+
+const FactList = ({ facts }: { facts: Facts }) => (
+  <dl className="facts settings-facts">
+    {facts.map(([label, value]) => [<dt key={label}>{label}</dt>, <dd key={`${label} value`}>{value}</dd>])}
+  </dl>
+)
+
+function Delays({ delays, database }: { delays: NonNullable<StatusView['delays']>; database: StatusView['database'] }) {
+  const { search_seconds: search, search_pending_pages: pages, clock_seconds: clock } = delays
+  const labels = text.delays
+  return (
+    <div className="card-body">
+      <FactList
+        facts={[
+          [labels.search, search === null ? labels.unknown : labels.behind(spanOf(search))],
+          [labels.pages, pages === null ? labels.unknown : labels.pageCount(pages)],
+          [labels.clock, labels.clockDifference(spanOf(clock))],
+          [labels.replication, database ? replicationText(database) : labels.unknown],
+        ]}
+      />
+    </div>
+  )
+}
+
+function replicationText({ standbys, replication_seconds: lag }: NonNullable<StatusView['database']>): string {
+  if (standbys === 0) return text.delays.noStandby
+  return `${text.delays.standbys(standbys)}, ${lag === null ? text.delays.lagUnknown : text.delays.behind(spanOf(lag))}`
+}
+
+const stateTones = { running: 'green', failing: 'red', silent: 'red' } as const
+
+function Processes({ processes }: { processes: readonly Process[] }) {
+  const labels = text.processes
+  const loops = processes.flatMap(({ service, process, loops }) => loops.map((loop) => ({ service, process, ...loop })))
+  const failing = loops.filter(({ is_failing }) => is_failing).length
+  return (
+    <>
+      <table className="table">
+        <thead>
+          <tr>
+            <th>{labels.process}</th>
+            <th>{labels.state}</th>
+            <th>{labels.reported}</th>
+            <th>{labels.started}</th>
+            <th className="status-number">{labels.restarts}</th>
+            <th className="status-number">{labels.memory}</th>
+            <th>{labels.version}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {processes.map((one) => (
+            <tr key={`${one.service} ${one.process}`}>
+              <td>
+                <span>
+                  <strong>{one.process}</strong> <span className="soft">{one.service}</span>
+                </span>
+              </td>
+              <td data-label={labels.state}>
+                <Badge tone={stateTones[stateOf(one)]}>{labels.states[stateOf(one)]}</Badge>
+              </td>
+              <td data-label={labels.reported}>
+                <RelativeTime at={one.reported_at} />
+              </td>
+              <td data-label={labels.started}>
+                <RelativeTime at={one.started_at} />
+              </td>
+              <td className="status-number numeric" data-label={labels.restarts}>
+                {formatNumber(one.restarts)}
+              </td>
+              <td className="status-number numeric nowrap" data-label={labels.memory}>
+                {formatBytes(one.memory_bytes)}
+              </td>
+              <td data-label={labels.version}>{one.version}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <details className="status-loops">
+        <summary>{failing > 0 ? labels.loopsFailing(loops.length, failing) : labels.loops(loops.length)}</summary>
+        <table className="table">
+          <thead>
+            <tr>
+              <th>{labels.loop}</th>
+              <th>{labels.process}</th>
+              <th>{labels.lastRound}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {loops.map(({ service, process, name, succeeded_at, is_failing }) => (
+              <tr key={`${service} ${process} ${name}`}>
+                <td>
+                  <code>{name}</code> {is_failing && <Badge tone="red">{labels.fails}</Badge>}
+                </td>
+                <td data-label={labels.process}>
+                  <span>
+                    {process} <span className="soft">{service}</span>
+                  </span>
+                </td>
+                <td data-label={labels.lastRound}>
+                  {succeeded_at ? <RelativeTime at={succeeded_at} /> : labels.notYet}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </>
+  )
+}
+
+function Disks({ disks }: { disks: NonNullable<StatusView['disks']> }) {
+  const labels = text.disks
+  return (
+    <div className="card-body">
+      {disks.length === 0 && <p className="soft">{labels.none}</p>}
+      {disks.map(({ service, folder, free_bytes: free, total_bytes: total, is_full, is_nearly_full }) => (
+        <div key={`${service} ${folder}`} className="status-disk">
+          <p className="row spread">
+            <span>
+              <code>{folder}</code> <span className="soft">{service}</span>
+            </span>
+            {(is_full || is_nearly_full) && <Badge tone="red">{is_full ? labels.full : labels.nearlyFull}</Badge>}
+          </p>
+          <Progress
+            label={labels.used(folder)}
+            total={total}
+            parts={[{ value: total - free, color: is_nearly_full ? 'var(--red)' : 'var(--accent)' }]}
+          />
+          <p className="soft small">{labels.free(formatBytes(free), formatBytes(total), formatShare(free, total))}</p>
+        </div>
+      ))}
+      {disks.length > 0 && <p className="soft small">{labels.limits}</p>}
+    </div>
+  )
+}
+
+function Database({
+  database,
+  processes,
+}: {
+  database: NonNullable<StatusView['database']>
+  processes: readonly Process[]
+}) {
+  const labels = text.database
+  const { migration, is_migrated, version, size_bytes, connections, max_connections } = database
+  return (
+    <div className="card-body">
+      <FactList
+        facts={[
+          [labels.parley, versionsOf(processes).join(', ') || text.delays.unknown],
+          [
+            labels.schema,
+            <span key="schema" className="row">
+              <code>{migration}</code> {!is_migrated && <Badge tone="amber">{labels.migrating}</Badge>}
+            </span>,
+          ],
+          [labels.postgres, version],
+          [labels.size, formatBytes(size_bytes)],
+          [labels.connections, labels.connectionCount(formatNumber(connections), formatNumber(max_connections))],
+        ]}
+      />
+    </div>
+  )
+}
+
+function Backup({ backup: { is_embedded, last } }: { backup: NonNullable<StatusView['backup']> }) {
+  const labels = text.backup
+  return (
+    <div className="card-body">
+      {last && (
+        <FactList
+          facts={[
+            [labels.when, <RelativeTime key="when" at={last.created_at} />],
+            [labels.where, <code key="where">{last.folder}</code>],
+            [labels.size, labels.sizeAndFiles(formatBytes(last.bytes), formatNumber(last.files))],
+          ]}
+        />
+      )}
+      {!last && is_embedded && (
+        <>
+          <p>{labels.none}</p>
+          <Code text={labels.command} />
+        </>
+      )}
+      {!is_embedded && <p className="soft">{labels.external}</p>}
+    </div>
+  )
+}
