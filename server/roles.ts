@@ -161,8 +161,8 @@ async function loadApi() {
       trustedProxies,
     })
     lifecycle.onStop(() => drain(app))
-    await listen(app, config, true)
     await beat(context, parts)
+    await listen(app, config, true)
     await simulator?.releaseStartLock?.()
   }
 }

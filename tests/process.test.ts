@@ -412,7 +412,10 @@ test('with a certificate and a key the service uses HTTPS', async (t) => {
   const ask = () =>
     new Promise<IncomingMessage | undefined>((resolve) => {
       const ca = readFileSync(tls.TLS_CERT_FILE)
-      request({ host: '127.0.0.1', port, path: '/readyz', ca }, resolve)
+      // It listens before all processes are ready.
+      request({ host: '127.0.0.1', port, path: '/readyz', ca }, (answer) =>
+        resolve(answer.statusCode === 503 ? undefined : answer),
+      )
         .on('error', () => resolve(undefined))
         .end()
     })
