@@ -53,6 +53,10 @@ export async function openDatabase(subject: Subject): Promise<OpenedDatabase> {
 }
 
 const unreachable = 'the database cannot be reached'
+/** A pooler in transaction mode shows itself by a notification that does not arrive within five seconds. */
+const sessionsMs = 6_000
+/** How long `openDatabase` may take. */
+export const openMs = checkMs + sessionsMs
 
 /** The database, or the file system of the embedded one, hangs. */
 export const noAnswer = without(
@@ -107,6 +111,11 @@ async function openExternal(databaseUrl: string): Promise<OpenedDatabase> {
         select current_setting('server_version') as version,
           (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as is_encrypted`,
     )
+    const sessions = await tryOrEnd(db, testSessions(db), sessionsMs)
+    if (sessions.fault) {
+      void db.end({ timeout: 0 })
+      return without('the database keeps no sessions', problem(sessions.fault, sessions.fix))
+    }
     const isLocal = options.host !== undefined || isLoopbackHost(hostname)
     const encrypted = encryption.mode === 'verify' ? 'TLS, certificate verified' : 'TLS, certificate not verified'
     const transport = server?.is_encrypted ? encrypted : isLocal ? 'on this machine' : 'without TLS'
@@ -119,12 +128,24 @@ async function openExternal(databaseUrl: string): Promise<OpenedDatabase> {
   }
 }
 
-/** Waits for the first statement of a connection, and ends the connection if it fails. */
-async function tryOrEnd<Rows>(db: Db, statement: Promise<Rows>): Promise<Rows> {
+/** Before all other statements: behind a pooler in transaction mode those fail at random. */
+async function testSessions(db: Db): Promise<{ fault?: string; fix: string }> {
+  const fix = 'Connect to PostgreSQL directly, or set pool_mode = session in the pooler.'
   try {
-    const rows = await within(checkMs, statement)
-    if (rows === undefined) throw new Error(`no answer within ${checkMs / 1000} s`)
-    return rows
+    await requireSessions(db)
+    return { fix }
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return { fault: error.message, fix }
+  }
+}
+
+/** Waits for an answer of a new connection, and ends the connection if there is none. */
+async function tryOrEnd<Answer>(db: Db, answering: Promise<Answer>, limitMs = checkMs): Promise<Answer> {
+  try {
+    const answer = await within(limitMs, answering)
+    if (answer === undefined) throw new Error(`no answer within ${limitMs / 1000} s`)
+    return answer
   } catch (error) {
     void db.end({ timeout: 0 })
     throw error
@@ -157,16 +178,14 @@ function fixOf(error: unknown, databaseUrl: string): string {
   return known ?? 'Check DATABASE_URL, and that a firewall between both machines lets the port through.'
 }
 
-/** Version, encoding, session mode and rights of the database. */
+/** Version, encoding and rights of the database. */
 export async function checkServer(db: Db): Promise<Result[]> {
   const results: Result[] = []
-  for (const requirement of [requireVersion, requireSessions]) {
-    try {
-      await requirement(db)
-    } catch (error) {
-      if (!(error instanceof StartError)) throw error
-      results.push(problem(error.message, serverFixes.get(requirement) ?? ''))
-    }
+  try {
+    await requireVersion(db)
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    results.push(problem(error.message, "Use PostgreSQL 15 or newer, and a database with encoding 'UTF8'."))
   }
   const [rights] = await db<{ role: string; database: string; can_create: boolean; has_trgm: boolean }[]>`
     select current_user as role, current_database() as database,
@@ -184,11 +203,6 @@ export async function checkServer(db: Db): Promise<Result[]> {
   }
   return results
 }
-
-const serverFixes = new Map<unknown, string>([
-  [requireVersion, "Use PostgreSQL 15 or newer, and a database with encoding 'UTF8'."],
-  [requireSessions, 'Connect to PostgreSQL directly, or set pool_mode = session in the pooler.'],
-])
 
 export async function checkMigrations(db: Db, isServing: boolean): Promise<Result> {
   const { applied, pending, unknown } = await compareMigrations(db)

@@ -18,6 +18,7 @@ import {
   noAnswer,
   type OpenedDatabase,
   openDatabase,
+  openMs,
 } from './database.ts'
 import { checkDisk, checkMemory, checkNode, checkRights } from './machine.ts'
 import { checkBucket, checkCertificate, checkMail, checkNames } from './network.ts'
@@ -25,12 +26,9 @@ import { checkPort, checkService, type Found, identify, probeService } from './s
 import { checkPublicUrl, checkSettings } from './settings.ts'
 import { faultIn, type Subject } from './subject.ts'
 
-/** A pooler in transaction mode shows itself by a notification that does not arrive within five seconds. */
-const sessionsMs = 6_000
-
 /** Passes the findings to `report` in a fixed order, each check as soon as it and those before it have ended. */
 export async function examine(subject: Subject, report: (findings: Finding[]) => void): Promise<void> {
-  const opening = inTime(openDatabase(subject), noAnswer)
+  const opening = inTime(openDatabase(subject), noAnswer, openMs)
   const answering = inTime(probeService(subject), { kind: 'unknown' } as const)
   const probing = opening.then(async ({ pid }) => identify(await answering, subject, pid))
   const listing = opening.then(({ connection }) =>
@@ -50,8 +48,8 @@ export async function examine(subject: Subject, report: (findings: Finding[]) =>
 const endMs = 500
 
 /** A network or a file system may hang. */
-const inTime = async <Value>(promise: Promise<Value>, otherwise: Value): Promise<Value> =>
-  (await within(checkMs + 500, promise)) ?? otherwise
+const inTime = async <Value>(promise: Promise<Value>, otherwise: Value, limitMs = checkMs): Promise<Value> =>
+  (await within(limitMs + 500, promise)) ?? otherwise
 
 /** In the order of the report. */
 function startChecks(
@@ -70,7 +68,7 @@ function startChecks(
     check('disk', () => checkDisk(subject)),
     probing.then((found) => check('port', () => checkPort(subject, found))),
     opening.then(({ connection: { db }, results }) =>
-      check('database', async () => [...results, ...(db ? await checkServer(db) : [])], sessionsMs),
+      check('database', async () => [...results, ...(db ? await checkServer(db) : [])]),
     ),
     all.then(([{ connection }, found]) =>
       check('migrations', async () =>
@@ -102,13 +100,14 @@ const notServing = ({ kind }: Found): string | undefined =>
   kind === 'parley' ? undefined : 'not tried, because the service does not run'
 
 function hostsOf(subject: Subject, { connections }: ListedChannels) {
-  const { publicUrl, smtp, databaseUrl, mediaS3 } = subject.config
+  const { publicUrl, smtp, databaseUrl, mediaS3, oidc } = subject.config
   const hostOf = (url: string | undefined) => URL.parse(url ?? '')?.hostname ?? ''
   const isFaulty = (name: string) => faultIn(subject, name) !== undefined
   return [
     { host: isFaulty('PUBLIC_URL') ? '' : hostOf(publicUrl), purpose: 'PUBLIC_URL' },
     { host: isFaulty('SMTP_URL') ? '' : hostOf(smtp?.url), purpose: 'SMTP_URL' },
     { host: hostOf(mediaS3?.endpoint), purpose: 'MEDIA_S3_ENDPOINT' },
+    { host: hostOf(oidc?.issuer), purpose: 'OIDC_ISSUER' },
     ...(isFaulty('DATABASE_URL') ? [] : databaseHosts(databaseUrl)).map((host) => ({ host, purpose: 'DATABASE_URL' })),
     ...connections.map(({ base_url }) => ({ host: hostOf(base_url), purpose: 'provider' })),
   ]
@@ -116,7 +115,7 @@ function hostsOf(subject: Subject, { connections }: ListedChannels) {
 
 /** All secrets that an error message of another program could repeat. */
 function secretsOf({ config, readKey }: Subject, { connections }: ListedChannels): (string | undefined)[] {
-  const { databaseUrl, smtp, mediaS3, encryptionKey } = config
+  const { databaseUrl, smtp, mediaS3, oidc, encryptionKey } = config
   const passwords = [databaseUrl, smtp?.url].flatMap((url) => {
     const password = /^[^/]*\/\/[^@/]*?:([^@/]*)@/.exec(url ?? '')?.[1]
     return password === undefined ? [] : [password, decode(password)]
@@ -132,6 +131,7 @@ function secretsOf({ config, readKey }: Subject, { connections }: ListedChannels
     encryptionKey,
     tryTo(readKey),
     mediaS3?.secret_access_key,
+    oidc?.clientSecret,
     ...passwords,
     ...ofChannels,
   ]

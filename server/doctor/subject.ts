@@ -2,6 +2,7 @@
 import type { Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import type { MailSettings } from '../lib/mail.ts'
+import type { OidcSettings } from '../lib/oidc.ts'
 import type { S3Bucket } from '../lib/store-s3.ts'
 
 export type Subject = {
@@ -19,6 +20,7 @@ export type Subject = {
     tls: { cert: Buffer; key: Buffer } | undefined
     mediaS3: S3Bucket | undefined
     smtp: MailSettings | undefined
+    oidc: OidcSettings | undefined
   }
   faults: readonly { setting: string; rule: string }[]
   /** The names of the settings that have a value, and of those in `.env` that do not exist. */
