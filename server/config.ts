@@ -50,7 +50,7 @@ export const settings = {
     meaning:
       'Key that encrypts stored secrets: 64 hex characters. Empty: generated once; only with the embedded database.',
   },
-  OPERATOR_WORKSPACE: {
+  OPERATOR_WORKSPACE_ID: {
     default: '',
     meaning: 'Id of the workspace whose owners see the status of the installation. Empty: the first workspace.',
   },
@@ -207,9 +207,9 @@ export function examineSettings(env: Environment): { config: Config; faults: Set
   if (!encryptionKey && databaseUrl)
     fault('ENCRYPTION_KEY', 'required with DATABASE_URL: 64 hex characters, for example from `openssl rand -hex 32`')
 
-  const operatorWorkspace = read('OPERATOR_WORKSPACE').toLowerCase() || undefined
+  const operatorWorkspace = read('OPERATOR_WORKSPACE_ID').toLowerCase() || undefined
   if (operatorWorkspace && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(operatorWorkspace))
-    fault('OPERATOR_WORKSPACE', 'must be the id of a workspace')
+    fault('OPERATOR_WORKSPACE_ID', 'must be the id of a workspace')
 
   const webhookAllowedCidrs = list(read('WEBHOOK_ALLOWED_CIDRS'))
   for (const cidr of webhookAllowedCidrs) {

@@ -206,7 +206,7 @@ test('services share one status: a nearly full disk of one is named, and a worke
   const shared = {
     DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
     ENCRYPTION_KEY: 'ab'.repeat(32),
-    OPERATOR_WORKSPACE: operator.workspace_id,
+    OPERATOR_WORKSPACE_ID: operator.workspace_id,
   }
   const api = await launch(t, { ...shared, ROLES: 'api', DATA_DIR: join(disk.folder, 'data') })
   const worker = await launch(t, { ...shared, ROLES: 'worker', DATA_DIR: createFolder(t) })

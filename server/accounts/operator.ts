@@ -1,6 +1,6 @@
 /**
  * Who sees the installation as a whole: the owners of one workspace. By default it is the first one, which is created by the holder
- * of the link that the service prints at its first start. `OPERATOR_WORKSPACE` names another.
+ * of the link that the service prints at its first start. `OPERATOR_WORKSPACE_ID` names another.
  */
 import type { Sql } from '../lib/db.ts'
 import { forbidden } from '../lib/errors.ts'
