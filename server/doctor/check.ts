@@ -20,15 +20,11 @@ export const problem = (found: string, fix: string): Result => ({ state: 'proble
 export const checkMs = 4_500
 
 /** Runs a check. Its error or its silence is a finding as well. */
-export async function check(
-  name: string,
-  run: () => Promise<Result | Result[]>,
-  limitMs = checkMs,
-): Promise<Finding[]> {
+export async function check(name: string, run: () => Promise<Result | Result[]>): Promise<Finding[]> {
   const fix = 'Run the command again; if it fails again, report it with this output.'
   try {
-    const results = await within(limitMs, run())
-    const found = results ?? warning(`the check did not end within ${limitMs / 1000} s`, fix)
+    const results = await within(checkMs, run())
+    const found = results ?? warning(`the check did not end within ${checkMs / 1000} s`, fix)
     return [found].flat().map((result) => ({ name, ...result }))
   } catch (error) {
     return [{ name, ...problem(`the check failed: ${toLine(error)}`, fix) }]

@@ -57,7 +57,7 @@ type Heartbeat = {
   gauges: readonly string[]
 }
 
-/** Resolves after the first heartbeat. */
+/** Resolves after the first heartbeat, also if it failed: a service that cannot report must still start. */
 export async function startHeartbeat(heartbeat: Heartbeat): Promise<Loop> {
   const { db, log, health, metrics, disk, service, process: name, version, restarts, gauges } = heartbeat
   const lag = monitorEventLoopDelay({ resolution: lagResolutionMs })
@@ -86,7 +86,7 @@ export async function startHeartbeat(heartbeat: Heartbeat): Promise<Loop> {
       on conflict (service, process) do update set report = excluded.report, reported_at = excluded.reported_at`
     lag.reset()
   }
-  await beat()
+  await beat().catch((error) => log.warn({ error: (error as Error).message }, 'the first heartbeat failed'))
   const loop = startRepeating({ name: 'heartbeat', everyMs: beatMs, log, health, run: beat })
   return {
     async stop() {
