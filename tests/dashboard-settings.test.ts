@@ -100,7 +100,7 @@ test('a member is invited, joins, changes role, and loses access when removed', 
   await other.getByLabel('Your name').fill('Kim Agent')
   await other.getByLabel('Password', { exact: true }).fill('long enough')
   await other.getByRole('button', { name: 'Join' }).click()
-  await other.waitForURL('**/inbox')
+  await other.locator('.inbox-search').waitFor()
   await other.goto('/settings/members')
   await other.getByText('Only owners and admins can invite').waitFor()
 

@@ -34,6 +34,7 @@ export { idAt, isUuid, newId, pastId, timeOfId } from '../server/lib/id.ts'
 export { createLog } from '../server/lib/log.ts'
 export { migrate } from '../server/lib/migrate.ts'
 export { encodeCursor, readPosition } from '../server/lib/page.ts'
+export { listListeners } from '../server/lib/port.ts'
 export { createFolderStore } from '../server/lib/store-folder.ts'
 // The codes of an authenticator app.
 export { totpCodeOf, totpStepOf } from '../server/lib/totp.ts'
