@@ -18,7 +18,12 @@ type Opened = World & {
   requestedUrls: string[]
 }
 
-async function open(t: TestContext, { width = 1440, hash = '' } = {}): Promise<Opened> {
+type Opening = { width?: number; hash?: string; reducedMotion?: 'reduce' | 'no-preference' }
+
+async function open(
+  t: TestContext,
+  { width = 1440, hash = '', reducedMotion = 'reduce' }: Opening = {},
+): Promise<Opened> {
   const world = await start(t, { pages: true })
   const document = await (await fetch(`${world.url}/openapi.json`)).json()
   const browser = await chromium.launch({ executablePath: executablePath ?? '', args: chromiumFlags })
@@ -26,7 +31,7 @@ async function open(t: TestContext, { width = 1440, hash = '' } = {}): Promise<O
   const page = await browser.newPage({
     viewport: { width, height: 900 },
     colorScheme: 'light',
-    reducedMotion: 'reduce',
+    reducedMotion,
   })
   const browserErrors: string[] = []
   const requestedUrls: string[] = []
@@ -199,6 +204,17 @@ test('slash focuses the search, and Enter opens the first result', { skip }, asy
   await page.keyboard.press('Enter')
   assert.equal(new URL(page.url()).hash, '#operation-updateContact')
   await page.locator('#links a[aria-current][href="#operation-updateContact"]').waitFor()
+})
+
+test('no letter typed after the slash is lost, also where it opens the drawer', { skip }, async (t) => {
+  const { page } = await open(t, { width: 390, reducedMotion: 'no-preference' })
+
+  const focused = await page.evaluate(`
+    document.dispatchEvent(new KeyboardEvent('keydown', { key: '/' }))
+    document.activeElement.getAttribute('aria-label')
+  `)
+
+  assert.equal(focused, 'Search the reference')
 })
 
 test('a deep link opens the page at its operation', { skip }, async (t) => {

@@ -1,5 +1,6 @@
 /** The navigation: links to all sections, a search box that filters them, and a marker for the current section. */
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { Icon } from '../../ui/icon.tsx'
 import { MethodBadge } from './code.tsx'
 
@@ -20,16 +21,17 @@ export function Navigation({ groups, onSearchKey }: NavigationProps) {
     .filter(({ items }) => items.length > 0)
   const count = shown.reduce((sum, { items }) => sum + items.length, 0)
 
-  useEffect(() => {
+  // In a layout effect, so that the keys work as soon as the page is visible.
+  useLayoutEffect(() => {
     const onKeydown = (event: globalThis.KeyboardEvent) => {
       const isTyping = event.target instanceof Element && event.target.closest('input, textarea, select')
       const hasModifier = event.metaKey || event.ctrlKey || event.altKey
       const isSlash = event.key === '/' && !isTyping && !hasModifier
       if (!isSlash && !(event.key === 'k' && (event.metaKey || event.ctrlKey))) return
       event.preventDefault()
-      onSearchKey()
-      // The drawer becomes visible with the next render.
-      requestAnimationFrame(() => search.current?.select())
+      // The drawer opens and the box is focused within this event: the next key must not be lost.
+      flushSync(onSearchKey)
+      search.current?.select()
     }
     document.addEventListener('keydown', onKeydown)
     return () => document.removeEventListener('keydown', onKeydown)

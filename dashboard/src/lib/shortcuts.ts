@@ -1,5 +1,5 @@
 /** Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields and menus, and while a dialog is open. */
-import { useEffect, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 
 /** The first key of all sequences. */
 const prefix = 'g'
@@ -8,7 +8,8 @@ const sequenceMs = 900
 export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const latest = useRef(keys)
   latest.current = keys
-  useEffect(() => {
+  // In a layout effect, so that the keys work as soon as the page is visible.
+  useLayoutEffect(() => {
     let previous = { key: '', at: 0 }
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || usesKeys(event.target)) return
