@@ -1,9 +1,18 @@
-/** Short notices that screen readers announce. They appear away from the buttons of forms and composers. */
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react'
+/**
+ * Short notices that screen readers announce. They appear away from the buttons of forms and composers, and stay while the
+ * pointer or the focus is in them.
+ */
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react'
 import { Icon } from './icon.tsx'
 import { useKitWords } from './words.tsx'
 
-type Toast = { id: number; text: string; tone: 'red' | undefined; undo: (() => void) | undefined }
+type Toast = {
+  id: number
+  text: string
+  tone: 'red' | undefined
+  undo: (() => void) | undefined
+  durationMs: number
+}
 type ShowToast = { success: (text: string, undo?: () => void) => void; error: (error: unknown) => void }
 
 const maxToasts = 4
@@ -19,47 +28,63 @@ export const useToast = (): ShowToast => useContext(Context)
 type ToastsProps = { describeError: (error: unknown) => string; children: ReactNode }
 
 export function Toasts({ describeError, children }: ToastsProps) {
-  const words = useKitWords()
   const [toasts, setToasts] = useState<readonly Toast[]>([])
   const lastId = useRef(0)
   const remove = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), [])
   const show = useMemo(() => {
-    const add = (toast: Omit<Toast, 'id'>, durationMs: number) => {
+    const add = (toast: Omit<Toast, 'id'>) => {
       const id = ++lastId.current
       setToasts((all) => [...all.slice(1 - maxToasts), { id, ...toast }])
-      setTimeout(() => remove(id), durationMs)
     }
     return {
-      success: (text: string, undo?: () => void) => add({ text, tone: undefined, undo }, undo ? undoMs : successMs),
-      error: (error: unknown) => add({ text: describeError(error), tone: 'red', undo: undefined }, errorMs),
+      success: (text: string, undo?: () => void) =>
+        add({ text, tone: undefined, undo, durationMs: undo ? undoMs : successMs }),
+      error: (error: unknown) => add({ text: describeError(error), tone: 'red', undo: undefined, durationMs: errorMs }),
     }
-  }, [remove, describeError])
+  }, [describeError])
   return (
     <Context value={show}>
       {children}
       <div className="toasts" role="status" aria-live="polite">
-        {toasts.map(({ id, text, tone, undo }) => (
-          <div key={id} className="toast" data-tone={tone}>
-            <Icon name={tone ? 'alert' : 'check'} />
-            <p>{text}</p>
-            {undo && (
-              <button
-                type="button"
-                className="toast-undo"
-                onClick={() => {
-                  undo()
-                  remove(id)
-                }}
-              >
-                {words.undo}
-              </button>
-            )}
-            <button type="button" aria-label={words.close} onClick={() => remove(id)}>
-              <Icon name="close" />
-            </button>
-          </div>
+        {toasts.map((toast) => (
+          <ToastBox key={toast.id} toast={toast} onRemove={remove} />
         ))}
       </div>
     </Context>
+  )
+}
+
+function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (id: number) => void }) {
+  const { id, text, tone, undo, durationMs } = toast
+  const words = useKitWords()
+  const [isHeld, setHeld] = useState(false)
+  useEffect(() => {
+    if (isHeld) return
+    const timer = setTimeout(() => onRemove(id), durationMs)
+    return () => clearTimeout(timer)
+  }, [isHeld, id, durationMs, onRemove])
+  const hold = () => setHeld(true)
+  const release = () => setHeld(false)
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only stays while one of its buttons is about to be used.
+    <div className="toast" data-tone={tone} onMouseEnter={hold} onMouseLeave={release} onFocus={hold} onBlur={release}>
+      <Icon name={tone ? 'alert' : 'check'} />
+      <p>{text}</p>
+      {undo && (
+        <button
+          type="button"
+          className="toast-undo"
+          onClick={() => {
+            undo()
+            onRemove(id)
+          }}
+        >
+          {words.undo}
+        </button>
+      )}
+      <button type="button" aria-label={words.close} onClick={() => onRemove(id)}>
+        <Icon name="close" />
+      </button>
+    </div>
   )
 }
