@@ -14,7 +14,11 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
   })
   const { id, scheduled_at: before } = created.body.data
   const read = async () => (await api.get(`/broadcasts/${id}`)).body.data
+  const at = page.getByLabel('Date and time')
   await page.goto(`/broadcasts/${id}`)
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await at.waitFor()
+  await page.goBack()
   await page.getByRole('button', { name: 'Reschedule' }).click()
   const dialog = page.getByRole('dialog', { name: 'Reschedule broadcast' })
   await dialog.locator('input').fill('2020-01-01T10:00')
@@ -30,6 +34,7 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
   await page.getByRole('heading', { name: 'Edit broadcast' }).waitFor()
   const name = page.getByLabel('Name', { exact: true })
   assert.equal(await name.inputValue(), 'Spring news')
+  assert.equal(await at.inputValue(), '2040-01-01T10:00', 'the time of now, not of the first visit')
   await name.fill('Summer news')
   await assertAccessible(page)
   await page.getByRole('button', { name: /^Schedule/ }).click()

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import type { Provider } from './provider.ts'
+import { until } from './support.ts'
 
 const name = (page: Page) => page.getByRole('textbox', { name: 'Name', exact: true })
 const value = (page: Page, label: string) => page.getByRole('textbox', { name: label, exact: true })
@@ -64,8 +65,15 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByText('Line 3: not a number').waitFor()
   await value(page, 'Value {{1}}').fill('#4711 of ')
   await page.getByRole('button', { name: 'Insert a contact field into Value {{1}}' }).click()
+  // The choice takes effect when the menu is gone, here late. What is typed meanwhile stays.
+  await page.evaluate(`{
+    const soon = requestAnimationFrame
+    window.requestAnimationFrame = (run) => setTimeout(() => soon(run), 300)
+  }`)
   await page.getByRole('menuitem', { name: /^Name/ }).click()
   await value(page, 'URL ending for “Track it”').fill('4711')
+  await until('the field', async () => (await value(page, 'Value {{1}}').inputValue()).includes('contact.name'))
+  assert.equal(await value(page, 'URL ending for “Track it”').inputValue(), '4711')
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByText('Enter a name.').waitFor()
   await page.getByText('Enter a value.').waitFor()
@@ -163,7 +171,9 @@ test('a scheduled broadcast waits for its time, and an agent cancels it', { skip
 })
 
 test('a paused broadcast shows whether it waits for a confirmation or for the channel', { skip }, async (t) => {
-  const { api, page, provider } = await openDashboard(t, '/templates')
+  // Its own attempt comes long after the one that the member asks for.
+  const breaker = { failuresToOpen: 25, delaysMs: [59_000], probeTimeoutMs: 30_000 }
+  const { api, page, provider } = await openDashboard(t, '/templates', {}, { breaker })
   await refresh(page)
   const phoneOf = (i: number) => `+1415555${String(i).padStart(4, '0')}`
   const send = async (recipients: { to: string }[]): Promise<string> => {

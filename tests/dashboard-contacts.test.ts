@@ -29,9 +29,22 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
   await page.getByText('+14155550100').waitFor()
   await assertAccessible(page)
 
+  // What is typed during a save is not lost, and not saved with it.
+  const saving = Promise.withResolvers<void>()
+  await page.route('**/app/api/contacts/*', async (route) => {
+    if (route.request().method() === 'PATCH') await saving.promise
+    await route.continue()
+  })
   await page.getByLabel('Company').fill('Acme')
   await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByLabel('Name').fill('Ann B. Okafor')
+  saving.resolve()
   await page.getByText('Contact saved').waitFor()
+  assert.equal(await page.getByLabel('Name').inputValue(), 'Ann B. Okafor')
+  assert.equal((await api.get('/contacts')).body.data[0].name, 'Ann Okafor')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  assert.equal(await page.getByLabel('Name').inputValue(), 'Ann Okafor')
+  await page.unrouteAll({ behavior: 'wait' })
   await page.getByLabel('Receives broadcasts').click()
   await page.getByText(/Opted out by a member/).waitFor()
   const { body } = await api.get('/contacts?search=okaf')

@@ -133,9 +133,11 @@ test('the palette finds people, conversations, pages and actions by keyboard', {
   })
   await page.keyboard.press('ArrowUp')
   assert.match(await selected(), /Where is my parcel/)
+  // The message is highlighted for some seconds only.
+  const highlighted = page.locator('[data-message][data-highlighted]').getByText('Where is my parcel?').waitFor()
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/inbox\/[0-9a-f-]{36}\?message=/)
-  await page.locator('[data-message][data-highlighted]').getByText('Where is my parcel?').waitFor()
+  await highlighted
 
   await page.keyboard.press('Control+k')
   await input.fill('segm')

@@ -242,8 +242,17 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   await page.getByLabel('New keyword').fill('BAJA')
   await page.getByLabel('New keyword').press('Enter')
   await words.getByText('BAJA').waitFor()
+  const removing = Promise.withResolvers<void>()
+  await page.route('**/app/api/workspace', async (route) => {
+    if (route.request().method() === 'PATCH') await removing.promise
+    await route.continue()
+  })
   await words.getByRole('button', { name: 'Remove BAJA' }).click()
+  await page.getByLabel('New keyword').fill('PARAR')
+  removing.resolve()
   await words.getByText('BAJA').waitFor({ state: 'hidden' })
+  await page.unrouteAll({ behavior: 'wait' })
+  assert.equal(await page.getByLabel('New keyword').inputValue(), 'PARAR', 'typed during the removal')
 
   await page.goto('/settings/plan')
   await page.getByText('Unlimited messages').waitFor()
@@ -289,10 +298,9 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   await page.getByRole('checkbox', { name: 'Sign out this browser too' }).check()
   await assertAccessible(page)
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out', exact: true }).click()
-  for (const ended of [page, again]) {
-    await ended.goto('/settings/profile')
-    await ended.getByRole('heading', { name: 'Sign in' }).waitFor()
-  }
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await again.goto('/settings/profile')
+  await again.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
 test('labels are added, renamed, recolored and deleted by keyboard, and the inbox follows', { skip }, async (t) => {
@@ -338,8 +346,10 @@ test('labels are added, renamed, recolored and deleted by keyboard, and the inbo
   await dialog.getByRole('radio', { name: 'Teal' }).check()
   await page.keyboard.press('Enter')
   await row('Money back').waitFor()
+  // The notice stays while its button has the focus.
+  await page.getByRole('button', { name: 'Undo' }).focus()
   await annOf(inbox).getByText('Money back', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Undo' }).press('Enter')
+  await page.keyboard.press('Enter')
   await annOf(inbox).getByText('Refund', { exact: true }).waitFor()
 
   await viewer.goto('/settings/labels')

@@ -43,6 +43,7 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
   assert.equal(await isLeft(), false)
   await page.goto('/settings/keys')
   await page.waitForURL('**/sign-in?to=%2Fsettings%2Fkeys')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
 test('after too many wrong passwords the page shows when to try again', { skip }, async (t) => {
@@ -245,7 +246,7 @@ test('a forgotten password is reset with the link of an e-mail, and an invitatio
   await assertAccessible(phone)
   const reset = await mail.next(owner.email)
   await phone.goto(reset.link)
-  await phone.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+  await phone.getByLabel('New password').and(phone.locator(':focus')).waitFor()
   await assertAccessible(phone)
   await assertFits(phone)
   await phone.keyboard.type('Password1')

@@ -23,10 +23,14 @@ test('two members see each other in a conversation, and the second reply asks fi
   await rowOf(owner, 'Ann Porter').getByText('Ben Carter is viewing').waitFor()
   await rowOf(owner, 'Ann Porter').click()
   await presence(owner).getByText('Ben Carter is viewing').waitFor()
+  await thread(owner).getByText('Where is my order?').waitFor()
 
   await box(ben).fill('It is on its way')
-  await presence(owner).getByText('Ben Carter is typing a reply…').waitFor()
-  await owner.locator('.inbox-typing', { hasText: 'Ben Carter is typing a reply…' }).waitFor()
+  // Typing shows for some seconds only.
+  await Promise.all([
+    presence(owner).getByText('Ben Carter is typing a reply…').waitFor(),
+    owner.locator('.inbox-typing', { hasText: 'Ben Carter is typing a reply…' }).waitFor(),
+  ])
   await box(owner).fill('Let me check')
   await presence(ben).getByText('is typing a reply…').waitFor()
   await box(ben).press('Enter')
@@ -43,6 +47,7 @@ test('two members see each other in a conversation, and the second reply asks fi
   await owner.locator('textarea:focus').waitFor()
   await owner.keyboard.press('Enter')
   await thread(owner).getByText('Let me check').waitFor()
+  await until('both replies', async () => (await provider.sent(ann)).length === 2)
 
   // By keyboard: Tab reaches "Send anyway". A reload keeps the beginning of the draft.
   await box(owner).fill('Tomorrow')
@@ -95,6 +100,7 @@ test('two members see each other in a conversation, and the second reply asks fi
   await until('the stored text', async () =>
     (await (await owner.request.get('/app/api/drafts')).text()).includes('Which one do you'),
   )
+  const merged = owner.getByText('This conversation was merged into another one.').waitFor()
   await owner.evaluate(async () => {
     const { data } = (await (await fetch('/app/api/conversations')).json()) as Json
     const [to, from] = ['Ann Porter', 'Ann P.'].map((name) => data.find(({ contact }: Json) => contact.name === name))
@@ -104,7 +110,7 @@ test('two members see each other in a conversation, and the second reply asks fi
       body: JSON.stringify({ contact_id: from.contact_id }),
     })
   })
-  await owner.getByText('This conversation was merged into another one.').waitFor()
+  await merged
   await thread(owner).getByText('It arrives at noon').waitFor()
   await thread(owner).getByText('My other number').waitFor()
   await until('the text', async () => (await box(owner).inputValue()) === 'Which one do you')
@@ -171,10 +177,14 @@ test('an undo keeps what another member changed meanwhile', { skip }, async (t) 
   await ben.goto('/inbox')
   for (const page of [owner, ben]) await rowOf(page, 'Ann Porter').click()
   const labels = (page: Page) => page.locator('.inbox-thread-head').getByRole('listitem')
-  const label = async (page: Page, text: string) => {
+  const label = async (page: Page, text: string, onEntered = () => {}) => {
     await page.keyboard.press('l')
-    await page.getByRole('dialog').getByRole('searchbox').fill(text)
+    const search = page.getByRole('dialog').getByRole('searchbox')
+    await search.fill(text)
     await page.keyboard.press('Enter')
+    onEntered()
+    // Enter waits for the labels, and empties the field.
+    await until('the label to be set', async () => (await search.inputValue()) === '')
     await page.keyboard.press('Escape')
   }
   const become = async (...names: string[]) => {
@@ -187,8 +197,15 @@ test('an undo keeps what another member changed meanwhile', { skip }, async (t) 
   await become('Refund', 'Urgent')
   await owner.keyboard.press('z')
   await become('Urgent')
-  // Enter takes the first of several matches, and creates no label with the beginning of a name.
-  await label(ben, 'r')
+  // Enter takes the first of several matches, and creates no label with the beginning of a name: it waits for the labels.
+  await ben.reload()
+  await become('Urgent')
+  const entered = Promise.withResolvers<void>()
+  await ben.route('**/app/api/labels', async (route) => {
+    await entered.promise
+    await route.continue()
+  })
+  await label(ben, 'r', entered.resolve)
   await become('Refund', 'Urgent')
   // The arrow keys move between the search field and the labels; Enter sets them.
   await ben.keyboard.press('l')

@@ -26,13 +26,15 @@ type BaseMenuProps = MenuProps & { start: MenuStart }
 export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom', start }: BaseMenuProps) {
   const { hasFocus, press } = start
   const trigger = useRef<HTMLButtonElement>(null)
-  const selected = useRef<() => void>(undefined)
+  const selected = useRef<number>(undefined)
   // The action runs when the list is gone and the button has the focus, so that a dialog it opens returns the focus there.
   const runSelected = () => {
-    if (!selected.current) return
-    trigger.current?.focus()
-    selected.current()
+    if (selected.current === undefined) return
+    // The item of the latest render: the member may have typed elsewhere since the choice.
+    const item = items[selected.current]
     selected.current = undefined
+    trigger.current?.focus()
+    if (item && item.kind !== 'separator') item.onSelect()
   }
   // The button that had the focus was another element.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when it replaces that button.
@@ -67,7 +69,7 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
               {items.map((item, index) => {
                 if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
                 const select = () => {
-                  selected.current = item.onSelect
+                  selected.current = index
                 }
                 const props = { 'data-danger': item.danger ? '' : undefined, onClick: select }
                 return item.checked === undefined ? (

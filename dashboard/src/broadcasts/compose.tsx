@@ -63,7 +63,7 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
   const check = useDraftCheck(draft, templates)
   const { numbers, chosen, missing, todos, preview, body, isChecking } = check
 
-  const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/source'] as const
+  const stale = ['GET /broadcasts', 'GET /broadcasts/{id}'] as const
   const onDone = ({ id }: { id: string }) => {
     onSent()
     toast.success(draft.isLater ? text.scheduled : text.sent)

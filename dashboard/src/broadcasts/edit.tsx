@@ -16,7 +16,7 @@ export const EditBroadcast = ({ id }: { id: string }) => <ComposeFrom id={id} is
 export const CopyBroadcast = ({ id }: { id: string }) => <ComposeFrom id={id} isEdit={false} />
 
 function ComposeFrom({ id, isEdit }: { id: string; isEdit: boolean }) {
-  const source = useCall('GET /broadcasts/{id}/source', { params: { id } })
+  const source = useCall('GET /broadcasts/{id}/source', { params: { id } }, { isKept: false })
   return (
     <Page
       title={isEdit ? text.title : text.copyTitle}

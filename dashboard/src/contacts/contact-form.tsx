@@ -11,6 +11,7 @@ import { TagInput } from './tag-input.tsx'
 
 const { contacts } = words
 const fieldNames = ['name', 'email', 'company', 'tags'] as const
+type Name = (typeof fieldNames)[number]
 
 export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'> }) {
   const toast = useToast()
@@ -25,8 +26,9 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
   const fields = { ...stored, ...edits }
   const change = useChange('PATCH /contacts/{id}', {
     stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /tags', 'GET /conversations'],
-    onDone: () => {
-      setEdits({})
+    onDone: (_, { body }) => {
+      // What was typed during the save is not saved yet.
+      setEdits((now) => Object.fromEntries(Object.entries(now).filter(([name, value]) => body[name as Name] !== value)))
       toast.success(contacts.saved)
     },
   })
@@ -36,7 +38,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
   }
   const bind = (name: 'name' | 'email' | 'company') => ({
     value: fields[name],
-    onChange: (event: { target: { value: string } }) => setEdits({ ...edits, [name]: event.target.value }),
+    onChange: (event: { target: { value: string } }) => setEdits((now) => ({ ...now, [name]: event.target.value })),
   })
   const isChanged = Object.keys(edits).length > 0
   const errors = fieldErrorsOf(change.error, fieldNames)
@@ -70,7 +72,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
         {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('company')} />}
       </Field>
       <Field label={contacts.tags} error={errors.tags}>
-        {() => <TagInput names={fields.tags} onChange={(tags) => setEdits({ ...edits, tags })} />}
+        {() => <TagInput names={fields.tags} onChange={(tags) => setEdits((now) => ({ ...now, tags }))} />}
       </Field>
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">

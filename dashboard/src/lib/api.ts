@@ -130,6 +130,8 @@ type Options = {
   pollMs?: number | false
   /** Show the previous data while a new input loads. */
   keepPrevious?: boolean
+  /** False: the data is forgotten when the page closes, so that a form starts with the current state. */
+  isKept?: boolean
   /** Fetch when the page opens and never again by itself, so that no row moves while a member reads. */
   isStill?: boolean
 }
@@ -140,7 +142,7 @@ const keyOf = (name: string, input: unknown) => [name, input]
 export function useCall<Call extends CallName>(
   name: Call,
   input: InputOf<Call>,
-  { enabled = true, live = false, pollMs = false, keepPrevious = false }: Options = {},
+  { enabled = true, live = false, pollMs = false, keepPrevious = false, isKept = true }: Options = {},
 ) {
   return useQuery({
     queryKey: keyOf(name, input),
@@ -149,6 +151,7 @@ export function useCall<Call extends CallName>(
     refetchInterval: pollMs,
     meta: { live },
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(isKept ? {} : { gcTime: 0 }),
   })
 }
 
@@ -196,12 +199,14 @@ type ChangeOptions<Call extends CallName> = {
   stale?: readonly CallName[]
   onDone?: (data: DataOf<Call>, input: InputOf<Call>) => void
   onFailed?: (error: unknown) => void
+  /** Changes of the same thing are sent one after the other, so that the last one stays. */
+  inOrderFor?: string
 }
 
 /** A mutation: `mutate(input)` starts it, and `isPending` is true while it is in flight. */
 export function useChange<Call extends CallName>(
   name: Call,
-  { stale = [], onDone, onFailed }: ChangeOptions<Call> = {},
+  { stale = [], onDone, onFailed, inOrderFor }: ChangeOptions<Call> = {},
 ) {
   return useMutation<DataOf<Call>, Error, InputOf<Call> & CallOptions>({
     mutationFn: async (input: InputOf<Call> & CallOptions) =>
@@ -211,5 +216,6 @@ export function useChange<Call extends CallName>(
       onDone?.(data, input)
     },
     ...(onFailed ? { onError: onFailed } : {}),
+    ...(inOrderFor ? { scope: { id: inOrderFor } } : {}),
   })
 }

@@ -33,6 +33,7 @@ export function useChangePreferences(): (changes: Partial<Preferences>) => void 
     if (queryClient.isMutating() <= 1) void queryClient.invalidateQueries({ queryKey: key })
   }
   const { mutate } = useChange('PATCH /preferences', {
+    inOrderFor: 'preferences',
     onDone: reload,
     onFailed: (error) => {
       toast.error(error)

@@ -16,8 +16,9 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
   const [keyword, setKeyword] = useState('')
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace'],
-    onDone: () => {
-      setKeyword('')
+    onDone: (_, { body }) => {
+      // Clears the input only if it still holds the keyword that was added.
+      setKeyword((now) => (body.opt_out_words?.includes(now.trim()) ? '' : now))
       toast.success(words.common.saved)
     },
   })

@@ -1,5 +1,5 @@
 /** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
@@ -24,7 +24,8 @@ import { useSoundForOtherTabs } from './sound.ts'
 
 const { shell } = words
 
-const Palette = lazy(() => import('./palette.tsx'))
+const importPalette = () => import('./palette.tsx')
+const Palette = lazy(importPalette)
 const ShortcutSheet = lazy(() => import('./shortcut-sheet.tsx'))
 
 /** The key of the command palette as this computer writes it. */
@@ -222,6 +223,10 @@ function useBackground(path: string): void {
   useNotificationClicks(path)
   useEffect(() => startNotifying(member.id), [member.id])
   useEffect(() => {
+    // Early, so that the letters typed after the key of the palette go to it and are no shortcuts.
+    importPalette().catch(() => {})
+  }, [])
+  useEffect(() => {
     // Without it the dashboard works, but not offline. Browsers have service workers only over HTTPS.
     navigator.serviceWorker?.register('/service-worker.js').catch(() => {})
   }, [])
@@ -229,7 +234,8 @@ function useBackground(path: string): void {
 
 /** Ctrl+K or ⌘K, also in text fields. Not over another dialog. */
 function usePaletteKey(setOpen: (change: (isOpen: boolean) => boolean) => void): void {
-  useEffect(() => {
+  // In a layout effect, so that the key works as soon as the page is visible.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const isKey = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey
       if (!isKey || event.key.toLowerCase() !== 'k') return

@@ -1,6 +1,6 @@
 /** The layout of sign-in, setup and invitation. Focuses the first input. */
 import './sign-in-page.css'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { useTitle } from '../lib/title.ts'
 
 type SignInPageProps = { title: string; lead?: ReactNode; children: ReactNode; foot?: ReactNode }
@@ -8,7 +8,8 @@ type SignInPageProps = { title: string; lead?: ReactNode; children: ReactNode; f
 export function SignInPage({ title, lead, children, foot }: SignInPageProps) {
   const card = useRef<HTMLDivElement>(null)
   useTitle(title)
-  useEffect(() => {
+  // In a layout effect, so that the first letters are not lost.
+  useLayoutEffect(() => {
     card.current?.querySelector<HTMLElement>('input:not([readonly], [type="hidden"])')?.focus()
   }, [])
   return (

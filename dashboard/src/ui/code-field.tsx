@@ -1,5 +1,5 @@
 /** The input for a code of the authenticator app, or a recovery code. */
-import { useEffect, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import { Field, Input } from '../../../ui/form.tsx'
 import { words } from '../words/words.ts'
 
@@ -16,7 +16,7 @@ type CodeFieldProps = {
 
 export function CodeField({ value, onChange, error, hint, focus = false }: CodeFieldProps) {
   const place = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (focus) place.current?.querySelector('input')?.focus()
   }, [focus])
   return (

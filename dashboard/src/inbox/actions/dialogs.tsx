@@ -1,5 +1,5 @@
-/** The dialogs of the inbox that several parts open: snooze, labels, filters, views. They load when they open. */
-import { lazy, Suspense, useSyncExternalStore } from 'react'
+/** The dialogs of the inbox that several parts open: snooze, labels, filters, views. They load after the first paint. */
+import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react'
 import type { Conversation } from '../model/data.ts'
 
 export type InboxDialog =
@@ -21,15 +21,25 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-const SnoozeDialog = lazy(() => import('./snooze-dialog.tsx'))
-const LabelDialog = lazy(() => import('./label-dialog.tsx'))
-const FilterDialog = lazy(() => import('./filter-dialog.tsx'))
-const ViewDialog = lazy(() => import('./view-dialog.tsx'))
+const imports = {
+  snooze: () => import('./snooze-dialog.tsx'),
+  labels: () => import('./label-dialog.tsx'),
+  filters: () => import('./filter-dialog.tsx'),
+  views: () => import('./view-dialog.tsx'),
+}
+const SnoozeDialog = lazy(imports.snooze)
+const LabelDialog = lazy(imports.labels)
+const FilterDialog = lazy(imports.filters)
+const ViewDialog = lazy(imports.views)
 
 const close = () => openDialog(undefined)
 
 export function InboxDialogs() {
   const dialog = useSyncExternalStore(subscribe, () => open)
+  // Early, so that the letters typed after the key of a dialog go to it and are no shortcuts.
+  useEffect(() => {
+    for (const load of Object.values(imports)) load().catch(() => {})
+  }, [])
   return (
     <Suspense>
       {dialog?.kind === 'snooze' && <SnoozeDialog rows={dialog.rows} onChoose={dialog.onChoose} onClose={close} />}

@@ -1,5 +1,5 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/button.tsx'
 import { Dialog } from '../../../../ui/dialog.tsx'
 import { SearchInput } from '../../../../ui/form.tsx'
@@ -42,13 +42,25 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
     toggle(label)
     setText('')
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (!name) return onClose()
+  const enter = () => {
     const match = shown.find(isNamed) ?? shown[0]
     if (!match) return create()
     toggle(match)
     setText('')
+  }
+  // Enter waits for the labels: otherwise it would create a label with the first letters of an existing one.
+  const [isEntered, setEntered] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `enter` is that of the same render.
+  useEffect(() => {
+    if (!isEntered || !labels.data) return
+    setEntered(false)
+    enter()
+  }, [isEntered, labels.data])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!name) onClose()
+    else if (labels.data) enter()
+    else setEntered(true)
   }
   return (
     <Dialog title={flow.labelsOf(ids.length)} onClose={onClose}>

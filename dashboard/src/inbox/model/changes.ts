@@ -94,6 +94,11 @@ let lastSave: Promise<unknown> = Promise.resolve()
 function enqueue<Result>(ids: readonly string[], patch: Patch, save: () => Promise<Result>): Promise<Result> {
   const change = { ids, patch }
   unsaved.add(change)
+  // A list that was read before an undo lacks the rows that it brings back. The lists reload after the last change.
+  void queryClient.cancelQueries({
+    queryKey: ['GET /conversations'],
+    predicate: ({ state }) => state.data !== undefined,
+  })
   patchConversations(ids, patch)
   const release = holdConversations(ids)
   const saved = lastSave.then(save).finally(() => {

@@ -16,6 +16,7 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
   const errorId = useId()
   const change = useChange('PATCH /contacts/{id}', {
     stale: contactQueries,
+    inOrderFor: `tags of ${id}`,
     // Clears the input only if it still holds the tag that was added.
     onDone: (_, { body }) => setTyped((now) => (body.tags?.includes(now.trim()) ? '' : now)),
   })
