@@ -78,7 +78,7 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
 
   /** Each recipient was handed over once; accepted messages are read, the others have no outcome. */
   const assertOnce = async (id: string, count: number) => {
-    await until('all recipients to be handed over', async () => (await handedOver(id)) === count, 20_000)
+    await until('all recipients to be handed over', async () => (await handedOver(id)) === count, 60_000)
     const settle = async () => {
       const taken = new Set((await provider.sent()).map(({ to }) => to))
       const rows = await db<{ phone: string; status: string; attempt_count: number }[]>`
@@ -86,7 +86,7 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
       const isSettled = rows.every(({ phone, status }) => status === (taken.has(phone) ? 'read' : 'sending'))
       return isSettled && { taken, rows }
     }
-    const { taken, rows } = await until('the reports', settle, 20_000)
+    const { taken, rows } = await until('the reports', settle, 60_000)
     const sent = await provider.sent()
     assert.equal(sent.length, taken.size, 'no recipient got it twice')
     assert.equal(rows.length, count)
@@ -121,9 +121,9 @@ const people = (count: number) => Array.from({ length: count }, (_, i) => ({ to:
 
 test('one process, killed at random moments of a broadcast: each recipient is sent to at most once', async (t) => {
   const count = 600
-  const { services, provider, reportTo, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 250)
+  const { services, provider, reportTo, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 100)
   // At any moment dozens are accepted but not answered, and no report arrives before the end.
-  await provider.fault({ mode: 'delay', delay_ms: 200 })
+  await provider.fault({ mode: 'delay', delay_ms: 400 })
   await reportTo(nowhere)
   const [service] = services
   const id = await accept(people(count))
@@ -140,21 +140,19 @@ test('one process, killed at random moments of a broadcast: each recipient is se
   await assertOnce(id, count)
 })
 
-test('two workers, killed in turn: the other continues, and each recipient is sent to at most once', async (t) => {
+test('three workers, two killed: the last continues, and each recipient is sent to at most once', async (t) => {
   const count = 600
-  const { services, accept, handedOver, assertOnce } = await startAll(t, ['api', 'worker', 'worker'], 80)
-  const workers = services.slice(1)
+  const { services, accept, handedOver, assertOnce } = await startAll(t, ['api', 'worker', 'worker', 'worker'], 80)
+  const [, one, two] = services
   const id = await accept(people(count))
-  for (let kills = 0; kills < 3; kills++) {
-    const worker = workers[kills % 2]
+  for (const worker of [one, two]) {
     const before = await handedOver(id)
     await until('it to go on', async () => (await handedOver(id)) > before, 30_000)
     await sleep(Math.random() * 150)
     await worker?.kill()
     const after = await handedOver(id)
-    assert.ok(after < count, `it was over after ${kills} kills`)
-    await until('the other to go on', async () => (await handedOver(id)) > after, 2_000)
-    if (kills < 2) await worker?.start()
+    assert.ok(after < count, 'it was over before the kill')
+    await until('the others to go on', async () => (await handedOver(id)) > after, 30_000)
   }
   await assertOnce(id, count)
 })
@@ -180,7 +178,8 @@ test('on SIGTERM a worker finishes the sends in flight and exits; after a restar
 
 test('the channel is killed during a broadcast: the broadcast continues by itself and reaches no recipient twice', async (t) => {
   const count = 300
-  const { db, simulator, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 80)
+  const pace = 80
+  const { db, simulator, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], pace)
   const id = await accept(people(count))
   await until('the middle', async () => (await handedOver(id)) > 50, 20_000)
   await simulator.kill()
@@ -192,5 +191,5 @@ test('the channel is killed during a broadcast: the broadcast continues by itsel
   // As if its 30 seconds were over.
   await db`update broadcast_paces set breaker_until = now()`
   const { unknown } = await assertOnce(id, count)
-  assert.ok(unknown <= 10, `${unknown} were on their way when it was killed`)
+  assert.ok(unknown <= pace, `${unknown} were on their way when it was killed, more than a second's`)
 })

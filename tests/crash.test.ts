@@ -180,18 +180,14 @@ test('killed amid 200 sends: every accepted message is stored once as sent, inbo
   assert.ok(accepted.length > 90 && accepted.length <= 201, `${accepted.length}`)
   assert.ok(answered.length < accepted.length, `${answered.length} of ${accepted.length} were answered`)
   assert.equal(new Set(accepted.map(({ to }) => to)).size, accepted.length)
-  const rows = await until(
-    'every accepted message to be sent',
-    async () => {
-      const byId = new Map((await listOutbound()).map((row) => [row.id, row]))
-      const isSent = ({ message_id, to, body }: (typeof accepted)[number]) => {
-        const row = byId.get(body.biz_opaque_callback_data)
-        return row?.external_id === message_id && row.phone === to && row.status === 'read'
-      }
-      return accepted.every(isSent) && [...byId.values()]
-    },
-    20_000,
-  )
+  const rows = await until('every accepted message to be sent', async () => {
+    const byId = new Map((await listOutbound()).map((row) => [row.id, row]))
+    const isSent = ({ message_id, to, body }: (typeof accepted)[number]) => {
+      const row = byId.get(body.biz_opaque_callback_data)
+      return row?.external_id === message_id && row.phone === to && row.status === 'read'
+    }
+    return accepted.every(isSent) && [...byId.values()]
+  })
   assert.equal(new Set(rows.map(({ phone }) => phone)).size, rows.length, 'one message a person')
   for (const { to, answer } of answered) {
     const row = rows.find(({ phone }) => phone === to)
@@ -236,7 +232,7 @@ test('killed while two contacts are merged: no message is lost, and the next sta
     return row ?? { id: '', contact_id: '', count: 0 }
   }
   const [to, from] = [await readThread(kept), await readThread(gone)]
-  const historySize = 5_000
+  const historySize = 20_000
   await db`
     insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
     select workspace_id, id, uuidv7(make_interval(days => -300, mins => n)), 'inbound', 'customer', 'text', 'old', 'received',

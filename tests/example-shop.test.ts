@@ -52,7 +52,8 @@ test('the shop sends each update once, survives kills, and shows outcomes and re
   })
   const second = run()
   await second.prints('A-5 confirmed: read')
-  await second.prints('A-1 shipped: read')
+  // On a slow machine the report may have reached the first run.
+  if (!first.output().includes('A-1 shipped: read')) await second.prints('A-1 shipped: read')
   await provider.writes({ from: phoneOf(5), text: 'Where is it?' })
   await second.prints('reply from Customer 5 (A-5): Where is it?')
   await second.kill()

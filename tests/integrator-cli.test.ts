@@ -14,6 +14,7 @@ import { toMessage } from '../cli/send.ts'
 import { verifyWebhook } from '../receivers/verify.ts'
 import { freePort } from '../scripts/free-port.ts'
 import { ParleyError } from '../sdk/src/index.ts'
+import { startMs } from './program.ts'
 import { type Json, start, until, type World } from './support.ts'
 
 type Running = {
@@ -126,7 +127,7 @@ test('listen forwards each event once and signed, even if the connection is lost
   const key = await world.api.key('webhooks:manage')
   const env = { PARLEY_URL: `${proxy.url}/`, PARLEY_API_KEY: key }
   const listening = parley(t, env, 'listen', '--forward', hook.url, '--json')
-  await until('the listener', async () => listening.lines().length > 0, 20_000)
+  await until('the listener', async () => listening.lines().length > 0, startMs)
   const [{ secret, account_id }] = listening.lines()
   assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
   assert.equal(account_id, world.api.workspaceId)
@@ -180,9 +181,9 @@ test('trigger and send cause real events, and tail prints them, with the key of 
   const machine = parley(t, env, 'tail', '--json')
   const person = parley(t, env, 'tail', '--events', 'message.received')
   const newcomer = parley(t, env, 'listen')
-  await until('the listener', async () => newcomer.stdout().includes('Listening for events of'), 20_000)
+  await until('the listener', async () => newcomer.stdout().includes('Listening for events of'), startMs)
   for (const { stderr } of [machine, person]) {
-    await until('the stream', async () => stderr().includes('Waiting for events'), 20_000)
+    await until('the stream', async () => stderr().includes('Waiting for events'), startMs)
     assert.match(stderr(), /with the key from the demo/)
   }
   const eventsOf = (event: string) => machine.lines().filter((line) => line.event === event)
@@ -339,7 +340,7 @@ async function assist(t: TestContext, env: Record<string, string>, ...args: stri
     const id = ++number
     running.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
     const find = async () => running.lines().find((line) => line.id === id)
-    return (await until(`a response to ${method}: ${running.stderr()}`, find, 20_000)).result
+    return (await until(`a response to ${method}: ${running.stderr()}`, find, startMs)).result
   }
   const hello = await ask('initialize', {
     protocolVersion: '2025-06-18',
@@ -466,7 +467,7 @@ test('an assistant whose key is over its rate limit waits for the limit', async 
   const key = await world.api.key()
   await world.api.get('/me', { key })
   await world.db`
-    update api_key_windows set started_at = now() - interval '50 seconds', request_count = 120
+    update api_key_windows set started_at = now() - interval '30 seconds', request_count = 120
     where key_id = (select id from api_keys where workspace_id = ${world.api.workspaceId} order by id desc limit 1)`
   const { tools, stderr } = await assist(t, await envOf(world, key))
   assert.deepEqual(await tools(), ['get_usage', 'me'])

@@ -105,6 +105,7 @@ test('a live stream reports inbound messages, statuses and changes of other memb
   const assign = { assigned_agent_id: page.member.id }
   await reports(stream, () => colleague.call('PATCH', path, assign), 'an assignment in another process')
   // The event carries the conversation as the list has it, and the counts of the member.
+  await until('the assignment', async () => stream.inbox().counts.mine === 1)
   const [listed] = (await page.call('GET', '/conversations')).body.data
   const counts = (await page.call('GET', '/conversations/counts')).body.data
   assert.deepEqual(stream.inbox(), { conversations: [listed], removed: [], counts })

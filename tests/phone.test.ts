@@ -189,7 +189,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     },
     /** The `nth` call to a path, waited for. */
     async called(path: string, { method = 'POST', nth = 1 } = {}): Promise<Call> {
-      const delay = AbortSignal.timeout(10_000)
+      const delay = AbortSignal.timeout(60_000)
       for (;;) {
         const found = state.calls.filter((call) => call.path === path && call.method === method)[nth - 1]
         if (found) return found
@@ -529,8 +529,8 @@ test('a lost stream is opened again, and missed messages are loaded', { skip }, 
 
   state.isDown = false
 
-  await message(page, 'missed').waitFor()
-  await page.getByText('Connection restored').waitFor()
+  // The notice stays only for some seconds.
+  await Promise.all([message(page, 'missed').waitFor(), page.getByText('Connection restored').waitFor()])
   publish('bubble', { bubble: bubble('later', { at: minutesAgo(0) }) })
   await message(page, 'later').waitFor()
 })

@@ -20,6 +20,7 @@ import {
   findEmbeddedPostgres,
   requireSameKey,
 } from './internals.ts'
+import { startMs } from './program.ts'
 import { createBrowser, createDatabase, file, type Json, type Owner, until } from './support.ts'
 
 type Running = {
@@ -61,7 +62,7 @@ async function start(t: Owner, env: Record<string, string>, prefix?: string[]): 
       assert.equal(running.child.exitCode, null, running.output())
       return (await fetch(`${running.url}/readyz`).catch(() => undefined))?.ok
     },
-    30_000,
+    startMs,
   )
   return running
 }
@@ -193,10 +194,10 @@ test('the first examples of the README work as printed', async (t) => {
   })
   let output = ''
   for (const stream of [listening.stdout, listening.stderr]) stream.on('data', (text) => (output += text))
-  await until('the listener', async () => output.includes('Listening for events of Demo'), 30_000)
+  await until('the listener', async () => output.includes('Listening for events of Demo'), startMs)
   const { stdout } = await promisify(execFile)('bash', ['-c', tryIt], { env })
   assert.match(stdout, /"message_id"/)
-  await until('the event', async () => output.includes('message.status_updated'), 30_000)
+  await until('the event', async () => output.includes('message.status_updated'))
 
   const wrote = await fetch(`${service.url}/simulator/control/inbound`, {
     method: 'POST',
@@ -420,7 +421,7 @@ test('with a certificate and a key the service uses HTTPS', async (t) => {
         .on('error', () => resolve(undefined))
         .end()
     })
-  const { statusCode, headers } = await until('https', ask, 30_000)
+  const { statusCode, headers } = await until('https', ask, startMs)
   assert.equal(statusCode, 200)
   assert.equal(headers['strict-transport-security'], 'max-age=31536000')
   assert.match(demoOf(dataDir).base_url, /^https:/)

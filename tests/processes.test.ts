@@ -80,16 +80,16 @@ async function kill(name: string): Promise<void> {
   process.kill(pid, 'SIGKILL')
   await until(`${name} to be named`, async () => {
     const { status, json } = await ask('/readyz').catch(() => ({ status: 0, json: undefined }))
-    if (!json?.restarting) return false
-    assert.deepEqual([status, json], [200, { ready: true, status: 'ready', restarting: [name] }])
+    // A process that answers the others late makes the service unready for a moment.
+    if (status !== 200 || !json?.restarting) return false
+    assert.deepEqual(json, { ready: true, status: 'ready', restarting: [name] })
     return true
   })
 }
 
 const isWhole = async (): Promise<boolean> => {
   const { status, json } = await ask('/readyz')
-  assert.equal(status, 200)
-  return !json.restarting
+  return status === 200 && !json.restarting
 }
 
 const countOf = (metrics: string, series: string): number =>

@@ -20,7 +20,7 @@ export type Program = {
 }
 
 /** Generous, because a start takes two seconds on an idle machine and over thirty on a busy one. */
-const startMs = 120_000
+export const startMs = 120_000
 
 /** Where a program runs. `command` is the start of the command that runs it there. */
 export type Place = { host: string; command: readonly string[] }

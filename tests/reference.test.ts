@@ -202,7 +202,7 @@ test('slash focuses the search, and Enter opens the first result', { skip }, asy
     'Change a contact',
   ])
   await page.keyboard.press('Enter')
-  assert.equal(new URL(page.url()).hash, '#operation-updateContact')
+  await page.waitForURL('**/docs#operation-updateContact')
   await page.locator('#links a[aria-current][href="#operation-updateContact"]').waitFor()
 })
 

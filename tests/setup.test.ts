@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../scripts/free-port.ts'
+import { startMs } from './program.ts'
 import { assertRefused, createBrowser, createDatabase, type Json, setupToken, start, until } from './support.ts'
 
 const first = {
@@ -152,7 +153,7 @@ test('processes that start on an empty database print the same setup link, and l
     t.after(() => child.kill() && gone)
     let output = ''
     child.stdout.on('data', (text) => (output += text))
-    await until('the welcome', async () => output.includes('Parley is ready'), 30_000)
+    await until('the welcome', async () => output.includes('Parley is ready'), startMs)
     return { url: `http://127.0.0.1:${port}`, output }
   }
   const tokenOf = ({ url, output }: { url: string; output: string }): string => {

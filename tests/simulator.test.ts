@@ -94,7 +94,7 @@ function serveFile({ url }: IncomingMessage, response: ServerResponse) {
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-async function until(what: string, holds: () => unknown, withinMs = 10_000): Promise<void> {
+async function until(what: string, holds: () => unknown, withinMs = 60_000): Promise<void> {
   const deadline = Date.now() + withinMs
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
@@ -1163,7 +1163,7 @@ test('only public addresses are downloaded from, and this machine where no other
     const began = Date.now()
     const answer = await write(own(path))
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
-    assert.ok(Date.now() - began < 2_000, path)
+    assert.ok(Date.now() - began < 20_000, path)
     const { image } = receiver.messages().find(({ id }) => id === answer.body.data.message_id)
     assert.equal((await graph('GET', image.id)).body.file_size, 0, path)
     assert.equal((await fetch(`${origin}/simulator/media/${image.id}`)).status, 404, path)

@@ -26,9 +26,9 @@ const mebibyte = 1024 * 1024
 /** A heartbeat follows after at most ten seconds, and a busy machine is slow. */
 const timeoutMs = 60_000
 
-const queueOf = (status: Json, name: string): Json => status.queues.find((queue: Json) => queue.name === name)
+const queueOf = (status: Json, name: string): Json => status.queues?.find((queue: Json) => queue.name === name)
 const alertsOf = (status: Json): string[] => status.problems.map(({ alert }: Json) => alert)
-const namesOf = (status: Json): string[] => status.processes.map(({ process }: Json) => process)
+const namesOf = (status: Json): string[] => (status.processes ?? []).map(({ process }: Json) => process)
 
 /** Waits for a status with a property. An answer is up to three seconds old. */
 const untilStatus = (browser: Browser, what: string, isSo: (status: Json) => boolean): Promise<Json> =>
@@ -49,14 +49,14 @@ test(
   main,
   async (t) => {
     const { api, db, browser } = await startSignedIn(t, { alone: true })
-    const before = await untilStatus(browser, 'a status', () => true)
-    assert.deepEqual([queueOf(before, 'webhooks').count, before.unknown], [0, []])
+    const before = await untilStatus(browser, 'a whole status', ({ unknown }) => unknown.length === 0)
+    assert.equal(queueOf(before, 'webhooks').count, 0)
     const receiver = await startReceiver(t)
     receiver.answers(() => {})
     await addEndpoint(api, receiver.url)
     await happen(api)
     await happen(api)
-    const waiting = await untilStatus(browser, 'two deliveries', (status) => queueOf(status, 'webhooks').count === 2)
+    const waiting = await untilStatus(browser, 'two deliveries', (status) => queueOf(status, 'webhooks')?.count === 2)
     assert.ok(queueOf(waiting, 'webhooks').oldest_seconds < 300)
     assert.ok(!alertsOf(waiting).includes('ParleyWebhooksLate'))
 
@@ -107,7 +107,7 @@ test('a part that cannot be read is unknown with the reason, and the others are 
   await held.promise
   const partial = await untilStatus(browser, 'an unknown part', ({ unknown }) => unknown.length > 0)
   assert.deepEqual([partial.queues, partial.unknown.length, partial.unknown[0].part], [null, 1, 'queues'])
-  assert.match(partial.unknown[0].reason, /timeout/)
+  assert.match(partial.unknown[0].reason, /timeout|no answer/)
   assert.ok(partial.processes.length > 0 && partial.database.size_bytes > 0)
   release.resolve()
   await holding
@@ -144,7 +144,7 @@ test('a backup, a restarted process and a stopped one appear', async (t) => {
   const demo = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'))
   const browser = createBrowser(service.url, service.url)
   assert.equal((await browser.signIn(demo.owner)).status, 200)
-  const loopsOf = (status: Json): Json[] => status.processes[2]?.loops ?? []
+  const loopsOf = (status: Json): Json[] => status.processes?.[2]?.loops ?? []
   // The first report of a process is as old as its loops.
   const first = await untilStatus(browser, 'all processes and loops', (status) =>
     loopsOf(status).some(({ name, succeeded_at }) => name === 'deliver' && succeeded_at),
@@ -228,14 +228,14 @@ test('services share one status: a nearly full disk of one is named, and a worke
   assert.equal(both.disks.length, 2)
   assert.ok(!alertsOf(both).includes('ParleyDiskNearlyFull'))
 
-  const onSmallDisk = (status: Json): Json => status.disks.find(({ folder }: Json) => folder.startsWith(disk.folder))
+  const onSmallDisk = (status: Json): Json => status.disks?.find(({ folder }: Json) => folder.startsWith(disk.folder))
   disk.fill(19 * mebibyte)
   const low = await untilStatus(browser, 'the disk', (status) => alertsOf(status).includes('ParleyDiskNearlyFull'))
   const { where } = low.problems.find(({ alert }: Json) => alert === 'ParleyDiskNearlyFull')
   assert.ok(where.endsWith(` ${disk.folder}/data`), where)
   assert.deepEqual([onSmallDisk(low).is_nearly_full, onSmallDisk(low).is_full], [true, false])
   disk.fill(8 * mebibyte)
-  await untilStatus(browser, 'the full disk', (status) => onSmallDisk(status).is_full)
+  await untilStatus(browser, 'the full disk', (status) => onSmallDisk(status)?.is_full)
 
   await worker.kill('SIGTERM')
   const missed = await untilStatus(browser, 'its absence', (status) => alertsOf(status).includes('ParleyNoWorker'))

@@ -393,7 +393,7 @@ export function assertRefused(answer: Answer, status: number, code: string, mess
 export async function until<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false>,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<Value> {
   const deadline = performance.now() + withinMs
   for (;;) {

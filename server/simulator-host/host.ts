@@ -118,9 +118,11 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
     if (!isNext && !isOverdue) return
     await openAnySimulator()
     const movedCount = await moveBuiltInConnections(db, ownUrl, stored.base_url)
-    if (movedCount > 0) log.info({ from: stored.base_url, to: ownUrl }, 'this process now runs the simulator')
     // Of several processes that take over at once, the statement lets one win; the others find it now.
-    return findHost()
+    if (movedCount === 0) return findHost()
+    silentSince = undefined
+    host = 'here'
+    log.info({ from: stored.base_url, to: ownUrl }, 'this process now runs the simulator')
   }
 
   const startConnection = await db.reserve()
