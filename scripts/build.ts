@@ -48,8 +48,17 @@ const pages: readonly Page[] = [
   },
 ]
 
-/** Builds the pages whose sources changed. `onStale` is called once before the first of them. */
-export async function buildPages(onStale = () => {}): Promise<void> {
+let running: Promise<void> | undefined
+
+/** Builds the pages whose sources changed. `onStale` is called once before the first of them. Concurrent callers share one build. */
+export function buildPages(onStale = () => {}): Promise<void> {
+  running ??= buildStale(onStale).finally(() => {
+    running = undefined
+  })
+  return running
+}
+
+async function buildStale(onStale: () => void): Promise<void> {
   const stale = pages.flatMap((page) => {
     const stamp = stampOf(page)
     return readStamp(builtDir(page.name)) === stamp ? [] : { page, stamp }

@@ -42,7 +42,11 @@ export async function createProgram(
     child?.kill(signal)
     return gone
   }
-  t.after(() => kill())
+  let isOver = false
+  t.after(() => {
+    isOver = true
+    return kill()
+  })
   return {
     url,
     pid: () => child?.pid ?? 0,
@@ -52,6 +56,8 @@ export async function createProgram(
     async start() {
       const { args, env } = run(port)
       await buildPages()
+      // Another program of the test may have failed to start.
+      if (isOver) throw new Error('the test is over')
       output = ''
       const [file = '', ...rest] = [...command, process.execPath, ...args]
       const started = spawn(file, rest, {
