@@ -3,12 +3,12 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /** Below the ports that the system gives to connections and to `listen(0)`, so that none of them takes it meanwhile. */
-const first = 10_000
-const end = 32_000
+const firstPort = 10_000
+const endPort = 32_000
 
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
-    const port = randomInt(first, end)
+    const port = randomInt(firstPort, endPort)
     const probe = createServer()
       .on('error', () => resolve(freePort()))
       .listen(port, '127.0.0.1', () => probe.close(() => resolve(port)))

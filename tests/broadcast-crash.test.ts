@@ -78,7 +78,7 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
 
   /** Each recipient was handed over once; accepted messages are read, the others have no outcome. */
   const assertOnce = async (id: string, count: number) => {
-    await until('all recipients to be handed over', async () => (await handedOver(id)) === count, 60_000)
+    await until('all recipients to be handed over', async () => (await handedOver(id)) === count)
     const settle = async () => {
       const taken = new Set((await provider.sent()).map(({ to }) => to))
       const rows = await db<{ phone: string; status: string; attempt_count: number }[]>`
@@ -86,7 +86,7 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
       const isSettled = rows.every(({ phone, status }) => status === (taken.has(phone) ? 'read' : 'sending'))
       return isSettled && { taken, rows }
     }
-    const { taken, rows } = await until('the reports', settle, 60_000)
+    const { taken, rows } = await until('the reports', settle)
     const sent = await provider.sent()
     assert.equal(sent.length, taken.size, 'no recipient got it twice')
     assert.equal(rows.length, count)

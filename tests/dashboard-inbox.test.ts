@@ -258,14 +258,16 @@ test('an undo brings a row back, also when a list from before it arrives later',
   await page.route('**/app/api/stream', () => {})
   await page.goto('/inbox')
   await until('both rows', async () => (await names(page)).join() === 'Ben Carter,Ann Porter')
-  const [read, arrive, store] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  const read = Promise.withResolvers<void>()
+  const arrive = Promise.withResolvers<void>()
+  const store = Promise.withResolvers<void>()
   const isList = (url: string) => url.includes('/app/api/conversations?')
   await page.route(
     (url) => isList(url.href),
     async (route) => {
       const answer = await route.fetch()
-      read?.resolve()
-      await arrive?.promise
+      read.resolve()
+      await arrive.promise
       // The page may have canceled the request.
       await route.fulfill({ response: answer }).catch(() => {})
     },
@@ -277,21 +279,21 @@ test('an undo brings a row back, also when a list from before it arrives later',
   ])
   await page.keyboard.press('j')
   await page.keyboard.press('e')
-  await read?.promise
+  await read.promise
   assert.deepEqual(await names(page), ['Ann Porter'])
   await page.route('**/app/api/conversations/*', async (route) => {
-    if (route.request().method() === 'PATCH') await store?.promise
+    if (route.request().method() === 'PATCH') await store.promise
     await route.continue()
   })
 
   await page.keyboard.press('z')
   await rowOf(page, 'Ben Carter').waitFor()
-  arrive?.resolve()
+  arrive.resolve()
   await isOver
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 
   assert.deepEqual(await names(page), ['Ben Carter', 'Ann Porter'])
-  store?.resolve()
+  store.resolve()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
 })
 

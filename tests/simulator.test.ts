@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../scripts/free-port.ts'
 import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
+import { until } from './until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of any shape, looked at by assertions
 type Json = any
@@ -93,14 +94,6 @@ function serveFile({ url }: IncomingMessage, response: ServerResponse) {
 }
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
-
-async function until(what: string, holds: () => unknown, withinMs = 60_000): Promise<void> {
-  const deadline = Date.now() + withinMs
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
 
 function accountsFor(callbackUrl: string, messagesPerSecond = 1000): [SimulatorAccount, SimulatorAccount] {
   const common = {

@@ -54,6 +54,7 @@ import type { Provider } from './provider.ts'
 export const publicUrl = 'http://parley.test'
 export { createDatabase, createTemplate, file, type TestDatabase, testSettings } from './database.ts'
 export type { Json, Owner } from './owner.ts'
+export { until } from './until.ts'
 
 export type Answer = { status: number; headers: Headers; body: Json; text: string }
 
@@ -387,19 +388,4 @@ export function assertRefused(answer: Answer, status: number, code: string, mess
   assert.equal(answer.body.error.code, code, answer.text)
   if (typeof message === 'string') assert.equal(answer.body.error.message, message)
   else if (message) assert.match(answer.body.error.message, message)
-}
-
-/** Wait until something holds, asking again every few milliseconds. */
-export async function until<Value>(
-  what: string,
-  ask: () => Promise<Value | undefined | false>,
-  withinMs = 60_000,
-): Promise<Value> {
-  const deadline = performance.now() + withinMs
-  for (;;) {
-    const value = await ask()
-    if (value) return value
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 15))
-  }
 }
