@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
+import { times } from '../common/times.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
@@ -248,7 +249,7 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
       }
       left -= room
       const began = performance.now()
-      const claimed = await claimDeliveries(sql, plan)
+      const claimed = await claimDeliveries(sql, plan, times.webhooks)
       const ms = performance.now() - began
       if (claimed.length !== room) throw new Error(`${claimed.length} deliveries were claimed`)
       return ms

@@ -12,6 +12,7 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
+import { readTimes, type Times } from '../common/times.ts'
 import type { MemberRole } from './accounts/members.ts'
 import { faultOfDatabaseUrl } from './lib/db-address.ts'
 import type { MailSettings } from './lib/mail.ts'
@@ -146,6 +147,8 @@ export type Config = {
   /** Undefined: members sign in with passwords only. */
   oidc: OidcConfig | undefined
   logLevel: string
+  /** How long the engines wait. Tests divide the times. */
+  times: Times
 }
 
 export type OidcConfig = OidcSettings & {
@@ -316,6 +319,7 @@ export function examineSettings(env: Environment): { config: Config; faults: Set
     smtp: smtp.url ? smtp : undefined,
     oidc: wantsOidc ? oidc : undefined,
     logLevel,
+    times: readTimes(env),
   }
   return { config, faults }
 }

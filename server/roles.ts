@@ -176,12 +176,15 @@ async function loadEngines() {
     const { config, lifecycle, peers } = context
     const { publicUrl } = config
     const parts = await openParts(context, workerPools, 1)
-    const poster = createPoster({ guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }) })
+    const poster = createPoster({
+      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }),
+      times: config.times.webhooks,
+    })
     lifecycle.onStop(poster.stop)
     if (!peers) await serveHealth(context, parts)
     // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
     if (lifecycle.isStopping()) return
-    const worker = startWorker({ ...parts, poster, publicUrl })
+    const worker = startWorker({ ...parts, poster, publicUrl, times: config.times })
     lifecycle.onStop(worker.stop)
     await beat(context, parts)
   }

@@ -2,6 +2,7 @@
  * The background engines and periodic tasks of a process with the `worker` role.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../common/times.ts'
 import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { keepRequestDays } from './accounts/request-log.ts'
@@ -52,6 +53,7 @@ export type WorkerParts = {
   metrics: Metrics
   publicUrl: string
   health: Health
+  times: Times
   /** The policy of the circuit breaker of broadcasts; the documented one when absent. */
   breaker?: BreakerPolicy | undefined
 }
@@ -59,7 +61,8 @@ export type WorkerParts = {
 const minuteMs = 60_000
 
 export function startWorker(parts: WorkerParts): Loop {
-  const { pools, log, sealer, channels, store, signals, live, poster, metrics, health, breaker, publicUrl } = parts
+  const { pools, log, sealer, channels, store, signals, live, poster, metrics, health, times, breaker, publicUrl } =
+    parts
   const db = pools.general
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
@@ -81,7 +84,10 @@ export function startWorker(parts: WorkerParts): Loop {
   watchBroadcasts(db, metrics)
 
   const media = startMediaFetch({ db, sealer, channels, store, linkMessage: linkMedia, log, health, signals })
-  const webhooks = startDelivering({ db: pools.queue, sealer, poster, log, health, count: countAttempt })
+  const webhooks = startDelivering({
+    ...{ db: pools.queue, sealer, poster, log, health, times: times.webhooks },
+    count: countAttempt,
+  })
   const broadcasts = startBroadcasts({
     pools,
     sealer,

@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RouteOptions } from 'fastify'
 import pino from 'pino'
+import { times as realTimes, type Times } from '../common/times.ts'
 import { version } from '../common/version.ts'
 import { buildPages } from '../scripts/build.ts'
 import { freePort } from '../scripts/free-port.ts'
@@ -52,6 +53,7 @@ import type { Json, Owner } from './owner.ts'
 import type { Provider } from './provider.ts'
 
 export const publicUrl = 'http://parley.test'
+export { divideTimes, times } from '../common/times.ts'
 export { createDatabase, createTemplate, file, type TestDatabase, testSettings } from './database.ts'
 export type { Json, Owner } from './owner.ts'
 export { until } from './until.ts'
@@ -109,6 +111,8 @@ export type Starting = {
   limits?: ServerOptions['limits']
   trustedProxies?: ServerOptions['trustedProxies']
   log?: ServerOptions['log']
+  /** How long the engines wait; the real times when absent. Short ones fail on a busy machine if they are timeouts. */
+  times?: Times
   /** How long a background loop may fail before `/readyz` names it. */
   loopGraceMs?: number
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
@@ -202,6 +206,7 @@ async function startService(
     limits,
     trustedProxies,
     log = silent,
+    times = realTimes,
     loopGraceMs,
     allowedCidrs = ['127.0.0.0/8'],
     resolver,
@@ -231,7 +236,8 @@ async function startService(
     const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
     const live = await startLive({ db: pools.general, log, health })
     const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
-    const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
+    const ca = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
+    const poster = createPoster({ guard, ca, times: times.webhooks })
     const shared = {
       pools,
       log,
@@ -246,7 +252,7 @@ async function startService(
     await keepEventDays(pools.general, log)
     await keepRequestDays(pools.general, log)
     const mailer = smtp && createMailer(smtp)
-    const worker = startWorker({ ...shared, live, poster, breaker })
+    const worker = startWorker({ ...shared, live, poster, times, breaker })
     const app = await createApp({
       ...shared,
       live,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { multiply, queueEvents } from '../../tests/deliveries.ts'
-import { createDatabase } from '../../tests/support.ts'
+import { createDatabase, times } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
@@ -65,17 +65,17 @@ test('plans for an empty queue read no more rows of a long one than they claim',
   const { db, engine, ids, queue } = await begin(t, 3)
   // The plans are made now and kept: no analyze runs before the queue has 30,000 rows.
   await db`vacuum analyze webhook_deliveries`
-  await claimDeliveries(engine, planFor(ids, 100, 5))
-  await settleAttempts(engine, [])
+  await claimDeliveries(engine, planFor(ids, 100, 5), times.webhooks)
+  await settleAttempts(engine, [], times.webhooks)
   await queue(10_000)
   const claimed = await engine.begin(async (sql) => {
-    const claimed = await claimDeliveries(sql, planFor(ids, 100, 5))
+    const claimed = await claimDeliveries(sql, planFor(ids, 100, 5), times.webhooks)
     assert.ok((await readIn(sql)) < 100, `${await readIn(sql)} rows were read for a claim of 15`)
     return claimed
   })
   assert.deepEqual([claimed.length, new Set(claimed.map(({ endpoint_id }) => endpoint_id)).size], [15, 3])
   const before = await rowsRead(engine)
-  await settleAttempts(engine, claimed.map(endedAs('delivered')))
+  await settleAttempts(engine, claimed.map(endedAs('delivered')), times.webhooks)
   const read = (await rowsRead(engine)) - before
   assert.ok(read < 200, `${read} rows were read to settle 15`)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 30_000 - 15)
@@ -93,35 +93,35 @@ async function rowsRead(sql: Sql): Promise<number> {
 test('a due retry comes before first attempts, however long the queue is', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 1)
   await queue(50)
-  const [tried, ...rest] = await claimDeliveries(engine, planFor(ids, 1, 1))
+  const [tried, ...rest] = await claimDeliveries(engine, planFor(ids, 1, 1), times.webhooks)
   assert.ok(tried)
   assert.deepEqual(rest, [])
-  await settleAttempts(engine, [endedAs('again')(tried)])
-  const [next] = await claimDeliveries(engine, planFor(ids, 1, 1))
+  await settleAttempts(engine, [endedAs('again')(tried)], times.webhooks)
+  const [next] = await claimDeliveries(engine, planFor(ids, 1, 1), times.webhooks)
   assert.notEqual(next?.id, tried.id, 'its pause is not over')
   await db`update webhook_deliveries set next_attempt_at = now() where id = ${tried.id}`
-  const [again] = await claimDeliveries(engine, planFor(ids, 1, 1))
+  const [again] = await claimDeliveries(engine, planFor(ids, 1, 1), times.webhooks)
   assert.deepEqual([again?.id, again?.attempt], [tried.id, 2])
 })
 
 test('a leased delivery is not claimed until the lease expires', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 2)
   await queue(3)
-  const first = await claimDeliveries(engine, planFor(ids, 100, 2))
-  const second = await claimDeliveries(engine, planFor(ids, 100, 2))
+  const first = await claimDeliveries(engine, planFor(ids, 100, 2), times.webhooks)
+  const second = await claimDeliveries(engine, planFor(ids, 100, 2), times.webhooks)
   assert.deepEqual([first.length, second.length], [4, 2])
   assert.equal(new Set([...first, ...second].map(({ id }) => id)).size, 6)
-  assert.equal((await claimDeliveries(engine, planFor(ids, 100, 2))).length, 0)
+  assert.equal((await claimDeliveries(engine, planFor(ids, 100, 2), times.webhooks)).length, 0)
   await db`update webhook_deliveries set leased_until = now() - interval '1 ms'`
-  const third = await claimDeliveries(engine, planFor(ids, 100, 100))
+  const third = await claimDeliveries(engine, planFor(ids, 100, 100), times.webhooks)
   assert.deepEqual(
     third.map(({ attempt }) => attempt),
     [2, 2, 2, 2, 2, 2],
   )
   // The first worker is too late.
-  await settleAttempts(engine, first.map(endedAs('delivered')))
+  await settleAttempts(engine, first.map(endedAs('delivered')), times.webhooks)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 6)
-  await settleAttempts(engine, third.map(endedAs('delivered')))
+  await settleAttempts(engine, third.map(endedAs('delivered')), times.webhooks)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 

@@ -17,7 +17,7 @@ import {
   waitForAttempts,
 } from '../../tests/deliveries.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
-import { createBrowser, type Json, main, start, startSignedIn, until } from '../../tests/support.ts'
+import { createBrowser, type Json, main, start, startSignedIn, times, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { firstIdOf } from '../lib/partitions.ts'
@@ -464,7 +464,11 @@ test('the next address of a host is tried only if no request was sent', async (t
 function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean, addresses = ['127.0.0.1']) {
   const resolve = async () => ({ ok: true as const, addresses })
   const check = async (url: string) => ({ ...(await resolve()), url: new URL(url) })
-  const poster = createPoster({ guard: { isAllowed, resolve, check }, ca: trusted, budgetMs: 3_000 })
+  const poster = createPoster({
+    guard: { isAllowed, resolve, check },
+    ca: trusted,
+    times: { ...times.webhooks, postMs: 3_000 },
+  })
   t.after(() => poster.stop())
   return poster
 }
@@ -622,7 +626,7 @@ test('a settled batch counts its attempts in the order in which they ended', asy
     [[`${f(40)}`, f(3)], 15, false],
   ] as const) {
     const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
-    for (const batch of batches) await settleAttempts(db, await claimed(db, api.workspaceId, id, batch))
+    for (const batch of batches) await settleAttempts(db, await claimed(db, api.workspaceId, id, batch), times.webhooks)
     const { data } = (await api.get(`/webhooks/${id}`)).body
     assert.deepEqual([data.failure_count, data.is_active], [failure_count, is_active], batches.join(' | '))
     await api.delete(`/webhooks/${id}`)
@@ -634,7 +638,7 @@ test('deactivating an endpoint cancels its queued deliveries, also those waiting
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const waiting = await claimed(db, api.workspaceId, id, 'aa')
   const batch = await claimed(db, api.workspaceId, id, `a${'f'.repeat(15)}a`)
-  await settleAttempts(db, batch)
+  await settleAttempts(db, batch, times.webhooks)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
   const attempts = await attemptsOf(db, id)
   const statusesOf = ({ delivery }: Attempt) =>
@@ -661,7 +665,7 @@ test('workers that settle for the same endpoints at once do not deadlock', async
       const batch = (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, i % 2 ? 's' : 'f')))).flat()
       lists.push(i % 3 ? batch : batch.reverse())
     }
-    await Promise.all(lists.map((list) => settleAttempts(pool, list)))
+    await Promise.all(lists.map((list) => settleAttempts(pool, list, times.webhooks)))
   }
   await db`update webhook_endpoints set failure_count = 0`
   const lists = await Promise.all(
@@ -669,7 +673,7 @@ test('workers that settle for the same endpoints at once do not deadlock', async
       (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, 'f')))).flat(),
     ),
   )
-  await Promise.all(lists.map((list) => settleAttempts(pool, list)))
+  await Promise.all(lists.map((list) => settleAttempts(pool, list, times.webhooks)))
   assert.equal((await db`select 1 from webhook_endpoints where failure_count = 8`).length, ids.length)
   assert.equal((await db`select 1 from webhook_endpoints where not is_active`).length, 0)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
@@ -716,7 +720,7 @@ test('a delivery whose worker crashed in the first attempt is in the log once', 
   await db`update webhook_deliveries set leased_until = null where id = ${lost.delivery.id}`
   await waitForAttempts(db, id, 1)
   // The first worker, taken for crashed, settles late.
-  await settleAttempts(db, [lost])
+  await settleAttempts(db, [lost], times.webhooks)
   await api.patch(`/webhooks/${id}`, { is_active: false })
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -754,6 +758,7 @@ test('an attempt that ends after its lease is logged and does not count', async 
   await settleAttempts(
     db,
     batch.map((one) => ({ ...one, isLate: true })),
+    times.webhooks,
   )
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 2)
   assert.equal((await attemptsOf(db, id)).length, 3)

@@ -11,6 +11,7 @@
  * released without counting an attempt and are tried again every second, for as long as their events are kept.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import { createBatch } from '../lib/batch.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -19,14 +20,7 @@ import type { Loop } from '../lib/loop.ts'
 import { within } from '../lib/time.ts'
 import { sealContext } from './endpoints.ts'
 import type { Poster } from './post.ts'
-import {
-  type ClaimedDelivery,
-  type ClaimedEndpoint,
-  claimDeliveries,
-  leaseSeconds,
-  maxAttempts,
-  releaseDeliveries,
-} from './queue.ts'
+import { type ClaimedDelivery, type ClaimedEndpoint, claimDeliveries, maxAttempts, releaseDeliveries } from './queue.ts'
 import {
   type AttemptEnd,
   createScheduler,
@@ -46,6 +40,7 @@ export type DeliveryOptions = {
   poster: Poster
   log: FastifyBaseLogger
   health: Health
+  times: Times['webhooks']
   slots?: number
   /** Counts an attempt by its outcome. */
   count?: (outcome: string) => void
@@ -54,18 +49,14 @@ export type DeliveryOptions = {
 /** `wake`: a delivery may be due. */
 export type DeliveryLoop = Loop & { wake(): void }
 
-/** A delivery that becomes due by time alone is found at most this late. */
-const pollMs = 250
 /** Outcomes within this time are settled in one statement. */
 const settleEveryMs = 16
-/** `stop` waits this long for posts in flight. */
-const stopGraceMs = 5_500
 
 export function startDelivering(options: DeliveryOptions): DeliveryLoop {
-  const { db, sealer, poster, log, health, slots = 512, count = () => {} } = options
-  const scheduler = createScheduler(slots)
+  const { db, sealer, poster, log, health, times, slots = 512, count = () => {} } = options
+  const scheduler = createScheduler(slots, times)
   const openSecrets = createSecretReader(sealer, log)
-  const settle = createSettling(db, health)
+  const settle = createSettling(db, health, times)
   const release = createReleasing(db)
   let claiming: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -102,7 +93,7 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
     const plan = planClaim(scheduler, claimedAt)
     if (!plan) return
     try {
-      const deliveries = await health.watch('deliver', () => claimDeliveries(db, plan))
+      const deliveries = await health.watch('deliver', () => claimDeliveries(db, plan, times))
       const endpointIds = deliveries.map(({ endpoint_id }) => endpoint_id)
       recordClaim(scheduler, plan, endpointIds, performance.now())
       // Kept connections that the receiver has closed are noticed before one of them is used.
@@ -152,7 +143,7 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
     if (scheduler.usedSlots === 0) onDrained()
   }
 
-  const poll = setInterval(wake, pollMs)
+  const poll = setInterval(wake, times.pollMs)
   return {
     wake,
     async stop() {
@@ -161,7 +152,7 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
       clearTimeout(timer)
       await claiming
       if (scheduler.usedSlots === 0) return
-      await within(stopGraceMs, new Promise<void>((resolve) => (onDrained = resolve)))
+      await within(times.stopMs, new Promise<void>((resolve) => (onDrained = resolve)))
     },
   }
 }
@@ -169,15 +160,15 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
 type EndedDelivery = { delivery: ClaimedDelivery; result: AttemptResult; claimedAt: number }
 
 /** Stores outcomes in batches. An attempt that ends near the end of its lease must prove that it still holds the delivery. */
-function createSettling(db: Db, health: Health) {
+function createSettling(db: Db, health: Health, times: Times['webhooks']) {
   return createBatch({
     run: async (ended: readonly EndedDelivery[]) => {
-      const lateBefore = performance.now() - (leaseSeconds - 1) * 1000
+      const lateBefore = performance.now() - (times.leaseMs - times.lateMs)
       const attempts = ended.map(({ delivery, result, claimedAt }): Attempt => {
         const { outcome, http_status, duration_ms, error, response } = result
         return { delivery, outcome, http_status, duration_ms, error, response, isLate: claimedAt < lateBefore }
       })
-      await health.watch('settle-deliveries', () => settleAttempts(db, attempts))
+      await health.watch('settle-deliveries', () => settleAttempts(db, attempts, times))
       return attempts.map(() => undefined)
     },
     max: 512,

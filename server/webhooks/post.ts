@@ -15,6 +15,7 @@
  */
 import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
+import type { Times } from '../../common/times.ts'
 import { signatureOf, webhookHeaders } from '../../common/webhook-request.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type Connect, type Connection, createConnections, type Exchange, type Origin } from './connections.ts'
@@ -35,7 +36,7 @@ export type PosterOptions = {
   guard: Guard
   /** Additional trusted certificates, for tests. */
   ca?: string | Buffer | undefined
-  budgetMs?: number
+  times: Pick<Times['webhooks'], 'postMs' | 'bodyMs'>
 }
 
 /** The log keeps this much of a response body. */
@@ -43,19 +44,18 @@ const maxResponseBytes = 16 * 1024
 /** This many addresses of a host are tried. Each but the last gets this share of the budget to connect. */
 const maxAddresses = 3
 const connectShare = 0.3
-/** The body is read for at most this long after the status line. */
-const maxResponseMs = 1_000
 /** Parsed URLs in memory. */
 const maxTargets = 2_000
 
 class RefusedAddressError extends Error {}
 
-export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Poster {
+export function createPoster({ guard, ca, times }: PosterOptions): Poster {
+  const { postMs } = times
   const connecting = { allowH2: false, ...(ca ? { ca } : {}) }
-  const connectTo = buildConnector({ ...connecting, timeout: budgetMs })
-  const connectSoon = buildConnector({ ...connecting, timeout: budgetMs * connectShare })
+  const connectTo = buildConnector({ ...connecting, timeout: postMs })
+  const connectSoon = buildConnector({ ...connecting, timeout: postMs * connectShare })
   const connect: Connect = (origin, done) => {
-    const deadline = performance.now() + budgetMs
+    const deadline = performance.now() + postMs
     const tryNext = ([address = '', ...others]: readonly string[], firstFault?: Error): void => {
       // The certificate must be for the name; the connection goes to the approved address.
       const servername = isIP(origin.hostname.replace(/^\[|\]$/g, '')) ? '' : origin.hostname
@@ -104,7 +104,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Po
       const headers = webhookHeaders(event, endpoint_id, signature)
       for (const name in headers) request += `${name}: ${headers[name]}\r\n`
       request += `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-      return new Promise((resolve) => connections.send(origin, request, new Attempt(budgetMs, resolve)))
+      return new Promise((resolve) => connections.send(origin, request, new Attempt(times, resolve)))
     },
     stop: async () => connections.stop(),
   }
@@ -122,7 +122,7 @@ const toTarget = ({ hostname, host, port, pathname, search }: URL): Target => ({
 class Attempt implements Exchange {
   isOver = false
   private readonly resolve: (result: AttemptResult) => void
-  private readonly budgetMs: number
+  private readonly times: PosterOptions['times']
   private readonly startedAt = performance.now()
   private readonly parts: Buffer[] = []
   private readonly budgetTimer: NodeJS.Timeout
@@ -131,10 +131,10 @@ class Attempt implements Exchange {
   private status: number | null = null
   private size = 0
 
-  constructor(budgetMs: number, resolve: (result: AttemptResult) => void) {
-    this.budgetMs = budgetMs
+  constructor(times: PosterOptions['times'], resolve: (result: AttemptResult) => void) {
+    this.times = times
     this.resolve = resolve
-    this.budgetTimer = setTimeout(() => this.abort(), budgetMs)
+    this.budgetTimer = setTimeout(() => this.abort(), times.postMs)
   }
 
   onSend(connection: Connection): void {
@@ -152,7 +152,7 @@ class Attempt implements Exchange {
   }
 
   onPause(): void {
-    if (this.status !== null) this.bodyTimer ??= setTimeout(() => this.abort(), maxResponseMs)
+    if (this.status !== null) this.bodyTimer ??= setTimeout(() => this.abort(), this.times.bodyMs)
   }
 
   /** A received status decides, whatever happened to the body. */
@@ -164,7 +164,7 @@ class Attempt implements Exchange {
     const duration_ms = Math.round(performance.now() - this.startedAt)
     this.resolve(
       this.status === null
-        ? unansweredResult(error, duration_ms, this.budgetMs)
+        ? unansweredResult(error, duration_ms, this.times.postMs)
         : answeredResult(this.status, duration_ms, textOf(this.parts)),
     )
   }
@@ -177,13 +177,13 @@ class Attempt implements Exchange {
 }
 
 /** No error: the budget is spent. */
-function unansweredResult(error: Error | null, duration_ms: number, budgetMs: number): AttemptResult {
+function unansweredResult(error: Error | null, duration_ms: number, postMs: number): AttemptResult {
   const isTimeout = error === null || isTimeoutError(error)
   return {
     outcome: error instanceof RefusedAddressError ? 'failed' : 'again',
     http_status: null,
     duration_ms,
-    error: isTimeout ? `no answer within ${budgetMs / 1000} s` : describeError(error),
+    error: isTimeout ? `no answer within ${postMs / 1000} s` : describeError(error),
     response: null,
   }
 }

@@ -10,13 +10,11 @@
  * planner a choice: endpoints and due rows are read in the order of one index, rows are claimed and settled by their location
  * (ctid), and everything else is looked up for one row at a time.
  */
+import type { Times } from '../../common/times.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { countWaiting, type Waiting } from '../lib/waiting.ts'
 import type { ClaimPlan } from './scheduler.ts'
-
-/** Longer than an attempt and its settling may take. The deliveries of a crashed worker are claimable after this time. */
-export const leaseSeconds = 8
 
 export const maxAttempts = 5
 
@@ -54,7 +52,11 @@ type ClaimedRow = Omit<ClaimedDelivery, 'workspace_id' | 'endpoint'> & {
  * Leases due deliveries within the plan: the oldest of each endpoint, endpoints in turn. If not all fit into the limit for
  * unproven endpoints, new endpoints come before poor ones and the rest is random.
  */
-export async function claimDeliveries(sql: Sql, plan: ClaimPlan): Promise<ClaimedDelivery[]> {
+export async function claimDeliveries(
+  sql: Sql,
+  plan: ClaimPlan,
+  { leaseMs }: Pick<Times['webhooks'], 'leaseMs'>,
+): Promise<ClaimedDelivery[]> {
   const rows = await sql<ClaimedRow[]>`
     -- Every endpoint with a delivery in the queue, found by one index probe each.
     with recursive queued_endpoints as (
@@ -110,7 +112,7 @@ export async function claimDeliveries(sql: Sql, plan: ClaimPlan): Promise<Claime
     -- Takes the lease and counts the attempt.
     claimed as (
       update webhook_deliveries
-      set leased_until = now() + make_interval(secs => ${leaseSeconds}), attempt_count = attempt_count + 1
+      set leased_until = now() + make_interval(secs => ${leaseMs / 1000}), attempt_count = attempt_count + 1
       where ctid = any(array(select row_location from due))
       returning workspace_id, endpoint_id, id, ctid as row_location, event_id, attempt_count
     )

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { times as real } from '../../common/times.ts'
 import {
   type AttemptEnd,
   type ClaimPlan,
@@ -60,7 +61,7 @@ function slowDown(scheduler: Scheduler, ids: readonly string[]): void {
 }
 
 test('an endpoint is new at first, proven after a quick success, and poor after a failure or a slow attempt', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   claim(scheduler, ['a', 'a', 'a', 'a'])
   assert.equal(standingOf(scheduler, 'a'), 'new')
   end(scheduler, 'a', quick)
@@ -74,7 +75,7 @@ test('an endpoint is new at first, proven after a quick success, and poor after 
 })
 
 test('a claim takes at most the free slots, and a slot is free once the outcome is stored', () => {
-  const scheduler = createScheduler(4)
+  const scheduler = createScheduler(4, real.webhooks)
   claim(scheduler, ['a', 'b', 'c', 'd'])
   assert.equal(planClaim(scheduler, 1), undefined)
   recordAttempt(scheduler, 'a', quick, 2)
@@ -84,7 +85,7 @@ test('a claim takes at most the free slots, and a slot is free once the outcome 
 })
 
 test('a quick success adds one to the share, up to half of all slots, and a slow attempt halves it, down to 1', () => {
-  const scheduler = createScheduler(128)
+  const scheduler = createScheduler(128, real.webhooks)
   prove(scheduler, 'a', 64)
   claim(scheduler, ['a'])
   end(scheduler, 'a', quick)
@@ -97,14 +98,14 @@ test('a quick success adds one to the share, up to half of all slots, and a slow
 })
 
 test('an endpoint may start no more than its share minus what it has in flight', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   prove(scheduler, 'a', 10)
   claim(scheduler, times(7, 'a'))
   assert.equal(capacityOf(plan(scheduler), 'a'), 3)
 })
 
 test('endpoints with long queues divide the free slots, and the others get 16 at most', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   for (const id of ['a', 'b']) prove(scheduler, id, 64)
   // Each got less than its capacity, so nothing more is due.
   recordClaim(scheduler, plan(scheduler), [], 0)
@@ -127,7 +128,7 @@ function fill(scheduler: Scheduler, ids: readonly string[], now = 0): ClaimPlan 
 }
 
 test('a proven endpoint with a long queue gets idle slots beyond its fair share, and a quarter of all stays free', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   prove(scheduler, 'a', 200)
   // Its queue is not known to be long yet.
   assert.equal(capacityOf(fill(scheduler, ['a']), 'a'), 16)
@@ -135,7 +136,7 @@ test('a proven endpoint with a long queue gets idle slots beyond its fair share,
   assert.equal(scheduler.endpoints.get('a')?.inFlight, 200)
   assert.equal(plan(scheduler).limit, 312)
 
-  const full = createScheduler(256)
+  const full = createScheduler(256, real.webhooks)
   for (const id of ['a', 'b']) prove(full, id, 128)
   for (let i = 0; i < 3; i++) fill(full, ['a', 'b'])
   assert.deepEqual(
@@ -148,7 +149,7 @@ test('a proven endpoint with a long queue gets idle slots beyond its fair share,
 })
 
 test('another endpoint that has something due is served at once, and the lent slots are not lent again', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   for (const id of ['a', 'b']) prove(scheduler, id, 256)
   const planned = plan(scheduler)
   recordClaim(scheduler, planned, times(capacityOf(planned, 'a'), 'a'), 0)
@@ -178,7 +179,7 @@ test('another endpoint that has something due is served at once, and the lent sl
 })
 
 test('unproven endpoints share half of the slots, and poor ones three quarters of that half', () => {
-  const scheduler = createScheduler(64)
+  const scheduler = createScheduler(64, real.webhooks)
   const poor = names('poor', 40)
   for (let i = 0; i < poor.length; i += 10) slowDown(scheduler, poor.slice(i, i + 10))
   for (const [i, id] of poor.slice(0, 24).entries()) claim(scheduler, [id], i * 8)
@@ -195,7 +196,7 @@ test('unproven endpoints share half of the slots, and poor ones three quarters o
 })
 
 test('any number of dead endpoints leaves half of the slots to a proven one', () => {
-  const scheduler = createScheduler(32)
+  const scheduler = createScheduler(32, real.webhooks)
   prove(scheduler, 'well', 40)
   for (let now = 0; now < 2_000; now += 8) {
     const planned = plan(scheduler, now)
@@ -205,11 +206,11 @@ test('any number of dead endpoints leaves half of the slots to a proven one', ()
 })
 
 test('a claim starts at most 16 deliveries to unproven endpoints', () => {
-  assert.equal(plan(createScheduler(512)).unprovenCapacity, 16)
+  assert.equal(plan(createScheduler(512, real.webhooks)).unprovenCapacity, 16)
 })
 
 test('slow endpoints start one delivery every 8 ms, all together, and round robin', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   slowDown(scheduler, ['a', 'b', 'c'])
   const started: string[] = []
   for (let now = 100; now < 100 + 4 * 8; now += 4) {
@@ -225,7 +226,7 @@ test('slow endpoints start one delivery every 8 ms, all together, and round robi
 })
 
 test('poor endpoints that fail quickly are served round robin', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   const ids = names('poor', 40)
   for (let i = 0; i < ids.length; i += 10) claim(scheduler, [...ids.slice(i, i + 10), ...ids.slice(i, i + 10)])
   for (const id of ids) end(scheduler, id, failed)
@@ -239,7 +240,7 @@ test('poor endpoints that fail quickly are served round robin', () => {
 })
 
 test('an endpoint whose secret cannot be opened is paused for a second', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   prove(scheduler, 'a', 4)
   claim(scheduler, ['a'], 100)
   end(scheduler, 'a', 'unsigned', 100)
@@ -248,7 +249,7 @@ test('an endpoint whose secret cannot be opened is paused for a second', () => {
 })
 
 test('an attempt that crashed frees its capacity and changes nothing else', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   prove(scheduler, 'a', 4)
   claim(scheduler, ['a'])
   end(scheduler, 'a', 'crashed')
@@ -256,7 +257,7 @@ test('an attempt that crashed frees its capacity and changes nothing else', () =
 })
 
 test('an idle endpoint that fails quickly is forgotten; one with a reduced share is remembered', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   claim(scheduler, ['a', 'b'])
   end(scheduler, 'a', failed)
   end(scheduler, 'b', slowFailure)
@@ -264,7 +265,7 @@ test('an idle endpoint that fails quickly is forgotten; one with a reduced share
 })
 
 test('of more than 2,000 endpoints the longest idle are forgotten, and none with a delivery in flight', () => {
-  const scheduler = createScheduler(8_192)
+  const scheduler = createScheduler(8_192, real.webhooks)
   claim(scheduler, ['busy'])
   for (const id of names('e', 2_005)) {
     claim(scheduler, [id])
@@ -276,7 +277,7 @@ test('of more than 2,000 endpoints the longest idle are forgotten, and none with
 })
 
 test('a request starts a claim at once, and one during a claim starts another after it', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   assert.equal(scheduler.wakeAt, Number.POSITIVE_INFINITY)
   requestClaim(scheduler, 5)
   assert.equal(scheduler.wakeAt, 5)
@@ -288,7 +289,7 @@ test('a request starts a claim at once, and one during a claim starts another af
 })
 
 test('a claim that failed is left to the poll, unless another was requested meanwhile', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   plan(scheduler, 0)
   recordClaimFailure(scheduler, 1)
   assert.equal(scheduler.wakeAt, Number.POSITIVE_INFINITY)
@@ -299,7 +300,7 @@ test('a claim that failed is left to the poll, unless another was requested mean
 })
 
 test('ends are gathered for 2 to 25 ms, and half of those in flight start a claim at once', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   prove(scheduler, 'a', 30)
   claim(scheduler, times(16, 'a'))
   recordClaim(scheduler, plan(scheduler, 0), times(14, 'a'), 200)
@@ -313,7 +314,7 @@ test('ends are gathered for 2 to 25 ms, and half of those in flight start a clai
 })
 
 test('an end causes no claim while nothing waits', () => {
-  const scheduler = createScheduler(512)
+  const scheduler = createScheduler(512, real.webhooks)
   prove(scheduler, 'a', 8)
   recordClaim(scheduler, plan(scheduler, 0), ['a'], 0)
   scheduler.wakeAt = Number.POSITIVE_INFINITY
@@ -322,7 +323,7 @@ test('an end causes no claim while nothing waits', () => {
 })
 
 test('after a claim that took all free slots, the next one waits for a slot', () => {
-  const scheduler = createScheduler(8)
+  const scheduler = createScheduler(8, real.webhooks)
   prove(scheduler, 'a', 10)
   recordClaim(scheduler, plan(scheduler, 0), times(8, 'a'), 0)
   assert.equal(scheduler.wakeAt, Number.POSITIVE_INFINITY)

@@ -27,6 +27,7 @@
  * the deliveries in flight have ended since the last one, and otherwise after about the time that a claim takes. With many
  * in flight it waits longer, because a claim of 200 costs the database a third less per delivery than claims of 32.
  */
+import type { Times } from '../../common/times.ts'
 
 type Standing = 'new' | 'proven' | 'poor'
 
@@ -43,6 +44,7 @@ type EndpointState = {
 
 export type Scheduler = {
   readonly slots: number
+  readonly times: Pick<Times['webhooks'], 'slowMs' | 'pauseMs'>
   usedSlots: number
   /** In round-robin order: the next endpoint to be served comes first. */
   readonly endpoints: Map<string, EndpointState>
@@ -82,9 +84,6 @@ const fairShare = 64
 const claimSize = 16
 const maxUnprovenStarts = 16
 const slowStartEveryMs = 8
-/** An attempt that takes longer is slow, whatever its outcome. */
-const slowAttemptMs = 1_500
-const pauseMs = 1_000
 const minGatherMs = 2
 const maxGatherMs = 25
 /** From this number in flight, ends are gathered for `maxGatherMs`. */
@@ -93,9 +92,10 @@ const minEndedLimit = 4
 /** Endpoints in memory. All of them are parameters of every claim. */
 const maxEndpoints = 2_000
 
-export function createScheduler(slots: number): Scheduler {
+export function createScheduler(slots: number, times: Scheduler['times']): Scheduler {
   return {
     slots,
+    times,
     usedSlots: 0,
     endpoints: new Map(),
     wakeAt: Number.POSITIVE_INFINITY,
@@ -244,7 +244,7 @@ export function recordAttempt(scheduler: Scheduler, endpointId: string, end: Att
   if (end === 'crashed') return
   if (end === 'unsigned') {
     endpoint.standing = 'poor'
-    endpoint.pausedUntil = now + pauseMs
+    endpoint.pausedUntil = now + scheduler.times.pauseMs
     return
   }
   learn(scheduler, endpointId, endpoint, end)
@@ -280,12 +280,12 @@ function startAttempt(scheduler: Scheduler, id: string): void {
 }
 
 function learn(
-  { endpoints, slots }: Scheduler,
+  { endpoints, slots, times }: Scheduler,
   id: string,
   endpoint: EndpointState,
   { isDelivered, durationMs }: { isDelivered: boolean; durationMs: number },
 ): void {
-  endpoint.isSlow = durationMs > slowAttemptMs
+  endpoint.isSlow = durationMs > times.slowMs
   endpoint.standing = isDelivered && !endpoint.isSlow ? 'proven' : 'poor'
   if (endpoint.isSlow) endpoint.share = Math.max(1, Math.floor(endpoint.share / 2))
   else if (isDelivered) endpoint.share = Math.min(Math.max(fairShare, Math.floor(slots / 2)), endpoint.share + 1)

@@ -5,14 +5,12 @@
  * endpoint are counted in the order in which the attempts ended, and a success resets the count. An endpoint that reaches
  * `maxFailures` is deactivated, once, and its queued deliveries are canceled.
  */
+import type { Times } from '../../common/times.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { idFromTime, newId } from '../lib/id.ts'
 import { isUnlogged } from './cancel.ts'
 import { type ClaimedDelivery, maxAttempts } from './queue.ts'
 import { maxFailures, type Tally, tallyOutcomes } from './tally.ts'
-
-/** Seconds before the next attempt, each varied by up to a fifth. */
-const backoffSeconds = [3, 6, 12, 24]
 
 export type AttemptResult = {
   outcome: 'delivered' | 'again' | 'failed'
@@ -32,7 +30,11 @@ export type Attempt = AttemptResult & {
 }
 
 /** Stores attempts, in the order in which they ended. */
-export async function settleAttempts(db: Db, attempts: readonly Attempt[]): Promise<void> {
+export async function settleAttempts(
+  db: Db,
+  attempts: readonly Attempt[],
+  { backoffMs }: Pick<Times['webhooks'], 'backoffMs'>,
+): Promise<void> {
   const held = await listHeldIds(
     db,
     attempts.flatMap(({ delivery, isLate }) => (isLate ? [delivery] : [])),
@@ -47,7 +49,8 @@ export async function settleAttempts(db: Db, attempts: readonly Attempt[]): Prom
     }),
   )
   // A success writes values that do not depend on the row.
-  if (tallies.length < 2 || tallies.every(isSuccess)) return writeAttempts(db, attempts, attemptIds, statuses, tallies)
+  const write = (sql: Sql) => writeAttempts(sql, attempts, attemptIds, statuses, tallies, backoffMs)
+  if (tallies.length < 2 || tallies.every(isSuccess)) return write(db)
   await db.begin(async (sql) => {
     // Batches lock their endpoints in the order of ids, so that no two deadlock. This needs a statement of its own: a
     // statement that locks and updates at once updates the rows as they were before it waited.
@@ -58,7 +61,7 @@ export async function settleAttempts(db: Db, attempts: readonly Attempt[]): Prom
         on t.workspace_id = e.workspace_id and t.id = e.id
       order by e.id
       for no key update of e`
-    await writeAttempts(sql, attempts, attemptIds, statuses, tallies)
+    await write(sql)
   })
 }
 
@@ -91,6 +94,7 @@ async function writeAttempts(
   attemptIds: readonly string[],
   statuses: readonly AttemptStatus[],
   tallies: readonly Tally[],
+  backoffMs: readonly number[],
 ): Promise<void> {
   await sql`
     -- The attempts to store.
@@ -167,7 +171,7 @@ async function writeAttempts(
         is_retry = true,
         leased_until = null,
         next_attempt_at = now() + make_interval(
-          secs => (${backoffSeconds}::int[])[least(attempt_count, ${backoffSeconds.length})] * (0.8 + random() * 0.4)
+          secs => (${backoffMs}::int[])[least(attempt_count, ${backoffMs.length})] * (0.8 + random() * 0.4) / 1000
         )
       where ctid = any(array(
           select row_location from queued_attempts

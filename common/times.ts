@@ -1,0 +1,172 @@
+/**
+ * How long the engines wait: leases, timeouts, graces, polls and backoffs, in milliseconds. The engines get their part of this object
+ * as a parameter, so that tests can divide it.
+ *
+ * The limits of HTTP requests are in `server/lib/server.ts`. What is kept for days is beside the statement that deletes it.
+ */
+const secondMs = 1_000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+
+export const times = {
+  webhooks: {
+    /** A delivery that becomes due by time alone is found at most this late. */
+    pollMs: 250,
+    /** Longer than an attempt and its settling may take. The deliveries of a crashed worker are claimable after this time. */
+    leaseMs: 8 * secondMs,
+    /** An attempt that ends this shortly before the end of its lease must prove that it still holds the delivery. */
+    lateMs: secondMs,
+    /** For an attempt, from the name of the host to the status line. */
+    postMs: 5 * secondMs,
+    /** The body of a response is read for at most this long after the status line. */
+    bodyMs: secondMs,
+    /** The time before the next attempt, each varied by up to a fifth. */
+    backoffMs: [3 * secondMs, 6 * secondMs, 12 * secondMs, 24 * secondMs],
+    /** An attempt that takes longer is slow, whatever its outcome. */
+    slowMs: 1_500,
+    /** An endpoint whose secret cannot be opened is paused for this time. */
+    pauseMs: secondMs,
+    /** `stop` waits this long for posts in flight. */
+    stopMs: 5_500,
+  },
+  broadcasts: {
+    /** A scheduled broadcast starts at most this late. */
+    pollMs: 500,
+    /** A connection or a template is cached for this time. */
+    cacheMs: secondMs,
+    retryMs: secondMs,
+    /** The channel accepts one message per recipient every six seconds. */
+    pairRetryMs: 6 * secondMs,
+    /** A throttled number is back at its full rate after this time without another throttle. */
+    recoveryMs: 30 * secondMs,
+    breaker: {
+      /** Before the first probe, the second, and so on. The last one repeats. */
+      delaysMs: [30 * secondMs, minuteMs, 2 * minuteMs, 5 * minuteMs, 10 * minuteMs],
+      /** For the outcome of a probe. Longer than the timeout of a send. */
+      probeMs: 30 * secondMs,
+    },
+    /** `stop` waits this long for the sends in flight. */
+    stopMs: 5 * secondMs,
+  },
+  /** A merge that no process continued for this time is continued by a worker. */
+  merges: { abandonedMs: 10 * secondMs },
+  messages: {
+    /** A send has failed with an unknown outcome when the channel does not answer in this time. */
+    sendMs: 15 * secondMs,
+    /** Before a temporarily refused message is sent again. */
+    retryMs: [secondMs, 2 * secondMs],
+    /** How long a repeated request waits for the outcome of the first, and how often it checks. */
+    repeatMs: 20 * secondMs,
+    repeatPollMs: 100,
+    /** An echo waits this long for the answer to a send of ours. Longer than a send waits for it. */
+    echoMs: 20 * secondMs,
+  },
+  media: {
+    pollMs: secondMs,
+    /** For a whole fetch, from the request to the last byte stored. */
+    fetchMs: minuteMs,
+    /** Longer than a fetch and its settling may take. */
+    leaseMs: 90 * secondMs,
+    retryMs: [secondMs, 5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs],
+    /** After a failure of our own store. It does not count as an attempt. */
+    storeRetryMs: minuteMs,
+    /** A fetch that takes longer is slow and gives up its slot. */
+    slowMs: secondMs,
+    /** On stop, fetches in flight have this long to finish. Then they are aborted and have `abortMs` to settle. */
+    stopMs: 2 * secondMs,
+    abortMs: secondMs,
+  },
+  idempotency: {
+    /** Renewed while the first request is in flight, so a duplicate takes over only from a crashed one, and within seconds. */
+    leaseMs: 15 * secondMs,
+    heartbeatMs: 5 * secondMs,
+    /** Between two polls of a waiting duplicate. The first ones are sooner. */
+    pollMs: secondMs,
+  },
+  digest: {
+    pollMs: secondMs,
+    /** A pass also reads messages that were committed late this often. */
+    wideMs: 30 * secondMs,
+  },
+  /** The periodic tasks of a worker. */
+  tasks: {
+    /** A task that failed runs again after this time, also when its interval is longer. */
+    retryMs: 10 * secondMs,
+    statisticsMs: secondMs,
+    contactSearchMs: secondMs,
+    inboxCountsMs: 5 * secondMs,
+    earlyReportsMs: secondMs,
+    sweepEarlyReportsMs: 10 * secondMs,
+    wakeSnoozedMs: secondMs,
+    mergesMs: secondMs,
+    sweepDeliveriesMs: minuteMs,
+    sweepListenersMs: 10 * minuteMs,
+    daysOfEventsMs: hourMs,
+    daysOfRequestsMs: hourMs,
+    sweepPendingMs: minuteMs,
+    sweepForgottenMs: hourMs,
+    sweepUploadsMs: 10 * minuteMs,
+    sweepAnswersMs: 10 * minuteMs,
+    sweepSessionsMs: 10 * minuteMs,
+    sweepVisitorsMs: 10 * minuteMs,
+    sweepAuditLogMs: hourMs,
+  },
+  health: {
+    /** `/readyz` names a background loop that has failed for this time. */
+    graceMs: 30 * secondMs,
+    /** A service without load writes seldom, so a full disk is reported for this time after the last error. */
+    diskMs: 5 * secondMs,
+  },
+  /** How often a process reports itself. Another process takes it for silent after 30 seconds. */
+  heartbeat: { beatMs: 10 * secondMs },
+  simulatorHost: {
+    pollMs: 2 * secondMs,
+    /** Between two attempts to find the host at the start. */
+    retryMs: 200,
+    /** The host may be busy, and the process that has its journal may take four seconds to stop. */
+    takeoverMs: 6 * secondMs,
+    /** For the answer of the host. */
+    probeMs: secondMs,
+  },
+  /** Of the simulated provider. */
+  simulator: {
+    /** Before a refused callback is posted again, doubled each time. */
+    firstBackoffMs: 200,
+    maxBackoffMs: 30 * secondMs,
+    /** A send with the fault `hang` ends without an answer after this time. */
+    hangMs: minuteMs,
+  },
+  supervisor: {
+    /** Before a process that ended is started again, doubled each time. */
+    firstDelayMs: 200,
+    maxDelayMs: 30 * secondMs,
+    /** A process that ran this long starts with the first delay again. */
+    stableMs: minuteMs,
+    /** For the answer of a process to another one. */
+    answerMs: secondMs,
+    /** How long requests in flight may take after a signal to stop. */
+    drainMs: 4 * secondMs,
+  },
+}
+
+type Values<Part> = Part extends number ? number : { readonly [Name in keyof Part]: Values<Part[Name]> }
+
+export type Times = Values<typeof times>
+
+/** All times divided by a number, at least a millisecond each. */
+export function divideTimes(by: number, base: Times = times): Times {
+  const divide = (part: unknown): unknown => {
+    if (typeof part === 'number') return Math.max(1, Math.round(part / by))
+    if (Array.isArray(part)) return part.map(divide)
+    return Object.fromEntries(Object.entries(part as object).map(([name, each]) => [name, divide(each)]))
+  }
+  return divide(base) as Times
+}
+
+/** The times of a program. Tests that wait for a lease or a backoff set `PARLEY_TEST_TIME_DIVISOR`; no other program does. */
+export function readTimes({ PARLEY_TEST_TIME_DIVISOR: divisor }: Record<string, string | undefined>): Times {
+  if (!divisor) return times
+  const by = /^\d{1,3}$/.test(divisor) ? Number(divisor) : 0
+  if (by < 1 || by > 100) throw new Error('PARLEY_TEST_TIME_DIVISOR: must be a number, 1 to 100')
+  return divideTimes(by)
+}
