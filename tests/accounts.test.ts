@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { scopes } from './internals.ts'
-import { assertRefused, createBrowser, type Json, main, publicUrl, start, until, type World } from './support.ts'
+import {
+  assertRefused,
+  type Browser,
+  createBrowser,
+  file,
+  type Json,
+  main,
+  publicUrl,
+  start,
+  until,
+  type World,
+} from './support.ts'
 
 /** A member of the given role, signed in. */
 async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent') {
@@ -41,7 +52,7 @@ test('a member signs in, is recognised by the session, and signs out', main, asy
 
 test('over HTTPS the session cookie has the __Host- prefix; cookies without it work until they expire', async (t) => {
   const secureUrl = 'https://parley.test'
-  const { url, owner, db } = await start(t, { publicUrl: secureUrl })
+  const { url, owner, db, api } = await start(t, { publicUrl: secureUrl })
   const browser = createBrowser(url, secureUrl)
   const [cookie = ''] = (await browser.signIn(owner)).headers.getSetCookie()
   assert.match(cookie, /^__Host-parley_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/)
@@ -59,7 +70,9 @@ test('over HTTPS the session cookie has the __Host- prefix; cookies without it w
   assert.equal((await ask(`parley_session=planted; __Host-parley_session=${token}`)).status, 200)
 
   // A session from before the prefix: only its token is hashed.
-  await db`update sessions set token_hash = ${createHash('sha256').update(token).digest('hex')}`
+  await db`
+    update sessions set token_hash = ${createHash('sha256').update(token).digest('hex')}
+    where workspace_id = ${api.workspaceId}`
   const old = createBrowser(url, secureUrl)
   assert.equal((await ask(`parley_session=${token}`)).status, 200)
   assertRefused(await ask(`__Host-parley_session=${token}`), 401, 'unauthorized')
@@ -73,15 +86,16 @@ test('over HTTPS the session cookie has the __Host- prefix; cookies without it w
 
 test('passwords, sessions and keys are stored only as hashes', async (t) => {
   const world = await start(t)
-  const { url, db } = world
+  const { url, db, api } = world
   const invited = { email: (await member(world, 'owner')).email, password: 'long enough' }
   const browser = createBrowser(url)
   const cookie = (await browser.signIn(invited)).headers.get('set-cookie') ?? ''
   const token = /=([^;]+)/.exec(cookie)?.[1] ?? ''
   const { key, prefix } = (await browser.call('POST', '/keys', { name: 'Secret', scopes: [] })).body.data
   const rows = await db`
-    select row_to_json(m)::text as text from members m union all select row_to_json(s)::text from sessions s
-    union all select row_to_json(k)::text from api_keys k`
+    select row_to_json(m)::text as text from members m where workspace_id = ${api.workspaceId}
+    union all select row_to_json(s)::text from sessions s where workspace_id = ${api.workspaceId}
+    union all select row_to_json(k)::text from api_keys k where workspace_id = ${api.workspaceId}`
   const everything = rows.map(({ text }) => text).join('\n')
   for (const secret of [invited.password, token, key]) assert.ok(secret.length > 10 && !everything.includes(secret))
   assert.match(everything, /\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -89,84 +103,101 @@ test('passwords, sessions and keys are stored only as hashes', async (t) => {
   assert.match(key, /^svc_live_[0-9A-Za-z]{43}$/)
 })
 
-/** A client at this address, seen through a trusted proxy. */
-const from = (address: string) => ({ 'x-forwarded-for': address })
-const trusting = { trustedProxies: ['127.0.0.1'] }
+let guarded: Promise<{ world: World; twin: string }> | undefined
 
-test('the eleventh failed sign-in in a minute is refused for that e-mail only, and the right password still gets in', async (t) => {
-  const { url, owner, db, twin, workspace } = await start(t, { alone: true })
-  const bases = [url, await twin()]
+/**
+ * A workspace in a service with two processes behind a trusted proxy. The tests of sign-in limits share it: failed sign-ins count per
+ * network, so each test has addresses of its own.
+ */
+async function startGuarded() {
+  guarded ??= start(file, { trustedProxies: ['127.0.0.1'] }).then(async (world) => ({
+    world,
+    twin: await world.twin(),
+  }))
+  const { world, twin } = await guarded
+  return { ...world, ...(await world.workspace()), twin }
+}
+
+/** Signs in as a client at this address. */
+const signIn = (browser: Browser, address: string, who: object) =>
+  browser.call('POST', '/session', who, { 'x-forwarded-for': address })
+
+/** Lets time pass for the failed sign-ins of a network and of its known devices. */
+const passSeconds = (db: World['db'], address: string, seconds: number) => db`
+  update sign_in_failures set started_at = started_at - make_interval(secs => ${seconds})
+  where address = ${address} or address like 'device %'`
+
+test('the eleventh failed sign-in in a minute is refused for that e-mail only, and the right password still gets in', async () => {
+  const { url, owner, db, twin, workspace } = await startGuarded()
+  const address = '203.0.113.1'
+  const guess = (who: object, base = url) => signIn(createBrowser(base), address, who)
   for (let i = 0; i < 10; i++) {
-    assertRefused(
-      await createBrowser(bases[i % 2] ?? url).signIn({ ...owner, password: `guess ${i}` }),
-      401,
-      'unauthorized',
-    )
+    assertRefused(await guess({ ...owner, password: `guess ${i}` }, [url, twin][i % 2]), 401, 'unauthorized')
   }
   const other = await workspace()
-  assert.equal((await createBrowser(url).signIn(other.owner)).status, 200)
+  assert.equal((await guess(other.owner)).status, 200)
   // A slot opens every three seconds. A wrong guess that takes one is refused all the same, the right password gets in.
-  const openSlot = () => db`update sign_in_failures set started_at = started_at - interval '3 seconds'`
-  await openSlot()
-  const refused = await createBrowser(url).signIn({ ...owner, password: 'guess 10' })
+  await passSeconds(db, address, 3)
+  const refused = await guess({ ...owner, password: 'guess 10' })
   assertRefused(refused, 429, 'rate_limited', 'too many failed sign-ins; try again in 3 s')
   assert.equal(refused.headers.get('retry-after'), '3')
-  await openSlot()
-  assert.equal((await createBrowser(url).signIn(owner)).status, 200)
+  await passSeconds(db, address, 3)
+  assert.equal((await guess(owner)).status, 200)
 
-  await db`update sign_in_failures set started_at = started_at - interval '60 seconds'`
-  assertRefused(await createBrowser(url).signIn({ ...owner, password: 'guess 11' }), 401, 'unauthorized')
+  await passSeconds(db, address, 60)
+  assertRefused(await guess({ ...owner, password: 'guess 11' }), 401, 'unauthorized')
 })
 
-test('of a burst of guesses at most ten are checked, across all processes', async (t) => {
-  const { url, owner, twin } = await start(t, { alone: true })
-  const bases = [url, await twin()]
+test('of a burst of guesses at most ten are checked, across all processes', async () => {
+  const { url, owner, twin } = await startGuarded()
   const guesses = await Promise.all(
-    Array.from({ length: 30 }, (_, i) => createBrowser(bases[i % 2] ?? url).signIn({ ...owner, password: 'guess' })),
+    Array.from({ length: 30 }, (_, i) =>
+      signIn(createBrowser(i % 2 ? url : twin), '203.0.113.2', { ...owner, password: 'guess' }),
+    ),
   )
   assert.equal(guesses.filter(({ status }) => status === 401).length, 10)
   assert.equal(guesses.filter(({ status }) => status === 429).length, 20)
 })
 
-test('twenty correct sign-ins at the same time all succeed', async (t) => {
-  const { url, owner } = await start(t, { alone: true })
-  const signedIn = await Promise.all(Array.from({ length: 20 }, () => createBrowser(url).signIn(owner)))
+test('twenty correct sign-ins at the same time all succeed', async () => {
+  const { url, owner } = await startGuarded()
+  const signedIn = await Promise.all(Array.from({ length: 20 }, () => signIn(createBrowser(url), '203.0.113.3', owner)))
   assert.deepEqual(new Set(signedIn.map(({ status }) => status)), new Set([200]))
 })
 
-test('a browser that signed in before is never locked out by guesses from its own address', async (t) => {
-  const { url, owner, db, workspace } = await start(t, { alone: true })
+test('a browser that signed in before is never locked out by guesses from its own address', async () => {
+  const { url, owner, db, workspace } = await startGuarded()
+  const address = '203.0.113.4'
   const browser = createBrowser(url)
-  const [, device = ''] = (await browser.signIn(owner)).headers.getSetCookie()
+  const guess = (who: object, from = createBrowser(url)) => signIn(from, address, who)
+  const [, device = ''] = (await guess(owner, browser)).headers.getSetCookie()
   assert.match(device, /^parley_device=v2\.[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=31536000$/)
   await browser.call('DELETE', '/session')
-  const attack = Promise.all(
-    Array.from({ length: 130 }, (_, i) => createBrowser(url).signIn({ ...owner, password: `guess ${i}` })),
-  )
+  const attack = Promise.all(Array.from({ length: 130 }, (_, i) => guess({ ...owner, password: `guess ${i}` })))
   await until('the limit', async () => {
-    const [row] = await db`select 1 from sign_in_failures where failure_count >= 10 and email_key <> ''`
+    const [row] = await db`
+      select 1 from sign_in_failures where address = ${address} and failure_count >= 10 and email_key <> ''`
     return row !== undefined
   })
-  assertRefused(await browser.signIn({ ...owner, password: 'mistyped' }), 401, 'unauthorized')
-  assert.equal((await browser.signIn(owner)).status, 200)
+  assertRefused(await guess({ ...owner, password: 'mistyped' }, browser), 401, 'unauthorized')
+  assert.equal((await guess(owner, browser)).status, 200)
   assert.equal((await attack).filter(({ status }) => status === 401).length, 10)
 
   // It has a limit of its own, which leaves others alone, and it is known for its own e-mail only.
-  await db`delete from sign_in_failures`
-  for (let i = 0; i < 10; i++) assert.equal((await browser.signIn({ ...owner, password: `guess ${i}` })).status, 401)
-  await db`update sign_in_failures set started_at = started_at - interval '3 seconds'`
-  assertRefused(await browser.signIn({ ...owner, password: 'guess 10' }), 429, 'rate_limited')
-  assertRefused(await createBrowser(url).signIn({ ...owner, password: 'guess' }), 401, 'unauthorized')
+  await passSeconds(db, address, 60)
+  for (let i = 0; i < 10; i++) assert.equal((await guess({ ...owner, password: `guess ${i}` }, browser)).status, 401)
+  await passSeconds(db, address, 3)
+  assertRefused(await guess({ ...owner, password: 'guess 10' }, browser), 429, 'rate_limited')
+  assertRefused(await guess({ ...owner, password: 'guess' }), 401, 'unauthorized')
   const { owner: stranger } = await workspace()
-  for (let i = 0; i < 2; i++) assert.equal((await browser.signIn({ ...stranger, password: `guess ${i}` })).status, 401)
-  const [network] = await db`select failure_count from sign_in_failures where address = '127.0.0.1' and email_key = ''`
+  for (let i = 0; i < 2; i++) assert.equal((await guess({ ...stranger, password: `guess ${i}` }, browser)).status, 401)
+  const [network] = await db`select failure_count from sign_in_failures where address = ${address} and email_key = ''`
   assert.equal(network?.failure_count, 3)
 })
 
-test('when many networks guess at one e-mail, each site keeps few guesses and a new site is checked at once', async (t) => {
-  const { url, owner } = await start(t, trusting)
-  const guess = (address: string, password = 'guess') =>
-    createBrowser(url).call('POST', '/session', { ...owner, password }, from(address))
+test('when many networks guess at one e-mail, each site keeps few guesses and a new site is checked at once', async () => {
+  const { url, owner } = await startGuarded()
+  const guess = (address: string, password = 'guess') => signIn(createBrowser(url), address, { ...owner, password })
   const networks = Array.from({ length: 20 }, (_, i) => `2001:db8:${i % 2}:${i}`)
   const first = await Promise.all(networks.map((network) => guess(`${network}::1`)))
   assert.deepEqual(new Set(first.map(({ status }) => status)), new Set([401]))
@@ -179,9 +210,9 @@ test('when many networks guess at one e-mail, each site keeps few guesses and a 
   assert.equal((await guess('198.51.100.7', owner.password)).status, 200)
 })
 
-test('guessing at many e-mails from one network is limited, and delays no other network', async (t) => {
-  const { url, owner, db } = await start(t, trusting)
-  const guess = (who: object, address: string) => createBrowser(url).call('POST', '/session', who, from(address))
+test('guessing at many e-mails from one network is limited, and delays no other network', async () => {
+  const { url, owner, db } = await startGuarded()
+  const guess = (who: object, address: string) => signIn(createBrowser(url), address, who)
   // 40 of the 60 guesses a minute are used up: all that may still be checked are checked before their queue gives up.
   await db`
     insert into sign_in_failures (address, email_key, started_at, failure_count) values ('203.0.113.9', '', now(), 40)`
@@ -193,7 +224,7 @@ test('guessing at many e-mails from one network is limited, and delays no other 
       return answer.status
     }),
   )
-  assert.equal((await guess(owner, '198.51.100.7')).status, 200)
+  assert.equal((await guess(owner, '198.51.100.8')).status, 200)
   assert.ok(checked < 20, `${checked} guesses of the other network were checked first`)
   const statuses = await spraying
   assert.equal(statuses.filter((status) => status === 401).length, 20)
@@ -342,6 +373,6 @@ test('an invitation creates one member and expires after a week', async (t) => {
       ['late@acme.test', 'invited', 'agent'],
     ],
   )
-  await world.db`update invitations set expires_at = now()`
+  await world.db`update invitations set expires_at = now() where workspace_id = ${world.api.workspaceId}`
   assertRefused(await owner.call('POST', `/invitations/${second.invitation_token}`, again), 404, 'not_found')
 })
