@@ -7,7 +7,16 @@ import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type Db, setPlan, writeRecipients } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, publicUrl, startSignedIn, until } from './support.ts'
+import {
+  assertRefused,
+  type Browser,
+  createBrowser,
+  type Json,
+  publicUrl,
+  type Starting,
+  startSignedIn,
+  until,
+} from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
@@ -16,8 +25,8 @@ const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 const tomorrow = () => soon(86_400_000)
 
 /** A world with the owner signed in, and ways to ask for what must be there. */
-async function signedIn(t: TestContext) {
-  const world = await startSignedIn(t, { alone: true })
+async function signedIn(t: TestContext, starting?: Starting) {
+  const world = await startSignedIn(t, starting)
   const { ask, get } = world
   const send = async (body: Json): Promise<Json> =>
     (await ask('POST', '/broadcasts', { name: 'News', template: hello, ...body }, 202)).data
@@ -124,7 +133,7 @@ test('a member sends a broadcast and finds it in the list with its counters', as
 })
 
 test('a completed broadcast is listed as sent even before its row says so', async (t) => {
-  const { db, get, send, untilOver, connect } = await signedIn(t)
+  const { db, get, send, untilOver, connect } = await signedIn(t, { alone: 'creates a trigger' })
   await connect()
   const { id } = await send({ recipients: people(1) })
   await untilOver(id)
@@ -188,7 +197,9 @@ test('a preview of a list counts the reachable recipients, gives a reason for ea
   await api.post('/contacts', { phone: phoneOf(0), name: 'Ann', company: 'Acme' })
   await api.post('/contacts', { phone: phoneOf(1), name: 'Bob', company: 'Out' })
   await api.post('/contacts', { phone: phoneOf(2), name: 'Eve' })
-  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(1)}`
+  await db`
+    update contacts set opted_out_at = now(), opted_out_by = 'member'
+    where workspace_id = ${api.workspaceId} and phone = ${phoneOf(1)}`
   const template = { name: 'order_confirmed', params: ['{{contact.name|you}}', '{{contact.company}}'] }
   const recipients = [
     { to: phoneOf(1) },
@@ -201,7 +212,8 @@ test('a preview of a list counts the reachable recipients, gives a reason for ea
     { to: phoneOf(5), name: 'Given', params: ['{{contact.name}}', '{{contact.email|-}}'] },
   ]
   const counted = () => db`
-    select (select count(*) from broadcasts) as b, (select count(*) from contacts) as c, (select count(*) from messages) as m`
+    select (select count(*) from broadcasts where workspace_id = ${api.workspaceId}) as b,
+      (select count(*) from contacts where workspace_id = ${api.workspaceId}) as c, (select count(*) from messages where workspace_id = ${api.workspaceId}) as m`
   const before = [...(await counted())]
   const { data } = await ask('POST', '/broadcasts/preview', { template, recipients })
   assert.deepEqual(
@@ -304,7 +316,7 @@ test('a preview of a segment counts its contacts and compares them with the rema
 })
 
 test('a preview rejects an invalid broadcast with the same error', async (t) => {
-  const { browser, workspace, url, connect, db } = await signedIn(t)
+  const { api, browser, workspace, url, connect, db } = await signedIn(t)
   await connect()
   const recipients = people(1)
   for (const [body, message] of [
@@ -333,7 +345,7 @@ test('a preview rejects an invalid broadcast with the same error', async (t) => 
     'bad_request',
     /^name: /,
   )
-  const { owner } = await workspace()
+  const { owner, api: theirs } = await workspace()
   const bare = createBrowser(url)
   await bare.signIn(owner)
   for (const [path, body] of [
@@ -343,7 +355,8 @@ test('a preview rejects an invalid broadcast with the same error', async (t) => 
   ] as const) {
     assertRefused(await bare.call('POST', path, body), 400, 'msgapp_not_configured')
   }
-  assert.equal((await db`select 1 from broadcasts`).length, 0)
+  const workspaces = [api.workspaceId, theirs.workspaceId]
+  assert.equal((await db`select 1 from broadcasts where workspace_id = any(${workspaces}::uuid[])`).length, 0)
   assertRefused(await browser.call('GET', '/broadcasts?status=paused'), 400, 'bad_request', /^status: /)
 })
 
@@ -370,7 +383,7 @@ test('a test send goes to one number at once, as a message of the member, with t
     const thread = await get(`/conversations/${data.conversation_id}/messages`)
     assert.equal(thread[0].id, data.id)
   }
-  assert.equal((await db`select 1 from broadcasts`).length, 0)
+  assert.equal((await db`select 1 from broadcasts where workspace_id = ${api.workspaceId}`).length, 0)
 
   const test = (body: Json) => browser.call('POST', '/broadcasts/test', body)
   const bare = { name: 'order_confirmed', params: ['{{contact.name}}', 'x'] }
@@ -441,7 +454,9 @@ test('recipients are listed in order with their outcome, and filtered by status'
   await provider.fault({ to: phoneOf(2), mode: 'no_statuses' })
   await api.post('/contacts', { phone: phoneOf(0), name: 'Ann' })
   await api.post('/contacts', { phone: phoneOf(3), name: 'Out' })
-  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(3)}`
+  await db`
+    update contacts set opted_out_at = now(), opted_out_by = 'member'
+    where workspace_id = ${api.workspaceId} and phone = ${phoneOf(3)}`
   const numbers = [phoneOf(0), phoneOf(1), phoneOf(2), phoneOf(3), '+15005550001', 'nobody', '+15005550005']
   const { id } = await send({ recipients: numbers.map((to, i) => ({ to, ...(i === 1 ? { name: 'Given' } : {}) })) })
   await untilOver(id)
@@ -505,8 +520,10 @@ test('recipients are listed in order with their outcome, and filtered by status'
     assert.equal((await list(`?cursor=${cursor}`)).data.length, 7, cursor)
   }
   // Being sent to is pending.
-  await db`update broadcast_recipients set status = 'sending' where place = 3`
-  await db`update broadcast_counts set sent = sent - 1 where shard = (select min(shard) from broadcast_counts)`
+  await db`update broadcast_recipients set status = 'sending' where workspace_id = ${api.workspaceId} and place = 3`
+  await db`
+    update broadcast_counts set sent = sent - 1
+    where workspace_id = ${api.workspaceId} and shard = (select min(shard) from broadcast_counts where workspace_id = ${api.workspaceId})`
   assert.deepEqual(
     (await list('?status=pending')).data.map(({ place }: Json) => place),
     [3],
@@ -550,7 +567,8 @@ test('the CSV export of recipients contains no formula that a spreadsheet would 
   const cookie = await cookieOf(url, owner)
   const response = await fetch(`${url}/app/api/broadcasts/${id}/recipients.csv`, { headers: { cookie } })
   assert.equal(response.status, 200)
-  const exported = await db`select subject_id from audit_log where action = 'broadcast.exported'`
+  const exported = await db`
+    select subject_id from audit_log where workspace_id = ${api.workspaceId} and action = 'broadcast.exported'`
   assert.deepEqual([...exported], [{ subject_id: id }])
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8')
   assert.equal(response.headers.get('content-disposition'), `attachment; filename="broadcast-${id}.csv"`)
@@ -631,7 +649,9 @@ test('a broadcast is repeated once, for the recipients it did not reach, with th
   const first = await send({ template, recipients })
   const over = await untilOver(first.id)
   assert.deepEqual([over.sent_count, over.failed_count, over.skipped_count], [1, 3, 2])
-  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(3)}`
+  await db`
+    update contacts set opted_out_at = now(), opted_out_by = 'member'
+    where workspace_id = ${api.workspaceId} and phone = ${phoneOf(3)}`
 
   const repeat = (id: string, body?: Json) => browser.call('POST', `/broadcasts/${id}/again`, body)
   assertRefused(await repeat(first.id, { name: ' ' }), 400, 'bad_request', /^name: /)
@@ -673,7 +693,8 @@ test('a broadcast is repeated once, for the recipients it did not reach, with th
       [3, phoneOf(3), true],
     ],
   )
-  const [usage] = await db<{ message_count: number }[]>`select message_count from plan_usage`
+  const [usage] = await db<{ message_count: number }[]>`
+    select message_count from plan_usage where workspace_id = ${api.workspaceId}`
   assert.equal(usage?.message_count, 3)
   assert.equal((await get(`/broadcasts/${first.id}`)).again_id, again.id)
   assertRefused(await repeat(first.id), 400, 'bad_request', /sent again already/)

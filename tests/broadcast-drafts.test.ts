@@ -265,7 +265,7 @@ test('a repeated Idempotency-Key replays the answer of a batch and of a start', 
   const starting = { headers: { 'idempotency-key': randomUUID() } }
   assert.equal((await api.post(`/broadcasts/${id}/start`, undefined, starting)).status, 200)
   // As if the service had crashed before it stored the answer.
-  await db`update idempotency_keys set status = null, body = null, locked_until = now() where path like '%/start'`
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() where workspace_id = ${api.workspaceId} and path like '%/start'`
   assert.equal((await api.post(`/broadcasts/${id}/start`, undefined, starting)).status, 200)
   assertRefused(await api.post(`/broadcasts/${id}/start`), 400, 'bad_request', /cannot be started/)
   await untilOver(api, id)
