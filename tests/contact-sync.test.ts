@@ -1,7 +1,7 @@
 /** Synchronisation of contacts: `GET /contacts?updated_after=` shows every change, in order, and skips none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, main, start } from './support.ts'
+import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
 
 const createContact = async (api: Api, n: number, more: object = {}): Promise<Json> => {
   const answer = await api.post('/contacts', { phone: `+1415555${String(n).padStart(4, '0')}`, ...more })
@@ -63,7 +63,7 @@ test('an unusable time is refused, and an unreadable cursor starts again', async
 })
 
 test('a change that commits late is not skipped, however many pages were read meanwhile', main, async (t) => {
-  const { api, database } = await start(t, { alone: true })
+  const { api, database } = await start(t)
   const contacts: Json[] = []
   for (let n = 0; n < 6; n++) contacts.push(await createContact(api, n))
   const late = contacts[0].id
@@ -122,15 +122,20 @@ test('no change is skipped while many callers write and one synchronises', async
 })
 
 test('a new contact has an update time that no list has passed, whatever its statement waited for', async (t) => {
-  const { api, database, db } = await start(t, { alone: true })
+  const { api, database, db } = await start(t, { alone: 'locks a table' })
   const before = await createContact(api, 1)
   const own = database.connect(1)
   let creation: Promise<Json> | undefined
   await own.begin(async (sql) => {
     await sql`lock table contact_identities in access exclusive mode`
     creation = createContact(api, 2)
-    // The creation waits longer than the lag that lists allow.
-    await sql`select pg_sleep(0.5)`
+    await until('the creation to wait longer than the lag that lists allow', async () => {
+      const waiting = await db`
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%contact_identities%'
+          and query_start < clock_timestamp() - interval '300 ms'`
+      return waiting.length > 0
+    })
   })
   const created = await creation
   assert.ok(created && created.updated_at >= created.created_at)

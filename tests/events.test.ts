@@ -99,12 +99,12 @@ test('the event of a contact created with tags contains the tags', async (t) => 
 })
 
 test('a status event contains the updated message, and an event without a subscriber is not recorded', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, connect, db } = world
   const provider = await connect()
   await provider.fault({ mode: 'no_statuses' })
   await api.post('/messages', { to: phone, ...hello })
-  assert.equal((await db`select 1 from webhook_events`).length, 0)
+  assert.equal((await db`select 1 from webhook_events where workspace_id = ${api.workspaceId}`).length, 0)
   const eventsOf = await recordEvents(t, world)
   const sent = (await api.post('/messages', { to: phone, ...hello })).body.data
   const report = async (...statuses: Json[]) => {
@@ -138,7 +138,7 @@ test('a status event contains the updated message, and an event without a subscr
 })
 
 test('every transition to failed is an event: a rejection, no report within 15 minutes, a broadcast', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)
   const provider = await connect()
@@ -166,7 +166,9 @@ test('every transition to failed is an event: a rejection, no report within 15 m
   await provider.fault({ to: silent, mode: 'http_500' })
   assertRefused(await api.post('/messages', { to: silent, ...hello }), 502, 'platform_error')
   assert.equal((await failures()).length, 1, 'an unknown outcome is no failure yet')
-  await db`update messages set created_at = created_at - interval '16 minutes' where status = 'pending'`
+  await db`
+    update messages set created_at = created_at - interval '16 minutes'
+    where workspace_id = ${api.workspaceId} and status = 'pending'`
   for (let i = 0; i < 2; i++) await sweepPending(db, { publicUrl, follower: recipientFollower })
   assert.match((await only(await conversationWith(silent))).error.message, /within 15 minutes/)
 
