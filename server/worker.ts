@@ -8,7 +8,6 @@ import { sweepAnswers } from './accounts/idempotency.ts'
 import { keepRequestDays } from './accounts/request-log.ts'
 import { sweepSessions } from './accounts/sessions.ts'
 import type { Signals } from './accounts/signals.ts'
-import type { BreakerPolicy } from './broadcasts/circuit-breaker.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { completeAbandonedMerges } from './broadcasts/merge-contacts.ts'
 import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
@@ -54,15 +53,28 @@ export type WorkerParts = {
   publicUrl: string
   health: Health
   times: Times
-  /** The policy of the circuit breaker of broadcasts; the documented one when absent. */
-  breaker?: BreakerPolicy | undefined
+  /** Consecutive failures that open the circuit breaker of broadcasts; the documented number when absent. */
+  failuresToOpen?: number | undefined
 }
 
 const minuteMs = 60_000
 
 export function startWorker(parts: WorkerParts): Loop {
-  const { pools, log, sealer, channels, store, signals, live, poster, metrics, health, times, breaker, publicUrl } =
-    parts
+  const {
+    pools,
+    log,
+    sealer,
+    channels,
+    store,
+    signals,
+    live,
+    poster,
+    metrics,
+    health,
+    times,
+    failuresToOpen,
+    publicUrl,
+  } = parts
   const db = pools.general
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
@@ -98,7 +110,8 @@ export function startWorker(parts: WorkerParts): Loop {
     health,
     signals,
     count: countSend,
-    policy: breaker,
+    times: times.broadcasts,
+    failuresToOpen,
   })
   const stopListening = [
     signals.on('mediaPending', media.wake),
@@ -130,7 +143,7 @@ export function startWorker(parts: WorkerParts): Loop {
         for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
       },
     }),
-    repeat({ name: 'merges', everyMs: 1_000, run: () => completeAbandonedMerges({ db, live, signals }) }),
+    repeat({ name: 'merges', everyMs: 1_000, run: () => completeAbandonedMerges({ db, live, signals }, times.merges) }),
     repeat({
       name: 'sweep-deliveries',
       everyMs: minuteMs,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import type { Provider } from './provider.ts'
-import { until } from './support.ts'
+import { times, until } from './support.ts'
 
 const name = (page: Page) => page.getByRole('textbox', { name: 'Name', exact: true })
 const value = (page: Page, label: string) => page.getByRole('textbox', { name: label, exact: true })
@@ -172,8 +172,9 @@ test('a scheduled broadcast waits for its time, and an agent cancels it', { skip
 
 test('a paused broadcast shows whether it waits for a confirmation or for the channel', { skip }, async (t) => {
   // Its own attempt comes long after the one that the member asks for.
-  const breaker = { failuresToOpen: 25, delaysMs: [59_000], probeTimeoutMs: 30_000 }
-  const { api, page, provider } = await openDashboard(t, '/templates', {}, { breaker })
+  const breaker = { ...times.broadcasts.breaker, delaysMs: [59_000] }
+  const late = { ...times, broadcasts: { ...times.broadcasts, breaker } }
+  const { api, page, provider } = await openDashboard(t, '/templates', {}, { times: late })
   await refresh(page)
   const phoneOf = (i: number) => `+1415555${String(i).padStart(4, '0')}`
   const send = async (recipients: { to: string }[]): Promise<string> => {

@@ -26,7 +26,6 @@ import { keepRequestDays } from '../server/accounts/request-log.ts'
 import type { Setup } from '../server/accounts/setup.ts'
 import { createSignals } from '../server/accounts/signals.ts'
 import { createApp } from '../server/app.ts'
-import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { createChannels } from '../server/channels/adapters.ts'
 import type { OidcConfig } from '../server/config.ts'
 import { createSealer } from '../server/lib/crypto.ts'
@@ -123,8 +122,8 @@ export type Starting = {
   pages?: boolean
   /** As if this were the demo workspace: with its shop. */
   demoSite?: (db: Db) => Promise<string | undefined>
-  /** Delays of the circuit breaker that suit a test. */
-  breaker?: BreakerPolicy
+  /** Consecutive failures that open the circuit breaker. */
+  failuresToOpen?: number
   /** A service and a database of its own, for a test that reads or changes rows of all workspaces. */
   alone?: true
 }
@@ -213,7 +212,7 @@ async function startService(
     setup = {},
     pages = false,
     demoSite,
-    breaker,
+    failuresToOpen,
     publicUrl: ownUrl = publicUrl,
     smtp,
     oidc,
@@ -252,7 +251,7 @@ async function startService(
     await keepEventDays(pools.general, log)
     await keepRequestDays(pools.general, log)
     const mailer = smtp && createMailer(smtp)
-    const worker = startWorker({ ...shared, live, poster, times, breaker })
+    const worker = startWorker({ ...shared, live, poster, times, failuresToOpen })
     const app = await createApp({
       ...shared,
       live,

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Breaker, type BreakerEvent, breakerPolicy, closed, transition } from './circuit-breaker.ts'
+import { times as real } from '../../common/times.ts'
+import { type Breaker, type BreakerEvent, closed, maxFailures, transition } from './circuit-breaker.ts'
+
+const policy = { failuresToOpen: maxFailures, ...real.broadcasts.breaker }
 
 const failed = (isProbe = false): BreakerEvent => ({ type: 'failed', isProbe, reason: 'connection refused' })
 const answered = (isProbe = false): BreakerEvent => ({ type: 'answered', isProbe })
@@ -10,7 +13,7 @@ const due: BreakerEvent = { type: 'due' }
 const start = Date.UTC(2026, 0, 1)
 
 const run = (breaker: Breaker, events: readonly BreakerEvent[], now = start): Breaker =>
-  events.reduce((state, event) => transition(state, event, now, breakerPolicy), breaker)
+  events.reduce((state, event) => transition(state, event, now, policy), breaker)
 const times = (count: number, event: BreakerEvent): BreakerEvent[] => Array.from({ length: count }, () => event)
 
 const opened = run(closed, times(25, failed()))
@@ -35,14 +38,14 @@ test('it probes after 30 s, then 1, 2, 5, 10, 10 minutes, for as long as probes 
   for (let probe = 0; probe < 8; probe++) {
     if (breaker.state !== 'open') throw new Error(breaker.state)
     delays.push((breaker.until - now) / 1000)
-    const early = transition(breaker, due, breaker.until - 1, breakerPolicy)
+    const early = transition(breaker, due, breaker.until - 1, policy)
     assert.equal(early, breaker, 'not a moment before')
     now = breaker.until
-    breaker = transition(breaker, due, now, breakerPolicy)
+    breaker = transition(breaker, due, now, policy)
     assert.equal(breaker.state, 'half_open')
-    assert.equal(transition(breaker, due, now, breakerPolicy), breaker, 'one probe at a time')
+    assert.equal(transition(breaker, due, now, policy), breaker, 'one probe at a time')
     now += 15_000
-    breaker = transition(breaker, failed(true), now, breakerPolicy)
+    breaker = transition(breaker, failed(true), now, policy)
   }
   assert.deepEqual(delays, [30, 60, 120, 300, 600, 600, 600, 600])
 })
@@ -80,13 +83,13 @@ test('whatever happens, it is never shut for good: once the delay is over one pr
       let now = start
       for (const { event, afterMs } of steps) {
         now += afterMs
-        breaker = transition(breaker, event, now, breakerPolicy)
+        breaker = transition(breaker, event, now, policy)
         if (breaker.state !== 'closed') assert.ok(breaker.until <= now + 600_000)
       }
       for (let tries = 0; breaker.state !== 'closed' && tries < 3; tries++) {
         now = Math.max(now, breaker.until)
-        breaker = transition(breaker, due, now, breakerPolicy)
-        if (breaker.state === 'half_open') breaker = transition(breaker, answered(true), now, breakerPolicy)
+        breaker = transition(breaker, due, now, policy)
+        if (breaker.state === 'half_open') breaker = transition(breaker, answered(true), now, policy)
       }
       assert.equal(breaker.state, 'closed')
     }),

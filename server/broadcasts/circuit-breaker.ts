@@ -12,6 +12,8 @@
  * A failure is an outage of the channel: no connection, no answer, a 5xx, or a throttle that persists. An answer about the
  * recipient, the template or the credentials shows that the channel works.
  */
+import type { Times } from '../../common/times.ts'
+
 export type Breaker =
   | { state: 'closed'; failureCount: number }
   /** `probeCount`: probes that failed since it opened. `until`: in milliseconds. `reason`: the last failure. */
@@ -25,19 +27,9 @@ export type BreakerEvent =
   /** A recipient could be handed over now. */
   | { type: 'due' }
 
-export type BreakerPolicy = {
-  failuresToOpen: number
-  /** The delays before the first probe, the second, and so on. The last one repeats. */
-  delaysMs: readonly number[]
-  /** The time to wait for the outcome of a probe. Longer than the timeout of a send. */
-  probeTimeoutMs: number
-}
+export type BreakerPolicy = Times['broadcasts']['breaker'] & { failuresToOpen: number }
 
-export const breakerPolicy: BreakerPolicy = {
-  failuresToOpen: 25,
-  delaysMs: [30_000, 60_000, 2 * 60_000, 5 * 60_000, 10 * 60_000],
-  probeTimeoutMs: 30_000,
-}
+export const maxFailures = 25
 
 export const closed: Breaker = { state: 'closed', failureCount: 0 }
 
@@ -59,7 +51,7 @@ export function transition(breaker: Breaker, event: BreakerEvent, now: number, p
     case 'due':
       if (now < breaker.until) return breaker
       return breaker.state === 'open'
-        ? { ...breaker, state: 'half_open', until: now + policy.probeTimeoutMs }
+        ? { ...breaker, state: 'half_open', until: now + policy.probeMs }
         : open(breaker.probeCount + 1, breaker.reason, breaker.until, policy)
   }
 }

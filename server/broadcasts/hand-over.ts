@@ -9,6 +9,7 @@
  * Locks follow the lock order in ARCHITECTURE.md: the pace, the broadcasts, the conversations, the quota.
  */
 
+import type { Times } from '../../common/times.ts'
 import { moveQuota, releaseQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, OutgoingMessage, Template } from '../channels/channel.ts'
 import type { PersonRef } from '../contacts/people.ts'
@@ -64,6 +65,7 @@ export type HandOverContext = {
   /** The most recipients of the batch. */
   limit: number
   policy: BreakerPolicy
+  times: Times['broadcasts']
   /** Reads in the transaction: waiting for a second connection of the same pool could deadlock. */
   getTemplate: (sql: Sql, name: string, language: string) => Promise<Template | undefined>
 }
@@ -76,7 +78,7 @@ const maxBatchMs = 50
 export function handOver(db: Db, context: HandOverContext): Promise<HandOverResult> {
   const { connection, limit } = context
   return db.begin(async (sql): Promise<HandOverResult> => {
-    const pace = await lockPace(sql, connection)
+    const pace = await lockPace(sql, connection, context.times)
     if (!pace) return { kind: 'busy' }
     const breaker = transition(pace.breaker, { type: 'due' }, pace.at * 1000, context.policy)
     const isProbe = breaker.state === 'half_open' && pace.breaker.state === 'open'

@@ -14,6 +14,7 @@
  * A segment broadcast that is being filled treats the merged contact as erased: the contact that stays gets the message only if
  * it is in the segment itself.
  */
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import { requireContact } from '../contacts/contacts.ts'
 import { lockMerged, type Merge, mergeContactRows, requireWithinLimits } from '../contacts/merge.ts'
@@ -69,8 +70,8 @@ export async function completeMergesOf(
 }
 
 /** Completes merges whose process was stopped. */
-export async function completeAbandonedMerges(context: MergeContext): Promise<void> {
-  for (const merge of await listAbandonedMerges(context.db)) {
+export async function completeAbandonedMerges(context: MergeContext, times: Times['merges']): Promise<void> {
+  for (const merge of await listAbandonedMerges(context.db, times)) {
     await completeMerge(context, merge)
     context.signals.changed(merge.workspaceId)
   }

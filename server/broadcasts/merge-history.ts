@@ -12,6 +12,7 @@
  * maximum 0.9 s), a batch 0.6 s and the last transaction 70 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Times } from '../../common/times.ts'
 import { lockMerged, type Merge, requireWithinLimits } from '../contacts/merge.ts'
 import { listMoves } from '../conversations/merge.ts'
 import { moveWords, pauseDigest } from '../insights/move.ts'
@@ -58,14 +59,13 @@ export async function listMergesOf(sql: Sql, workspaceId: string, contactIds: re
 }
 
 /** Open merges of all workspaces that no process has continued for a while. */
-export async function listAbandonedMerges(sql: Sql): Promise<OpenMerge[]> {
+export async function listAbandonedMerges(sql: Sql, { abandonedMs }: Times['merges']): Promise<OpenMerge[]> {
   return sql<OpenMerge[]>`
     select workspace_id as "workspaceId", from_id as "fromId", to_id as "toId" from contact_merges
-    where continued_at < now() - make_interval(secs => ${abandonedSeconds})
+    where continued_at < now() - make_interval(secs => ${abandonedMs / 1000})
     limit ${continuedAtOnce}`
 }
 
-const abandonedSeconds = 10
 const continuedAtOnce = 10
 
 /** Moves the messages except the last ones. Returns also when the merge is done or one of the contacts was erased. */

@@ -6,10 +6,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../tests/provider.ts'
-import { type Api, type Json, publicUrl, start, startSignedIn, until } from '../../tests/support.ts'
+import { type Api, type Json, publicUrl, start, startSignedIn, times, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { sweepPending } from '../messages/settle.ts'
-import { breakerPolicy } from './circuit-breaker.ts'
 import { recipientFollower } from './counts.ts'
 
 const hello = { name: 'hello_world' }
@@ -60,10 +59,15 @@ async function failUnsettled(db: Db): Promise<void> {
   await sweepPending(db, { publicUrl, follower: recipientFollower })
 }
 
-const breaker = { ...breakerPolicy, delaysMs: [100, 200, 400] }
+const startWith = (...delaysMs: number[]) => {
+  const breaker = { ...times.broadcasts.breaker, delaysMs }
+  const alone = 'a sweep, and rows of the only number'
+  return { alone, times: { ...times, broadcasts: { ...times.broadcasts, breaker } } }
+}
+const quick = startWith(100, 200, 400)
 
 test('after an outage without connections every recipient is sent to exactly once, without intervention', async (t) => {
-  const { api, db, connect, twin } = await start(t, { breaker })
+  const { api, db, connect, twin } = await start(t, quick)
   await twin()
   const provider = await connect({ messagesPerSecond: 60 })
   const ids = [await accept(api, people(60)), await accept(api, people(60, 100))]
@@ -96,7 +100,7 @@ test('after an outage without connections every recipient is sent to exactly onc
 })
 
 test('during an outage with 5xx errors nothing is sent twice, few outcomes stay unknown, and the broadcast continues by itself', async (t) => {
-  const { api, db, connect } = await start(t, { breaker })
+  const { api, db, connect } = await start(t, quick)
   const provider = await connect({ messagesPerSecond: 80 })
   await provider.fault({ mode: 'http_500' })
   const count = 120
@@ -122,7 +126,7 @@ test('during an outage with 5xx errors nothing is sent twice, few outcomes stay 
 })
 
 test('a channel that stops answering gets at most 25 more messages, and other numbers continue', async (t) => {
-  const { api, db, connect, workspace } = await start(t, { breaker })
+  const { api, db, connect, workspace } = await start(t, quick)
   const provider = await connect({ messagesPerSecond: 200 })
   const { api: others } = await workspace()
   const their = await connect({ workspaceId: others.workspaceId, messagesPerSecond: 80 })
@@ -145,7 +149,7 @@ test('a channel that stops answering gets at most 25 more messages, and other nu
 })
 
 test('a channel that throttles everything counts as an outage, and no message is lost', async (t) => {
-  const { api, db, connect } = await start(t, { breaker: { ...breaker, failuresToOpen: 6 } })
+  const { api, db, connect } = await start(t, { ...quick, failuresToOpen: 6 })
   const provider = await connect({ messagesPerSecond: 200 })
   await provider.fault({ mode: 'throttle' })
   const id = await accept(api, people(30))
@@ -160,7 +164,7 @@ test('a channel that throttles everything counts as an outage, and no message is
 })
 
 test('when the process with the probe crashes, another takes over after the probe’s timeout', async (t) => {
-  const { api, db, connect } = await start(t, { breaker })
+  const { api, db, connect } = await start(t, quick)
   const provider = await connect({ messagesPerSecond: 60 })
   const id = await accept(api, people(20))
   await until('the first', async () => (await read(api, id)).sent_count > 0)
@@ -177,7 +181,7 @@ test('when the process with the probe crashes, another takes over after the prob
 })
 
 test('resuming a broadcast probes the channel at once', async (t) => {
-  const { api, ask, get, connect } = await startSignedIn(t, { breaker: { ...breaker, delaysMs: [600_000] } })
+  const { api, ask, get, connect } = await startSignedIn(t, startWith(600_000))
   const provider = await connect({ messagesPerSecond: 80 })
   await untilSent(api, await accept(api, people(1, 100)))
   await provider.goDown()

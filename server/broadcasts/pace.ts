@@ -11,6 +11,7 @@
  * Messages of members and of the API never wait. They are subtracted from the bucket afterwards, while a broadcast runs.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import type { Connection } from '../channels/channel.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { type Breaker, type BreakerEvent, type BreakerPolicy, transition } from './circuit-breaker.ts'
@@ -25,10 +26,10 @@ export type Pace = {
   breaker: Breaker
 }
 
+type Recovery = Pick<Times['broadcasts'], 'recoveryMs'>
+
 /** The bucket holds the messages of this time. */
 const burstSeconds = 0.1
-/** A throttled number is back at its full rate after this time without another throttle. */
-const recoverySeconds = 30
 /** The most that live sends can overdraw the bucket, as time at the number's rate. */
 const maxDebtSeconds = 1
 
@@ -39,10 +40,14 @@ export async function createPace(sql: Sql, { workspace_id, id }: Connection): Pr
 }
 
 /** Locks the number's pace until the transaction ends (lock order: ARCHITECTURE.md). Undefined: another process has the lock. */
-export async function lockPace(sql: Sql, { workspace_id, id, ...connection }: Connection): Promise<Pace | undefined> {
+export async function lockPace(
+  sql: Sql,
+  { workspace_id, id, ...connection }: Connection,
+  { recoveryMs }: Recovery,
+): Promise<Pace | undefined> {
   const pace = connection.messages_per_second
   const [row] = await sql<({ allowance: number; rate: number; at: number; filled_at: number } & BreakerRow)[]>`
-    select p.allowance, ${rateNow(sql, pace)} as rate, extract(epoch from clock_timestamp())::float8 as at,
+    select p.allowance, ${rateNow(sql, pace, recoveryMs)} as rate, extract(epoch from clock_timestamp())::float8 as at,
       extract(epoch from p.filled_at)::float8 as filled_at, ${breakerColumns(sql)}
     from broadcast_paces p
     where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
@@ -69,10 +74,15 @@ export async function spendAllowance(
  * Halves the rate because the channel throttled a send that was handed over at `handedAt`. Sends in flight at the same
  * time halve it once. Returns whether this call did.
  */
-export async function slowDown(sql: Sql, connection: Connection, handedAt: number): Promise<boolean> {
+export async function slowDown(
+  sql: Sql,
+  connection: Connection,
+  handedAt: number,
+  { recoveryMs }: Recovery,
+): Promise<boolean> {
   const { workspace_id, id, messages_per_second: pace } = connection
   const slowed = await sql`
-    update broadcast_paces p set rate = greatest(1, ${rateNow(sql, pace)} / 2), throttled_at = clock_timestamp(),
+    update broadcast_paces p set rate = greatest(1, ${rateNow(sql, pace, recoveryMs)} / 2), throttled_at = clock_timestamp(),
       allowance = least(p.allowance, 0)
     where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
       and (p.throttled_at is null or p.throttled_at < to_timestamp(${handedAt}))`
@@ -148,9 +158,9 @@ export function waitFor({ allowance, rate }: Pace, spent: number, batchMs: numbe
   return Math.max(5, Math.ceil(((batchSize - (allowance - spent)) / rate) * 1000))
 }
 
-const rateNow = (sql: Sql, pace: number) => sql`
+const rateNow = (sql: Sql, pace: number, recoveryMs: number) => sql`
   case when p.throttled_at is null then ${pace}::float8 else least(${pace}::float8, p.rate +
-    ${pace}::float8 * extract(epoch from clock_timestamp() - p.throttled_at)::float8 / ${recoverySeconds}::float8) end`
+    ${pace}::float8 * extract(epoch from clock_timestamp() - p.throttled_at)::float8 * 1000 / ${recoveryMs}::float8) end`
 
 export type LiveSendCounter = { count(connection: Connection): void; stop(): Promise<void> }
 

@@ -17,6 +17,7 @@
 
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Template } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
@@ -33,7 +34,7 @@ import { createSettler, toOutcome } from '../messages/settle.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { finishBroadcast, isDone, pauseWithReason, skipRemaining, startScheduled } from './broadcasts.ts'
 import { hasWork } from './choose.ts'
-import { type Breaker, type BreakerEvent, type BreakerPolicy, breakerPolicy, closed } from './circuit-breaker.ts'
+import { type Breaker, type BreakerEvent, closed, maxFailures } from './circuit-breaker.ts'
 import { recipientFollower, sumCounts } from './counts.ts'
 import { fillBroadcast } from './fill.ts'
 import { batchMs, type HandedRecipient, type HandOverContext, handOver, requeue } from './hand-over.ts'
@@ -52,18 +53,14 @@ export type BroadcastContext = {
   signals: Signals
   /** Counts a send by its outcome. */
   count?: (outcome: string) => void
-  policy?: BreakerPolicy | undefined
+  times: Times['broadcasts']
+  /** Consecutive failures that open the circuit breaker; the documented number when absent. */
+  failuresToOpen?: number | undefined
 }
 
 /** `wake`: poll now, because a broadcast may have work. */
 export type BroadcastLoop = Loop & { wake(): void }
 
-/** A scheduled broadcast starts at most this late. */
-const pollMs = 500
-/** `stop` waits this long for the sends in flight. */
-const graceMs = 5_000
-/** The time a connection or a template is cached. */
-const cacheMs = 1_000
 const maxFillers = 2
 /** Sends that start before other work of the process runs: ten take the event loop a millisecond. */
 const sliceSize = 10
@@ -92,11 +89,16 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     health,
     signals,
     count = () => {},
-    policy = breakerPolicy,
+    times,
+    failuresToOpen = maxFailures,
   } = context
+  const policy = { failuresToOpen, ...times.breaker }
   const settle = createSettler(settleDb, { publicUrl, follower: recipientFollower })
   const recordAnswer = createAnswerRecorder(runDb)
-  const readConnection = createTtlCache((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), cacheMs)
+  const readConnection = createTtlCache(
+    (workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'),
+    times.cacheMs,
+  )
   const drivers = new Map<string, Promise<void>>()
   const fillers = new Map<string, Promise<void>>()
   const inFlight = createInFlight()
@@ -107,7 +109,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   let stopped = false
   let polling: Promise<void> | undefined
   let isPollRequested = false
-  const timer = setInterval(wake, pollMs)
+  const timer = setInterval(wake, times.pollMs)
 
   function wake(): void {
     if (stopped) return
@@ -160,7 +162,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
       if (!(error instanceof SealError)) throw error
     })
     if (!first) return pauseAll(workspaceId, 'The workspace has no usable msgapp connection.')
-    const readTemplate = createTemplateReader(workspaceId)
+    const readTemplate = createTemplateReader(workspaceId, times.cacheMs)
     let pacedId: string | undefined
     while (!stopped) {
       const connection = await readConnection(workspaceId)
@@ -173,7 +175,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
         await inFlight.whenFreed()
         continue
       }
-      const handOverContext = { connection, channel, limit, getTemplate: readTemplate, policy }
+      const handOverContext = { connection, channel, limit, getTemplate: readTemplate, policy, times }
       const batch = await withRetries(() => handOver(runDb, handOverContext))
       if (batch.kind === 'idle') return
       if (batch.kind === 'stuck') {
@@ -227,7 +229,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     }
     const sent = await channel.send(connection, outgoing)
     if (sent.ok || sent.outcome === 'rejected') onAnswer()
-    const verdict = judgeSent(sent, { attempt, isProbe })
+    const verdict = judgeSent(sent, { attempt, isProbe }, times)
     count(sent.ok ? 'sent' : verdict.channel === 'throttled' ? 'throttled' : sent.outcome)
     if (verdict.retryMs === null || sent.ok) {
       const message = { workspace_id, conversation_id, id: outgoing.message_id }
@@ -263,7 +265,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     }
     // Throttled sends that were in flight together slow the pace once and count as one failure.
     const isThrottled = verdict.channel === 'throttled'
-    const isSlower = isThrottled && (await slowDown(runDb, connection, handed_at))
+    const isSlower = isThrottled && (await slowDown(runDb, connection, handed_at, times))
     if (!isThrottled || isSlower || isProbe) await record(connection, { type: 'failed', isProbe, reason })
   }
 
@@ -315,14 +317,14 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     async stop() {
       stopped = true
       clearInterval(timer)
-      stopping ??= within(graceMs, end())
+      stopping ??= within(times.stopMs, end())
       await stopping
     },
   }
 }
 
 /** Caches the templates of a workspace for `cacheMs`. Reads in the transaction of the caller. */
-function createTemplateReader(workspaceId: string): HandOverContext['getTemplate'] {
+function createTemplateReader(workspaceId: string, cacheMs: number): HandOverContext['getTemplate'] {
   const cache = new Map<string, { at: number; template: Template | undefined }>()
   return async (sql, name, language) => {
     const key = JSON.stringify([name, language])

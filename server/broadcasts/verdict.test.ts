@@ -1,6 +1,7 @@
 /** What each answer of the channel means for a recipient, the circuit breaker and the broadcast. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { times } from '../../common/times.ts'
 import type { SendAnswer } from '../channels/channel.ts'
 import { judgeSent } from './verdict.ts'
 
@@ -16,7 +17,7 @@ const unknown: SendAnswer = { ok: false, outcome: 'unknown', message: 'HTTP 502'
 const unsent: SendAnswer = { ok: false, outcome: 'unsent', message: 'connection refused' }
 
 const judge = (answer: SendAnswer, attempt = 1, isProbe = false) => {
-  const { retryMs, channel, fault } = judgeSent(answer, { attempt, isProbe })
+  const { retryMs, channel, fault } = judgeSent(answer, { attempt, isProbe }, times.broadcasts)
   return [retryMs, channel, fault]
 }
 

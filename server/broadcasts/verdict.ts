@@ -3,6 +3,7 @@
  *
  * Only a message that the channel certainly did not accept is sent again. An unknown outcome is never retried.
  */
+import type { Times } from '../../common/times.ts'
 import type { SendAnswer } from '../channels/channel.ts'
 import { isConnectionFault, isTemplateFault } from '../messages/dispatch.ts'
 
@@ -19,13 +20,14 @@ export type Verdict = {
 const maxAttempts = 5
 /** For a refused template: one recipient's values may be the reason. */
 const maxTemplateAttempts = 2
-const retryMs = 1_000
-/** The channel accepts one message per recipient every six seconds. */
-const pairRetryMs = 6_000
 const pairRateLimit = 131056
 
 /** `attempt`: the number of this attempt, from 1. A throttled probe is retried without a limit. */
-export function judgeSent(sent: SendAnswer, { attempt, isProbe }: { attempt: number; isProbe: boolean }): Verdict {
+export function judgeSent(
+  sent: SendAnswer,
+  { attempt, isProbe }: { attempt: number; isProbe: boolean },
+  { retryMs, pairRetryMs }: Pick<Times['broadcasts'], 'retryMs' | 'pairRetryMs'>,
+): Verdict {
   if (sent.ok) return { retryMs: null, channel: 'answered', fault: null }
   if (sent.outcome === 'unknown') return { retryMs: null, channel: 'failed', fault: null }
   if (sent.outcome === 'unsent') return { retryMs, channel: 'failed', fault: null }
