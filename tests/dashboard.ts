@@ -1,7 +1,7 @@
 /**
  * The dashboard in a real browser: a service with its pages, the simulator as
- * the provider, and a member who is signed in. Each file has one Chromium, each
- * test its own window.
+ * the provider, and a member who is signed in. All files share the Chromium of
+ * the run (tests/chromium.ts); each test has its own window.
  *
  * A test fails when the browser reports an error: in the console, an uncaught
  * exception, or a violation of the content security policy.
@@ -17,10 +17,19 @@ import { createBrowser, type Starting, start, type World } from './support.ts'
 
 const executablePath = resolveChromium()
 /** The reason to skip the tests of a file, or false: `test('…', { skip }, …)`. */
-export const skip = executablePath ? false : 'no Chromium found; looked in the usual places (tests/chromium.ts)'
+export const skip = executablePath ? false : 'no Chromium found; looked in the usual places (scripts/chromium.ts)'
 
 let browser: Promise<Browser> | undefined
 after(async () => (await browser)?.close())
+
+/** The Chromium of the run, or one of this file when it runs by itself. */
+export function resolveBrowser(): Promise<Browser> {
+  const endpoint = process.env.PARLEY_TEST_BROWSER
+  browser ??= endpoint
+    ? chromium.connect(endpoint)
+    : chromium.launch({ executablePath: executablePath ?? '', args: chromiumFlags })
+  return browser
+}
 
 type Window = {
   width?: number
@@ -64,8 +73,7 @@ export async function openDashboard(
     as = world.owner,
     worker = false,
   } = {}) => {
-    browser ??= chromium.launch({ executablePath: executablePath ?? '', args: chromiumFlags })
-    const context = await (await browser).newContext({
+    const context = await (await resolveBrowser()).newContext({
       viewport: { width, height },
       colorScheme: dark ? 'dark' : 'light',
       reducedMotion: 'reduce',
@@ -109,8 +117,10 @@ type Violation = { id: string; impact: string; help: string; nodes: { html: stri
 
 /** Fails when axe finds a serious or critical violation on the page. */
 export async function assertAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe)
-  const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)')
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe)
+  const violations = await page.evaluate<Violation[]>(
+    "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  )
   const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   const found = grave.map(
     ({ id, help, nodes }) =>
