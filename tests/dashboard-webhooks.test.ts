@@ -127,7 +127,7 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
   await happen(api)
   for (let attempt = 16; attempt <= 18; attempt++) {
     await waitForAttempts(db, id, attempt)
-    await postpone(db, attempt < 18 ? 0 : 3_600)
+    await postpone(db, api.workspaceId, attempt < 18 ? 0 : 3_600)
   }
   await page.getByText('The last attempt failed: 503.').waitFor()
   await facts.filter({ hasText: /^Failed: 503 · / }).waitFor()
@@ -150,7 +150,7 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
   await failed.first().waitFor({ state: 'hidden' })
   assert.match(page.url(), /status=pending/)
   await page.getByRole('radio', { name: 'All' }).check({ force: true })
-  await postpone(db, 0)
+  await postpone(db, api.workspaceId, 0)
   await page.getByRole('row').filter({ hasText: 'Delivered' }).filter({ hasText: '200' }).waitFor()
   await page.getByText('Active', { exact: true }).first().waitFor()
 

@@ -46,10 +46,10 @@ export const waitForAttempts = (db: Db, endpointId: string, count: number, withi
     withinMs,
   )
 
-/** Makes every delivery that is not in flight due after `seconds`. */
-export const postpone = (db: Db, seconds: number) => db`
+/** Makes every delivery of the workspace that is not in flight due after `seconds`. */
+export const postpone = (db: Db, workspaceId: string, seconds: number) => db`
   update webhook_deliveries d set next_attempt_at = now() + make_interval(secs => ${seconds})
-  where d.attempt_count = (select count(*) from webhook_attempts a where a.delivery_id = d.id)`
+  where d.workspace_id = ${workspaceId} and d.attempt_count = (select count(*) from webhook_attempts a where a.delivery_id = d.id)`
 
 /** Records these event bodies and queues them for the endpoints. */
 export async function queueEvents(

