@@ -84,61 +84,72 @@ test('concurrent requests with one key, in any process, have one effect and one 
 })
 
 test('a request with the same key waits for the one in flight, and takes over after a crash', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
   await send()
   // As if the first were still at work, and had not finished.
-  await db`delete from segments`
-  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'`
+  await db`delete from segments where workspace_id = ${api.workspaceId}`
+  await db`
+    update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'
+    where workspace_id = ${api.workspaceId}`
   let answered = false
   const waiting = send().then((answer) => {
     answered = true
     return answer
   })
-  await until(
-    'the twin to have asked',
-    async () => (await db`select 1 from api_key_windows where request_count >= 2`).length > 0,
-  )
+  await until('the twin to have asked', async () => {
+    const asked = await db`select 1 from api_key_windows where workspace_id = ${api.workspaceId} and request_count >= 2`
+    return asked.length > 0
+  })
   assert.equal(answered, false)
 
-  await db`update idempotency_keys set locked_until = now() - interval '1 second'`
+  await db`update idempotency_keys set locked_until = now() - interval '1 second' where workspace_id = ${api.workspaceId}`
 
   const taken = await waiting
   assert.deepEqual([taken.status, taken.headers.get('idempotent-replayed')], [201, null])
 })
 
 test('a waiting request claims the key again only when its lease has ended', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t, { alone: 'creates a trigger' })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
   await send()
-  await db`delete from segments`
+  await db`delete from segments where workspace_id = ${api.workspaceId}`
   await db`create sequence claims`
   await db`
     create function count_claim() returns trigger language plpgsql as
       'begin perform nextval(''claims''); return new; end'`
   await db`create trigger counted before insert on idempotency_keys for each row execute function count_claim()`
+  const claims = async () => {
+    const [row] = await db<{ count: number }[]>`
+      select case when is_called then last_value::int else 0 end as count from claims`
+    return row?.count
+  }
   // As if the first died: its lease runs out by itself while the twin waits.
-  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 second'`
-  assert.equal((await send()).status, 201)
-  const [{ last_value: claims } = {}] = await db`select last_value::int from claims`
-  assert.equal(claims, 2)
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'`
+  const waiting = send()
+  await until('the twin to wait', async () => (await claims()) === 1)
+  await db`update idempotency_keys set locked_until = now() + interval '500 ms'`
+  assert.equal((await waiting).status, 201)
+  assert.equal(await claims(), 2)
 })
 
 test('an answer is stored for a day', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
+  const age = (interval: string) => db`
+    update idempotency_keys set created_at = now() - ${interval}::interval where workspace_id = ${api.workspaceId}`
   const first = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
-  await db`update idempotency_keys set created_at = now() - interval '23 hours 59 minutes'`
+  await age('23 hours 59 minutes')
   await sweepAnswers(db)
   const replayed = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
   assert.deepEqual([replayed.status, replayed.text], [201, first.text])
 
-  await db`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`
+  await age('24 hours 1 second')
   const fresh = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
   assert.deepEqual([fresh.status, fresh.headers.get('idempotent-replayed')], [200, null])
 
-  await db`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`
+  await age('24 hours 1 second')
   await sweepAnswers(db)
-  assert.equal((await db`select 1 from idempotency_keys`).length, 0)
+  assert.equal((await db`select 1 from idempotency_keys where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
 test('the query is part of the request: the same key with another query is refused', async (t) => {
@@ -151,7 +162,7 @@ test('the query is part of the request: the same key with another query is refus
 })
 
 test('API keys and invitations, which are stored only as hashes, are never replayed', async (t) => {
-  const { browser, db } = await startSignedIn(t, { alone: true })
+  const { api, browser, db } = await startSignedIn(t)
   const once = { 'idempotency-key': 'k' }
   const newKey = () => browser.call('POST', '/keys', { name: 'CI', scopes: [] }, once)
   const [first, second] = [await newKey(), await newKey()]
@@ -162,7 +173,7 @@ test('API keys and invitations, which are stored only as hashes, are never repla
   const invited = await invite()
   assert.equal(invited.status, 201, invited.text)
   assert.notEqual((await invite()).text, invited.text)
-  assert.equal((await db`select 1 from idempotency_keys`).length, 0)
+  assert.equal((await db`select 1 from idempotency_keys where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
 test('another file sent with the same key is rejected', async (t) => {
@@ -194,7 +205,7 @@ test('another file sent with the same key is rejected', async (t) => {
 })
 
 test('a key has 1 to 255 characters and applies to POST only', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   assert.equal((await api.post('/contacts', { phone: '+14155550100' }, withKey('k'.repeat(255)))).status, 201)
   assertRefused(
     await api.post('/contacts', { phone: '+14155550101' }, withKey('k'.repeat(256))),
@@ -209,7 +220,7 @@ test('a key has 1 to 255 characters and applies to POST only', async (t) => {
     /^Idempotency-Key: /,
   )
   assert.equal((await api.get('/contacts', withKey('k'.repeat(256)))).status, 200)
-  assert.equal((await db`select 1 from idempotency_keys`).length, 1)
+  assert.equal((await db`select 1 from idempotency_keys where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
 const hello = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
@@ -239,7 +250,7 @@ test('concurrent sends with one key, in any process, reach the channel once and 
 })
 
 test('a 500 is not stored: the retry runs and does not send a second time', async (t) => {
-  const { api, connect, db } = await start(t, { alone: true })
+  const { api, connect, db } = await start(t, { alone: 'creates triggers' })
   const provider = await connect()
   const send = (key: string) => api.post('/messages', hello, withKey(key))
   const failOn = async (when: 'insert' | 'update') => {
@@ -276,7 +287,7 @@ test('a 500 is not stored: the retry runs and does not send a second time', asyn
 })
 
 test('a broadcast whose answer failed is the same broadcast when the request is repeated', async (t) => {
-  const { browser, connect, db } = await startSignedIn(t, { alone: true })
+  const { browser, connect, db } = await startSignedIn(t, { alone: 'renames a table' })
   await connect()
   const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550100' }] }
   const send = () => browser.call('POST', '/broadcasts', body, { 'idempotency-key': 'k' })
@@ -304,18 +315,20 @@ test('a request that takes too long is answered, and can be repeated with its ke
     'the abandoned request to end',
     async () => (await db`select 1 from segments where workspace_id = ${api.workspaceId}`).length === 1,
   )
-  await db`delete from segments`
+  await db`delete from segments where workspace_id = ${api.workspaceId}`
   assert.equal((await send()).status, 201)
 })
 
 test('a request that waited too long for its key gets an answer and does not claim the key afterwards', async (t) => {
-  const { api, db } = await start(t, { limits: { responseTimeoutMs: 2_000 } })
+  const { api, db } = await start(t, { limits: { responseTimeoutMs: 1_500 } })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
   await send()
-  await db`delete from segments`
-  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'`
+  await db`delete from segments where workspace_id = ${api.workspaceId}`
+  await db`
+    update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'
+    where workspace_id = ${api.workspaceId}`
   assertRefused(await send(), 500, 'internal')
-  await db`update idempotency_keys set locked_until = now()`
+  await db`update idempotency_keys set locked_until = now() where workspace_id = ${api.workspaceId}`
   const taken = await send()
   assert.deepEqual([taken.status, taken.headers.get('idempotent-replayed')], [201, null], taken.text)
 })
@@ -332,12 +345,13 @@ test('a send whose outcome is unknown is answered again, not sent again', async 
 })
 
 test('a send that crashed before it was prepared is sent by its retry; a send the channel rejected is rejected again', async (t) => {
-  const { api, connect, db } = await start(t, { alone: true })
+  const { api, connect, db } = await start(t)
   const provider = await connect()
-  const die = () =>
-    db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  const die = () => db`
+    update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
+    where workspace_id = ${api.workspaceId}`
   await api.post('/messages', hello, withKey('early'))
-  await db`delete from messages`
+  await db`delete from messages where workspace_id = ${api.workspaceId}`
   await die()
   const taken = await api.post('/messages', hello, withKey('early'))
   assert.equal(taken.status, 201, taken.text)
@@ -351,19 +365,24 @@ test('a send that crashed before it was prepared is sent by its retry; a send th
 })
 
 test('a member’s send that was in flight during a crash is not repeated on any channel, and its retry returns the outcome', async (t) => {
-  const { url, owner, connect, db } = await start(t, { alone: true })
+  const { api, url, owner, connect, db } = await start(t)
   const provider = await connect()
   const member = createBrowser(url)
   await member.signIn(owner)
   const die = (id: string) => db`
     with died as (update messages set status = 'pending', external_id = null where id = ${id})
-    update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+    update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
+    where workspace_id = ${api.workspaceId}`
   // No report of the channel is left that would change the message again.
   const isReported = (id: string) =>
     until('its last report', async () => {
       return (await db`select 1 from messages where id = ${id} and status = 'read'`).length > 0
     })
-  const isTakenOver = async () => (await db`select 1 from idempotency_keys where locked_until > now()`).length > 0
+  const isTakenOver = async () => {
+    const held =
+      await db`select 1 from idempotency_keys where workspace_id = ${api.workspaceId} and locked_until > now()`
+    return held.length > 0
+  }
   for (const channel of ['msgapp', 'social', 'web'] as const) {
     const from = channel === 'msgapp' ? '+14155550100' : 'visitor-1'
     await (channel === 'web' ? visit(url, provider.connections.web.id) : provider.writes({ channel, from, text: 'Hi' }))
@@ -377,7 +396,7 @@ test('a member’s send that was in flight during a crash is not repeated on any
     if (channel !== 'web') await isReported(id)
     await die(id)
     // The window closes meanwhile: what went out already is not refused for it.
-    await db`update conversations set last_inbound_at = now() - interval '30 days'`
+    await db`update conversations set last_inbound_at = now() - interval '30 days' where workspace_id = ${api.workspaceId}`
     const repeated = reply()
     if (channel !== 'web') {
       await until('the key to be taken over', isTakenOver)
@@ -388,7 +407,9 @@ test('a member’s send that was in flight during a crash is not repeated on any
     assert.deepEqual([again.body.data.id, again.body.data.msgapp_message_id], [id, msgapp_message_id])
     assert.match(again.body.data.status, channel === 'web' ? /^sent$/ : /^(delivered|read)$/)
     assert.equal((await provider.sent()).length, sent)
-    assert.equal((await db`select 1 from messages where direction = 'outbound' and content_text = 'Hello'`).length, 1)
+    const stored = await db`
+      select 1 from messages where workspace_id = ${api.workspaceId} and direction = 'outbound' and content_text = 'Hello'`
+    assert.equal(stored.length, 1)
     await db`delete from messages where id = ${id}`
   }
 
@@ -398,7 +419,9 @@ test('a member’s send that was in flight during a crash is not repeated on any
   await isReported(tested.body.data.id)
   const sent = (await provider.sent()).length
   await db`update messages set status = 'failed', external_id = null, error = '131026: no' where id = ${tested.body.data.id}`
-  await db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  await db`
+    update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
+    where workspace_id = ${api.workspaceId}`
   assertRefused(await tryOut(), 502, 'platform_error', /131026/)
   assert.equal((await provider.sent()).length, sent)
 })

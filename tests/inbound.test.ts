@@ -212,7 +212,7 @@ test('status reports in any order: the stored status only advances, and every re
 })
 
 test('a report that arrives before its message waits for it', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)
   const provider = await connect()
@@ -237,19 +237,20 @@ test('a report that arrives before its message waits for it', async (t) => {
     return inbound.content_text === 'fixed' && out.status === 'delivered'
   })
   assert.equal((await eventsOf('message.status_updated')).length, 1)
-  const [waiting] = await db`select count(*)::int as n from early_reports`
+  const [waiting] = await db`select count(*)::int as n from early_reports where workspace_id = ${api.workspaceId}`
   assert.equal(waiting?.n, 0)
 })
 
 test('without a report a message fails after 15 minutes; a later delivered report still wins', async (t) => {
-  const { api, connect, db } = await start(t, { alone: true })
+  const { api, connect, db } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'http_500' })
   await api.post('/messages', { to: phone, ...hello })
   const [conversation] = await conversationsOf(api)
   await sweepPending(db, { publicUrl })
   assert.equal((await messagesOf(api, conversation.id))[0].status, 'pending')
-  await db`update messages set created_at = created_at - interval '16 minutes'`
+  await db`
+    update messages set created_at = created_at - interval '16 minutes' where workspace_id = ${api.workspaceId}`
   await sweepPending(db, { publicUrl })
   const [failed] = await messagesOf(api, conversation.id)
   assert.equal(failed.status, 'failed')
@@ -258,12 +259,14 @@ test('without a report a message fails after 15 minutes; a later delivered repor
   await provider.callback(envelope({ statuses: [status] }))
   const [delivered] = await messagesOf(api, conversation.id)
   assert.deepEqual([delivered.status, delivered.error, delivered.msgapp_message_id], ['delivered', null, 'wamid.late'])
-  const [usage] = await db`select message_count from plan_usage`
+  const [usage] = await db`select message_count from plan_usage where workspace_id = ${api.workspaceId}`
   assert.equal(usage?.message_count, 1, 'a sent message counts, even when its report is late')
 
   // The same when it is found only after the service stood still for weeks.
   await api.post('/messages', { to: phone, ...hello })
-  await db`update messages set created_at = created_at - interval '20 days' where status = 'pending'`
+  await db`
+    update messages set created_at = created_at - interval '20 days'
+    where workspace_id = ${api.workspaceId} and status = 'pending'`
   await sweepPending(db, { publicUrl })
   await sweepPending(db, { publicUrl }, 365)
   assert.equal((await messagesOf(api, conversation.id))[0].status, 'failed')
