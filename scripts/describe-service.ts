@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import { pino } from 'pino'
+import { times } from '../common/times.ts'
 import { createSignals } from '../server/accounts/signals.ts'
 import { createApp } from '../server/app.ts'
 import { createChannels } from '../server/channels/adapters.ts'
@@ -50,13 +51,14 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
     metrics: createMetrics(),
     health: createHealth(),
     sealer: createSealer('0'.repeat(64)),
-    channels: createChannels(http),
+    channels: createChannels(http, times.messages),
     live,
     signals: createSignals(live),
     store: createFolderStore(join(import.meta.dirname, 'none')),
     guard: createGuard({ allowedCidrs: [] }),
     setup: { token: '', getDemo: () => undefined },
     publicUrl: 'http://127.0.0.1',
+    times,
     onRoute: (route) => void routes.push({ ...route, file: registeringFile() }),
   })
   const document = (await app.inject('/openapi.json')).json<ApiDocument>()

@@ -4,6 +4,7 @@
  * `server/ROUTES.md` lists every route with its handler and who may call it.
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
+import type { Times } from '../common/times.ts'
 import { authenticateKeys } from './accounts/auth.ts'
 import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
@@ -107,6 +108,7 @@ export type Application = {
   /** For the page that creates the first workspace. */
   setup: Setup
   publicUrl: string
+  times: Times
   /** Undefined: the service sends no e-mail. */
   mailer?: Mailer | undefined
   /** Undefined: members sign in with passwords only. */
@@ -163,11 +165,13 @@ async function registerApi(
   pages: Pages | undefined,
   requestLog: RequestLog,
 ): Promise<void> {
-  const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer } = application
+  const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer, times } =
+    application
   const { simulator, demoSite, oidc, operatorWorkspace, backups } = application
   const { general: db, reads } = pools
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
+  const answering = { sql: db, sealer, times: times.idempotency }
   const liveSends = createLiveSendCounter(db, log)
   app.addHook('onClose', liveSends.stop)
   const sender = createSender({
@@ -177,6 +181,7 @@ async function registerApi(
     signals,
     publicUrl,
     onSend: liveSends.count,
+    times: times.messages,
   })
   const intake = createIntake({
     db: pools.messages,
@@ -186,6 +191,7 @@ async function registerApi(
     onMediaGone: (ids) => void deleteFiles(store, ids, log),
     publicUrl,
     follower: recipientFollower,
+    times: times.messages,
   })
   const acceptContext = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
   const merging = { db, live, signals }
@@ -215,7 +221,7 @@ async function registerApi(
       authenticateKeys(v1, pools.admission)
       refuseUnknownPaths(v1)
       shareReads(v1)
-      keepAnswers(v1, { sql: db, sealer, workspaceOf: ({ caller }) => caller?.workspaceId })
+      keepAnswers(v1, { ...answering, workspaceOf: ({ caller }) => caller?.workspaceId })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
       v1.register(accountRoutes(db))
       v1.register(contactRoutes({ ...contactOptions, reads }))
@@ -235,7 +241,7 @@ async function registerApi(
     async (members: App) => {
       authenticateMembers(members, db, publicUrl)
       refuseUnknownPaths(members)
-      keepAnswers(members, { sql: db, sealer, workspaceOf: ({ session }) => session?.workspaceId })
+      keepAnswers(members, { ...answering, workspaceOf: ({ session }) => session?.workspaceId })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
       members.register(

@@ -159,6 +159,7 @@ async function loadApi() {
       publicUrl,
       tls,
       trustedProxies,
+      times: config.times,
     })
     lifecycle.onStop(() => drain(app))
     await beat(context, parts)
@@ -234,7 +235,7 @@ async function openParts<Name extends keyof Pools>(
     metrics,
     encryptionKey,
     sealer: createSealer(encryptionKey),
-    channels: createChannels(http),
+    channels: createChannels(http, config.times.messages),
     store: createMediaStore(config),
     live,
     signals: createSignals(live),

@@ -95,7 +95,10 @@ export function startWorker(parts: WorkerParts): Loop {
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
 
-  const media = startMediaFetch({ db, sealer, channels, store, linkMessage: linkMedia, log, health, signals })
+  const media = startMediaFetch({
+    ...{ db, sealer, channels, store, log, health, signals, times: times.media },
+    linkMessage: linkMedia,
+  })
   const webhooks = startDelivering({
     ...{ db: pools.queue, sealer, poster, log, health, times: times.webhooks },
     count: countAttempt,
@@ -122,11 +125,15 @@ export function startWorker(parts: WorkerParts): Loop {
     media,
     webhooks,
     broadcasts,
-    startDigest({ db: pools.queue, log, health, metrics, signals }),
+    startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: 1_000, run: createSearchMerge(db, metrics) }),
     repeat({ name: 'inbox-counts', everyMs: 5_000, run: () => foldInboxCounts(db) }),
-    repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarlyReports(db, onMediaGone, signals, applying) }),
+    repeat({
+      name: 'early-reports',
+      everyMs: 1_000,
+      run: () => applyEarlyReports(db, onMediaGone, signals, applying, times.messages),
+    }),
     repeat({
       name: 'sweep-early-reports',
       everyMs: 10_000,

@@ -11,6 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import { type SealContext, type Sealer, sha256 } from '../lib/crypto.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
@@ -45,21 +46,21 @@ declare module 'fastify' {
   }
 }
 
-/** Renewed while the first request is in flight, so a duplicate takes over only from a crashed one, and within seconds. */
-const leaseSeconds = 15
-const heartbeatMs = 5_000
-
-/** The time between two polls of a waiting duplicate, doubled each time. */
-const minPollMs = 40
-const maxPollMs = 1_000
+/** The time before the first poll of a waiting duplicate, doubled each time. */
+const firstPollMs = 40
 
 /** Longer paths do not exist, so they get a 404 without a claim. */
 const maxPathLength = 200
 
-type IdempotencyOptions = { sql: Sql; sealer: Sealer; workspaceOf: (request: FastifyRequest) => string | undefined }
+type IdempotencyOptions = {
+  sql: Sql
+  sealer: Sealer
+  workspaceOf: (request: FastifyRequest) => string | undefined
+  times: Times['idempotency']
+}
 
 /** Responses are stored sealed. A caller without a workspace, such as a member who signs in, has no stored responses. */
-export function keepAnswers(app: App, { sql, sealer, workspaceOf }: IdempotencyOptions): void {
+export function keepAnswers(app: App, { sql, sealer, workspaceOf, times }: IdempotencyOptions): void {
   app.decorateRequest('idempotency', undefined)
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST' || route.config?.storeAnswer === false) return
@@ -73,13 +74,13 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: IdempotencyO
     if (!wanted) return
     // The response timed out, or the client closed the connection.
     const isOver = () => reply.sent || reply.raw.destroyed
-    const stored = await claimKey(sql, sealer, wanted, isOver)
+    const stored = await claimKey(sql, sealer, wanted, isOver, times)
     if (!stored && isOver()) {
       await releaseKey(sql, wanted)
       throw new ApiError('internal', 'the client did not wait for the response')
     }
     if (!stored) {
-      wanted.heartbeat = setInterval(() => void renew(wanted), heartbeatMs)
+      wanted.heartbeat = setInterval(() => void renew(wanted), times.heartbeatMs)
       request.idempotency = wanted
       return
     }
@@ -90,7 +91,7 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: IdempotencyO
 
   async function renew({ id, workspaceId, path, key }: Claim) {
     await sql`
-      update idempotency_keys set locked_until = now() + make_interval(secs => ${leaseSeconds})
+      update idempotency_keys set locked_until = now() + make_interval(secs => ${times.leaseMs / 1000})
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id} and status is null`.catch(
       (error) => app.log.warn({ err: error }, 'the claim of an Idempotency-Key could not be renewed'),
     )
@@ -146,10 +147,11 @@ async function claimKey(
   sealer: Sealer,
   claim: Claim,
   isOver: () => boolean,
+  times: Times['idempotency'],
 ): Promise<StoredResponse | undefined> {
   let isFree = true
-  for (let pollMs = minPollMs; !isOver(); ) {
-    if (isFree && (await insertClaim(sql, claim))) return undefined
+  for (let pollMs = Math.min(firstPollMs, times.pollMs); !isOver(); ) {
+    if (isFree && (await insertClaim(sql, claim, times))) return undefined
     const first = await getFirst(sql, claim)
     isFree = !first || first.is_free
     if (!first || first.is_free) continue
@@ -158,18 +160,18 @@ async function claimKey(
     }
     if (first.status) return { status: first.status, body: sealer.open(first.body ?? '', sealContext(claim)) }
     await sleep(pollMs)
-    pollMs = Math.min(2 * pollMs, maxPollMs)
+    pollMs = Math.min(2 * pollMs, times.pollMs)
   }
   return undefined
 }
 
 /** Takes the key if it is free, together with the subject of the request that this one repeats. */
-async function insertClaim(sql: Sql, claim: Claim): Promise<boolean> {
+async function insertClaim(sql: Sql, claim: Claim, { leaseMs }: Times['idempotency']): Promise<boolean> {
   const { id, workspaceId, path, key, bodyHash, subject } = claim
   const [claimed] = await sql<{ subject_id: string }[]>`
     insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, subject_id, created_at, locked_until)
     values (${workspaceId}, ${path}, ${key}, ${bodyHash}, ${id}, ${subject.id}, now(),
-      now() + make_interval(secs => ${leaseSeconds}))
+      now() + make_interval(secs => ${leaseMs / 1000}))
     on conflict (workspace_id, path, key) do update set
       -- The same bytes within a day repeat the request that crashed or failed. Anything else is a new request.
       subject_id = case when k.created_at >= now() - interval '24 hours' and k.body_hash = excluded.body_hash

@@ -1,4 +1,5 @@
 /** The adapters of all channels. */
+import type { Times } from '../../common/times.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Http } from '../lib/http.ts'
 import type { Channel } from './channel.ts'
@@ -6,8 +7,8 @@ import { createMsgapp } from './msgapp/msgapp.ts'
 import { createSocial } from './social/social.ts'
 import { createWeb } from './web/web.ts'
 
-export const createChannels = (http: Http): Record<ChannelName, Channel> => ({
-  msgapp: createMsgapp(http),
-  social: createSocial(http),
+export const createChannels = (http: Http, { sendMs }: Times['messages']): Record<ChannelName, Channel> => ({
+  msgapp: createMsgapp(http, sendMs),
+  social: createSocial(http, sendMs),
   web: createWeb(),
 })

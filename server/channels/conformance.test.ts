@@ -23,8 +23,8 @@ import { brokenMessages, change, fixturesOf, odd, replaceAt } from './test-messa
 import { createWeb } from './web/web.ts'
 
 const adapters: Record<'msgapp' | 'social' | 'web', (http: Http) => Channel> = {
-  msgapp: createMsgapp,
-  social: createSocial,
+  msgapp: (http) => createMsgapp(http, 15_000),
+  social: (http) => createSocial(http, 15_000),
   web: createWeb,
 }
 const hourMs = 60 * 60 * 1000

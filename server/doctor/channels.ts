@@ -4,6 +4,7 @@
  * The handshake is the provider's, with the stored verify token. Its challenge is marked, so the service does not record it as
  * a handshake of the provider.
  */
+import { times } from '../../common/times.ts'
 import { createChannels } from '../channels/adapters.ts'
 import type { CheckStep } from '../channels/channel.ts'
 import { callbackUrl, listProvidedConnections, type ProvidedConnection } from '../channels/connections.ts'
@@ -131,7 +132,7 @@ async function checkProvider(
   const name = nameOf(connection)
   if (!connection.access_token) return skipped(`${name}, access token: it cannot be opened with this key`)
   if (connection.simulator === 'built_in' && notServing) return skipped(`${name}, access token: ${notServing}`)
-  const steps = await within(askMs, createChannels(http)[connection.channel].check(connection))
+  const steps = await within(askMs, createChannels(http, times.messages)[connection.channel].check(connection))
   if (!steps) {
     const fix = 'Allow outgoing connections to the provider, and check its status page.'
     return problem(`${name}: ${connection.base_url} gave no answer within ${askMs / 1000} s`, fix)

@@ -13,6 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -32,14 +33,12 @@ import { recountMessages } from './answers.ts'
 import { type CountableMessage, countMessages } from './days.ts'
 import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
 
-const everyMs = 1_000
 /** Messages per transaction. The word index takes 45 µs a message in batches of 500 and 30 µs in batches of 2,000. */
 const batchSize = 2_000
 /** Most late messages are committed within this time. */
 const narrowMs = 2_000
 /** Longer than any statement may take and than clocks may differ: no message is committed later. */
 const wideMs = 120_000
-const widePassSeconds = 30
 /** Above every id. */
 const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -54,9 +53,16 @@ type Pass = { from: string; startedMs: number; isWide: boolean }
  */
 type PassResult = { next: Pass | undefined; startedMs: number; waits: RestoredWaits['changed'] } | undefined
 
-type DigestOptions = { db: Db; log: FastifyBaseLogger; health: Health; metrics: Metrics; signals: Signals }
+type DigestOptions = {
+  db: Db
+  log: FastifyBaseLogger
+  health: Health
+  metrics: Metrics
+  signals: Signals
+  times: Times['digest']
+}
 
-export function startDigest({ db, log, health, metrics, signals }: DigestOptions): Loop {
+export function startDigest({ db, log, health, metrics, signals, times }: DigestOptions): Loop {
   let isStopping = false
   let lastPassMs: number | undefined
   /** Undefined while another process runs the digest. */
@@ -72,7 +78,7 @@ export function startDigest({ db, log, health, metrics, signals }: DigestOptions
     let pass: Pass | undefined
     while (!isStopping) {
       const startedAt = performance.now()
-      const result: PassResult = await db.begin((sql) => digestBatch(sql, pass, lastPassMs))
+      const result: PassResult = await db.begin((sql) => digestBatch(sql, pass, lastPassMs, times))
       if (!result) {
         digestedUpToMs = undefined
         return
@@ -86,7 +92,7 @@ export function startDigest({ db, log, health, metrics, signals }: DigestOptions
       await sleep(performance.now() - startedAt)
     }
   }
-  const loop = startRepeating({ name: 'digest', everyMs, log, health, run })
+  const loop = startRepeating({ name: 'digest', everyMs: times.pollMs, log, health, run })
   return {
     async stop() {
       isStopping = true
@@ -96,10 +102,15 @@ export function startDigest({ db, log, health, metrics, signals }: DigestOptions
 }
 
 /** Digests the next batch of a pass, or the first batch of a new one. `lastPassMs`: when this process's last pass started. */
-async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: number | undefined): Promise<PassResult> {
+async function digestBatch(
+  sql: Sql,
+  current: Pass | undefined,
+  lastPassMs: number | undefined,
+  times: Times['digest'],
+): Promise<PassResult> {
   const [state] = await sql<{ position: string; slice_count: number; now_ms: number; is_wide_due: boolean }[]>`
     select position, slice_count, extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
-      looked_back_at < now() - make_interval(secs => ${widePassSeconds}) as is_wide_due
+      looked_back_at < now() - make_interval(secs => ${times.wideMs / 1000}) as is_wide_due
     from message_digest
     for update skip locked`
   if (!state) return undefined

@@ -9,6 +9,7 @@
  * The token in a media link has 256 random bits and is the only credential.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, FetchedMedia, MediaReference } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
@@ -22,7 +23,7 @@ import type { Metrics } from '../lib/metrics.ts'
 import type { Store } from '../lib/store.ts'
 import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
 import { within } from '../lib/time.ts'
-import { createMediaSlots, type MediaSlots, slowMs } from './slots.ts'
+import { createMediaSlots, type MediaSlots } from './slots.ts'
 
 /** `stored`: a relation with the `message_id` of a stored file. */
 export type LinkMessage = (sql: Sql, workspaceId: string, stored: Fragment, path: string) => Fragment
@@ -37,11 +38,8 @@ export type MediaFetchOptions = {
   /** The end of a statement: stores the path of a file in its message. The room `messages` provides it. */
   linkMessage: LinkMessage
   signals?: Pick<Signals, 'changed'>
-  /** For a whole fetch, from the request to the last byte stored. */
-  timeoutMs?: number
+  times: Times['media']
 }
-
-type FetchContext = Omit<MediaFetchOptions, 'timeoutMs'>
 
 /** `wake` claims at once instead of at the next poll. */
 export type MediaFetchLoop = Loop & { wake(): void }
@@ -59,18 +57,10 @@ type ClaimedMedia = {
 
 type FetchOutcome =
   | { ok: true; size_bytes: number; mime_type: string }
-  /** `retrySeconds`: the delay before the next attempt; undefined for a final failure. */
-  | { ok: false; message: string; retrySeconds: number | undefined; isAttempt: boolean }
+  /** `retryMs`: the delay before the next attempt; undefined for a final failure. */
+  | { ok: false; message: string; retryMs: number | undefined; isAttempt: boolean }
 
 const maxBytes = 100 * 1024 * 1024
-const retryDelaysSeconds = [1, 5, 30, 120, 600]
-/** Longer than a fetch and its settling may take. */
-const leaseSeconds = 90
-/** The delay after a failure of our own store. It does not count as an attempt. */
-const storeRetrySeconds = 60
-/** On stop, fetches in flight have this long to finish. Then they are aborted and have `abortMs` to settle. */
-const graceMs = 2_000
-const abortMs = 1_000
 
 /** The secret of a media link. */
 export const mediaToken = (): string => randomToken()
@@ -82,9 +72,9 @@ export function toMediaColumns(media: MediaReference | null) {
   return { media_id: newId(), media_source: media, media_token: mediaToken(), mime_type, filename }
 }
 
-export function startMediaFetch({ timeoutMs = 60_000, ...context }: MediaFetchOptions): MediaFetchLoop {
-  const { db, log, health } = context
-  const slots = createMediaSlots()
+export function startMediaFetch(context: MediaFetchOptions): MediaFetchLoop {
+  const { db, log, health, times } = context
+  const slots = createMediaSlots(times)
   const inFlight = new Set<Promise<void>>()
   const stopping = new AbortController()
   let claimInFlight: Promise<void> | undefined
@@ -103,7 +93,7 @@ export function startMediaFetch({ timeoutMs = 60_000, ...context }: MediaFetchOp
   async function claimWhileFree(): Promise<void> {
     for (let free = slots.free(); isRequested && free > 0 && !isStopped; free = slots.free()) {
       isRequested = false
-      const claimed = await claimMedia(db, free, slots)
+      const claimed = await claimMedia(db, free, slots, times)
       for (const row of claimed) start(row)
       // More rows may be due.
       if (claimed.length > 0) isRequested = true
@@ -119,8 +109,8 @@ export function startMediaFetch({ timeoutMs = 60_000, ...context }: MediaFetchOp
 
   function start(row: ClaimedMedia): void {
     const release = slots.start(row.workspace_id)
-    const slotTimer = setTimeout(claimInBackground, slowMs)
-    const fetch = fetchAndSettle(context, row, timeoutMs, stopping.signal)
+    const slotTimer = setTimeout(claimInBackground, times.slowMs)
+    const fetch = fetchAndSettle(context, row, stopping.signal)
       .catch((error): boolean => {
         log.error({ err: error, media: row.id }, 'the outcome of a media fetch could not be stored; its lease expires')
         return false
@@ -134,7 +124,7 @@ export function startMediaFetch({ timeoutMs = 60_000, ...context }: MediaFetchOp
     inFlight.add(fetch)
   }
 
-  const polling = startRepeating({ name: 'fetch-media', everyMs: 1_000, log, health, run: claim })
+  const polling = startRepeating({ name: 'fetch-media', everyMs: times.pollMs, log, health, run: claim })
   claimInBackground()
   return {
     wake: claimInBackground,
@@ -142,34 +132,30 @@ export function startMediaFetch({ timeoutMs = 60_000, ...context }: MediaFetchOp
       isStopped = true
       await polling.stop()
       await claimInFlight?.catch(() => {})
-      await within(graceMs, Promise.all(inFlight))
+      await within(times.stopMs, Promise.all(inFlight))
       stopping.abort(new Error('the service is stopping'))
-      await within(abortMs, Promise.all(inFlight))
+      await within(times.abortMs, Promise.all(inFlight))
     },
   }
 }
 
 /** Returns whether the file was fetched. */
-async function fetchAndSettle(
-  context: FetchContext,
-  row: ClaimedMedia,
-  timeoutMs: number,
-  stop: AbortSignal,
-): Promise<boolean> {
-  const { db, store, log, signals } = context
-  const timeout = AbortSignal.timeout(timeoutMs)
+async function fetchAndSettle(context: MediaFetchOptions, row: ClaimedMedia, stop: AbortSignal): Promise<boolean> {
+  const { db, store, log, signals, times } = context
+  const timeout = AbortSignal.timeout(times.fetchMs)
   const signal = AbortSignal.any([timeout, stop])
   let outcome: FetchOutcome
   try {
     outcome = await fetchMedia(context, row, signal)
   } catch (error) {
-    if (stop.aborted) outcome = { ok: false, message: 'the service stopped', retrySeconds: 0, isAttempt: false }
-    else if (timeout.aborted) outcome = retryLater(row, `the fetch took longer than ${timeoutMs / 1000} s`)
+    if (stop.aborted) outcome = { ok: false, message: 'the service stopped', retryMs: 0, isAttempt: false }
+    else if (timeout.aborted) outcome = retryLater(row, `the fetch took longer than ${times.fetchMs / 1000} s`, times)
     else if (error instanceof TooLargeError) outcome = giveUp(tooLarge)
-    else if (error instanceof BrokenSourceError) outcome = retryLater(row, `the channel broke off: ${error.message}`)
+    else if (error instanceof BrokenSourceError)
+      outcome = retryLater(row, `the channel broke off: ${error.message}`, times)
     else {
       log.error({ err: error, media: row.id }, 'a fetched file could not be stored')
-      outcome = { ok: false, message: ourFault, retrySeconds: storeRetrySeconds, isAttempt: false }
+      outcome = { ok: false, message: ourFault, retryMs: times.storeRetryMs, isAttempt: false }
     }
   }
   if (!outcome.ok) await settleFailed(db, row, outcome)
@@ -180,23 +166,23 @@ async function fetchAndSettle(
 
 /** Fetches a file into the store. Throws the store's errors, and the reason of an aborted `signal`. */
 async function fetchMedia(
-  { db, sealer, channels, store, log }: FetchContext,
+  { db, sealer, channels, store, log, times }: MediaFetchOptions,
   row: ClaimedMedia,
   signal: AbortSignal,
 ): Promise<FetchOutcome> {
   // Media that crashes the worker in every attempt ends here.
-  if (row.attempt_count > retryDelaysSeconds.length + 1) return giveUp('no attempt completed')
+  if (row.attempt_count > times.retryMs.length + 1) return giveUp('no attempt completed')
   const channel = channels[row.channel]
   if (!channel) return giveUp(`no such channel: ${row.channel}`)
   const connection = await getConnection(db, sealer, row.workspace_id, row.channel)
-  if (!connection) return retryLater(row, 'the channel is not connected')
+  if (!connection) return retryLater(row, 'the channel is not connected', times)
 
   const request = channel.fetchMedia(connection, row.source, maxBytes).catch((error: unknown): FetchedMedia => {
     log.error({ err: error, media: row.id, channel: row.channel }, 'the channel adapter failed to fetch media')
     return { ok: false, again: true, message: ourFault }
   })
   const fetched = await unlessAborted(signal, request, (late) => late.ok && late.bytes.destroy())
-  if (!fetched.ok) return fetched.again ? retryLater(row, fetched.message) : giveUp(fetched.message)
+  if (!fetched.ok) return fetched.again ? retryLater(row, fetched.message, times) : giveUp(fetched.message)
 
   const mime_type = chooseType(fetched.mime_type, row.mime_type)
   const { size_bytes } = await store.put(row.id, fetched.bytes, { mime_type, maxBytes, signal })
@@ -205,11 +191,11 @@ async function fetchMedia(
 
 const ourFault = 'something went wrong on our side'
 const tooLarge = `over ${maxBytes / 1024 / 1024} MB`
-const giveUp = (message: string): FetchOutcome => ({ ok: false, message, retrySeconds: undefined, isAttempt: true })
-const retryLater = ({ attempt_count }: ClaimedMedia, message: string): FetchOutcome => ({
+const giveUp = (message: string): FetchOutcome => ({ ok: false, message, retryMs: undefined, isAttempt: true })
+const retryLater = ({ attempt_count }: ClaimedMedia, message: string, times: Times['media']): FetchOutcome => ({
   ok: false,
   message,
-  retrySeconds: retryDelaysSeconds[attempt_count - 1],
+  retryMs: times.retryMs[attempt_count - 1],
   isAttempt: true,
 })
 
@@ -217,7 +203,7 @@ const retryLater = ({ attempt_count }: ClaimedMedia, message: string): FetchOutc
  * Claims up to `limit` due rows. Workspaces take turns: those with the fewest fetches in flight in this process first,
  * within their limits, and the oldest rows of each first. `skip locked` lets several workers claim at the same time.
  */
-function claimMedia(sql: Sql, limit: number, slots: MediaSlots): Promise<ClaimedMedia[]> {
+function claimMedia(sql: Sql, limit: number, slots: MediaSlots, { leaseMs }: Times['media']): Promise<ClaimedMedia[]> {
   return sql<ClaimedMedia[]>`
     with recursive
     -- The workspaces with fetches in flight in this process, and their limits.
@@ -264,7 +250,7 @@ function claimMedia(sql: Sql, limit: number, slots: MediaSlots): Promise<Claimed
       for update of m skip locked
     )
     update media m
-    set attempt_count = m.attempt_count + 1, next_attempt_at = now() + make_interval(secs => ${leaseSeconds})
+    set attempt_count = m.attempt_count + 1, next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
     from locked_media l where m.workspace_id = l.workspace_id and m.id = l.id
     returning m.workspace_id, m.id, m.channel, m.source, m.token, m.mime_type, m.filename, m.attempt_count`
 }
@@ -295,12 +281,12 @@ async function settleStored(
 
 async function settleFailed(sql: Sql, row: ClaimedMedia, outcome: FetchOutcome & { ok: false }): Promise<void> {
   const { workspace_id: workspaceId, id, attempt_count } = row
-  const { message, retrySeconds, isAttempt } = outcome
+  const { message, retryMs, isAttempt } = outcome
   const error = message.replaceAll('\0', '').slice(0, 500).toWellFormed()
   await sql`
     update media
-    set state = ${retrySeconds === undefined ? 'failed' : 'pending'}, last_error = ${error},
-      next_attempt_at = now() + make_interval(secs => ${retrySeconds ?? 0}),
+    set state = ${retryMs === undefined ? 'failed' : 'pending'}, last_error = ${error},
+      next_attempt_at = now() + make_interval(secs => ${(retryMs ?? 0) / 1000}),
       attempt_count = ${isAttempt ? attempt_count : attempt_count - 1}
     where workspace_id = ${workspaceId} and id = ${id} and state = 'pending' and attempt_count = ${attempt_count}`
 }

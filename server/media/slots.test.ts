@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMediaSlots, slowMs } from './slots.ts'
+import { times } from '../../common/times.ts'
+import { createMediaSlots } from './slots.ts'
+
+const { slowMs } = times.media
 
 function startSlots() {
   let now = 0
-  const slots = createMediaSlots(() => now)
+  const slots = createMediaSlots(times.media, () => now)
   const pass = (ms: number) => {
     now += ms
   }

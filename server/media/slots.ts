@@ -5,7 +5,8 @@
  * without a slot, so slots become free every second. A workspace has at most `maxPerWorkspace` fetches in flight. It has at
  * most `maxWhileSlow` while one of them is slow, and after a slow one failed until one succeeds.
  */
-export const slowMs = 1_000
+import type { Times } from '../../common/times.ts'
+
 const maxFresh = 8
 const maxInFlight = 64
 const maxPerWorkspace = 4
@@ -23,7 +24,10 @@ export type MediaSlots = {
   start(workspaceId: string): (isOk: boolean) => void
 }
 
-export function createMediaSlots(now: () => number = () => performance.now()): MediaSlots {
+export function createMediaSlots(
+  { slowMs }: Pick<Times['media'], 'slowMs'>,
+  now: () => number = () => performance.now(),
+): MediaSlots {
   const inFlight = new Set<{ workspaceId: string; startedAt: number }>()
   const failing = new Set<string>()
   const isSlow = ({ startedAt }: { startedAt: number }) => now() - startedAt >= slowMs

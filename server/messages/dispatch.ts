@@ -5,6 +5,7 @@
  * retried twice. A message whose outcome is unknown is never sent again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, OutgoingMessage, Person, SendAnswer } from '../channels/channel.ts'
 import { recordConnectionOutcome } from '../channels/connections.ts'
@@ -22,6 +23,7 @@ export type DispatchOptions = {
   signals: Signals
   /** Called before each send, so that the pace of broadcasts on this connection counts it. */
   onSend: (connection: Connection) => void
+  times: Pick<Times['messages'], 'retryMs'>
 }
 
 /** A prepared message with everything the channel needs. */
@@ -35,17 +37,14 @@ export type Dispatch = {
   rename: string | undefined
 }
 
-/** The delays before a temporarily refused message is sent again. */
-const retryDelaysMs = [1_000, 2_000]
-
 /** Returns the channel's id of the message. Throws 502 when the channel refused it or the outcome is unknown. */
-export function createDispatcher({ sql, settle, signals, onSend }: DispatchOptions) {
+export function createDispatcher({ sql, settle, signals, onSend, times }: DispatchOptions) {
   const recordAnswer = createAnswerRecorder(sql)
   return async (dispatch: Dispatch): Promise<string | null> => {
     const { channel, connection, message, outgoing, contactId, rename } = dispatch
     signalMessages(signals, message.workspace_id, channel.name, message.conversation_id)
     onSend(connection)
-    const sent = await sendWithRetries(channel, connection, { ...outgoing, message_id: message.id })
+    const sent = await sendWithRetries(channel, connection, { ...outgoing, message_id: message.id }, times.retryMs)
     await settle({
       ...toOutcome(message, sent),
       rename: rename === undefined ? undefined : { contact_id: contactId, name: rename },
@@ -64,9 +63,10 @@ async function sendWithRetries(
   channel: Channel,
   connection: Connection,
   outgoing: OutgoingMessage,
+  delaysMs: readonly number[],
 ): Promise<SendAnswer> {
   let sent = await channel.send(connection, outgoing)
-  for (const delayMs of retryDelaysMs) {
+  for (const delayMs of delaysMs) {
     if (sent.ok || sent.outcome !== 'rejected' || !sent.again) return sent
     await sleep(delayMs)
     sent = await channel.send(connection, outgoing)

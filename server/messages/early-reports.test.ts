@@ -1,7 +1,7 @@
 /** The queue of reports that arrived before their message: backoff, fairness and the limit per workspace. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createDatabase } from '../../tests/support.ts'
+import { createDatabase, times } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Report } from '../channels/channel.ts'
 import { newId } from '../lib/id.ts'
@@ -60,7 +60,7 @@ test('a report about an unknown message is checked with exponential backoff, and
   await wait(workspaceId, 'wamid.1', 'edited')
   const pauses: number[] = []
   for (let i = 0; i < 14; i++) {
-    assert.deepEqual(await claimEarlyReports(db), [])
+    assert.deepEqual(await claimEarlyReports(db, times.messages), [])
     const [row] = await db<{ seconds: number }[]>`
       update early_reports set next_check_at = now() returning
         (select round(extract(epoch from next_check_at - now()))::int from early_reports) as seconds`
@@ -68,7 +68,7 @@ test('a report about an unknown message is checked with exponential backoff, and
   }
   assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2048, 2048])
   await addMessage(workspaceId, 'wamid.1')
-  assert.deepEqual(textsOf(await claimEarlyReports(db)), ['edited'])
+  assert.deepEqual(textsOf(await claimEarlyReports(db, times.messages)), ['edited'])
   assert.equal(await countOf(workspaceId), 0)
 })
 
@@ -78,13 +78,13 @@ test('all reports about one message are claimed together, in the order of arriva
   await wait(workspaceId, 'wamid.1', 'first')
   for (let i = 0; i < 3; i++) {
     await db`update early_reports set next_check_at = now()`
-    await claimEarlyReports(db)
+    await claimEarlyReports(db, times.messages)
   }
   // The first report is due in some seconds, the second now.
   await wait(workspaceId, 'wamid.1', 'second')
   await wait(workspaceId, 'wamid.2', 'of another message')
   await addMessage(workspaceId, 'wamid.1')
-  assert.deepEqual(textsOf(await claimEarlyReports(db)), ['first', 'second'])
+  assert.deepEqual(textsOf(await claimEarlyReports(db, times.messages)), ['first', 'second'])
 })
 
 test('a flood of reports about unknown messages delays no other workspace and uses only its share of a run', async (t) => {
@@ -93,7 +93,7 @@ test('a flood of reports about unknown messages delays no other workspace and us
   await flood(noisy, 10_050)
   await wait(quiet, 'wamid.1', 'early')
   await addMessage(quiet, 'wamid.1')
-  assert.deepEqual(textsOf(await claimEarlyReports(db)), ['early'])
+  assert.deepEqual(textsOf(await claimEarlyReports(db, times.messages)), ['early'])
   const [checked] = await db<{ n: number }[]>`select count(*)::int as n from early_reports where check_count > 0`
   assert.equal(checked?.n, 250, 'half of the checks of a run')
 

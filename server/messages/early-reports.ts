@@ -11,7 +11,7 @@ import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
-import { applyEcho, echoTimeoutSeconds } from './echoes.ts'
+import { applyEcho, type EchoTimes } from './echoes.ts'
 import { applyCorrection, applyReadUpTo, applyStatuses, type StatusUpdate } from './reports.ts'
 import type { StatusContext } from './status-follower.ts'
 
@@ -48,9 +48,10 @@ export async function applyEarlyReports(
   onMediaGone: (ids: readonly string[]) => void,
   signals: Signals,
   context: StatusContext,
+  times: EchoTimes,
 ): Promise<void> {
   const early = await db.begin(async (sql) => {
-    const claimed = await claimEarlyReports(sql)
+    const claimed = await claimEarlyReports(sql, times)
     const updates: StatusUpdate[] = []
     for (const { workspace_id: workspaceId, report } of claimed) {
       const { channel } = report
@@ -65,7 +66,7 @@ export async function applyEarlyReports(
   // An echo has a transaction of its own. A crash before it loses the echo only.
   for (const { workspace_id: workspaceId, report } of early) {
     if (report.kind !== 'echo') continue
-    const isApplied = await applyEcho(db, workspaceId, report.channel, report, context.follower)
+    const isApplied = await applyEcho(db, workspaceId, report.channel, report, times, context.follower)
     if (!isApplied) await storeEarlyReports(db, [{ workspace_id: workspaceId, report }])
   }
   for (const workspaceId of new Set(early.map(({ workspace_id }) => workspace_id))) signals.changed(workspaceId)
@@ -75,7 +76,7 @@ export async function applyEarlyReports(
  * Checks the reports that are due. Returns all reports of messages that exist by now, and echoes older than any send in
  * flight, in the order of arrival. They are deleted: apply them in the same transaction.
  */
-export async function claimEarlyReports(sql: Sql): Promise<EarlyReport[]> {
+export async function claimEarlyReports(sql: Sql, { echoMs }: EchoTimes): Promise<EarlyReport[]> {
   const claimed = await sql<(EarlyReport & { id: string })[]>`
     with recursive ${waitingWorkspaces(sql)},
     -- The number of checks for each workspace.
@@ -110,7 +111,7 @@ export async function claimEarlyReports(sql: Sql): Promise<EarlyReport[]> {
     -- Whether the message exists, or the echo has waited long enough.
     checked_reports as (
       select l.workspace_id, l.id, l.external_id, l.received_at, l.check_count, l.is_echo,
-        l.is_echo and l.received_at < now() - make_interval(secs => ${echoTimeoutSeconds}) as is_overdue,
+        l.is_echo and l.received_at < now() - make_interval(secs => ${echoMs / 1000}) as is_overdue,
         exists (
           select from messages m where m.workspace_id = l.workspace_id and m.external_id = l.external_id
         ) as has_message
@@ -123,7 +124,7 @@ export async function claimEarlyReports(sql: Sql): Promise<EarlyReport[]> {
         next_check_at = least(
           now() + make_interval(secs => power(2, least(c.check_count, 11))),
           case when c.is_echo then greatest(
-            now() + interval '1 second', c.received_at + make_interval(secs => ${echoTimeoutSeconds})
+            now() + interval '1 second', c.received_at + make_interval(secs => ${echoMs / 1000})
           ) end
         )
       from checked_reports c

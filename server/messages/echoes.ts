@@ -4,6 +4,7 @@
  * Most are our own sends, reported before or after the answer to the send. The others were written in the provider's own
  * app and are stored in the conversation, with their media. They count as replies of a member.
  */
+import type { Times } from '../../common/times.ts'
 import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { resolveThreads } from '../conversations/threads.ts'
@@ -15,8 +16,7 @@ import { followStatus, type StatusFollower } from './status-follower.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 
-/** Longer than a send waits for its answer. */
-export const echoTimeoutSeconds = 20
+export type EchoTimes = Pick<Times['messages'], 'echoMs'>
 
 /** Returns false while the echo may be about a send whose answer is still due: apply it again later. */
 export async function applyEcho(
@@ -24,6 +24,7 @@ export async function applyEcho(
   workspaceId: string,
   channel: ChannelName,
   echo: Echo,
+  times: EchoTimes,
   follower?: StatusFollower,
 ): Promise<boolean> {
   const recipient = { workspace_id: workspaceId, channel, phone: echo.to.phone, user_id: echo.to.user_id }
@@ -45,7 +46,7 @@ export async function applyEcho(
     // A send of ours that has no id of the channel yet: with the same text, or any when the echo is unreadable. The echo of
     // buttons is a text.
     const [own] = await sql<{ id: string; is_answered: boolean }[]>`
-      select id, created_at < now() - make_interval(secs => ${echoTimeoutSeconds}) as is_answered
+      select id, created_at < now() - make_interval(secs => ${times.echoMs / 1000}) as is_answered
       from messages
       where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
         and external_id is null and status = 'pending' and (${isUnreadable}
@@ -92,5 +93,5 @@ export async function applyEcho(
     return true
   })
   // The contact was erased or merged at the same moment.
-  return applied ?? applyEcho(db, workspaceId, channel, echo, follower)
+  return applied ?? applyEcho(db, workspaceId, channel, echo, times, follower)
 }

@@ -6,6 +6,7 @@
  * stored. Any other failure fails the callback, and the provider repeats it.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Report } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
@@ -33,6 +34,7 @@ export type IntakeOptions = {
   /** Called with the ids of media whose message was deleted. */
   onMediaGone: (ids: readonly string[]) => void
   publicUrl: string
+  times: Times['messages']
   follower?: StatusFollower
 }
 
@@ -44,7 +46,7 @@ export type Intake = {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { db, channels, log, signals, onMediaGone, publicUrl, follower } = options
+  const { db, channels, log, signals, onMediaGone, publicUrl, follower, times } = options
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people) })
   const hasUserId = createBatch({ run: (people: readonly PersonRef[]) => haveUserIds(db, people) })
   const storeMessage = createBatch({
@@ -107,7 +109,10 @@ export function createIntake(options: IntakeOptions): Intake {
       case 'preference':
         return applyPreference({ workspaceId, channel, report })
       case 'echo':
-        return storeUnlessApplied({ ...report, channel }, await applyEcho(db, workspaceId, channel, report, follower))
+        return storeUnlessApplied(
+          { ...report, channel },
+          await applyEcho(db, workspaceId, channel, report, times, follower),
+        )
       case 'edit':
       case 'revoke': {
         const { isKnown, media } = await applyCorrection(db, workspaceId, channel, report)

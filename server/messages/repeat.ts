@@ -3,6 +3,7 @@
  * sent again: the repeat waits for the outcome of the first attempt.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Batch } from '../lib/batch.ts'
@@ -11,10 +12,6 @@ import { getMessage, type Message, type MessageStatus } from './messages.ts'
 import { platformError } from './platform-error.ts'
 import { isSweptError, type SendOutcome } from './settle.ts'
 import { signalMessages } from './signal-messages.ts'
-
-/** How long a repeated request waits for the outcome of the first. */
-const timeoutMs = 20_000
-const pollMs = 100
 
 /** A message has one of these only after the channel accepted it. */
 const acceptedStatuses = new Set<MessageStatus>(['sent', 'delivered', 'read'])
@@ -27,16 +24,18 @@ export function createRepeatReader({
   sql,
   settle,
   signals,
+  times,
 }: {
   sql: Sql
   settle: Batch<SendOutcome, undefined>
   signals: Signals
+  times: Pick<Times['messages'], 'repeatMs' | 'repeatPollMs'>
 }) {
   return async (
     workspaceId: string,
     { conversationId, id, channel }: { conversationId: string; id: string; channel: ChannelName },
   ): Promise<Message | undefined> => {
-    const deadline = performance.now() + timeoutMs
+    const deadline = performance.now() + times.repeatMs
     for (;;) {
       const message = await getMessage(sql, workspaceId, { conversationId, id, channel }, '')
       if (!message) return undefined
@@ -55,7 +54,7 @@ export function createRepeatReader({
         const outcome = { workspace_id: workspaceId, conversation_id: conversationId, id }
         await settle({ ...outcome, status: 'sent', external_id: null, error: null })
         signalMessages(signals, workspaceId, channel, conversationId)
-      } else await sleep(pollMs)
+      } else await sleep(times.repeatPollMs)
     }
   }
 }

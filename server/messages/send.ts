@@ -2,6 +2,7 @@
  * Sends one message: to a phone number, or in a conversation. The header of `routes.ts` lists the files
  * of the journey. Every check runs before anything is written or counted.
  */
+import type { Times } from '../../common/times.ts'
 import { requireQuota } from '../accounts/quota.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Person } from '../channels/channel.ts'
@@ -35,6 +36,7 @@ export type SenderOptions = {
   signals: Signals
   /** The base URL of the files that members uploaded. */
   publicUrl: string
+  times: Times['messages']
   /** Called before each send, so that the pace of broadcasts on this connection counts it. */
   onSend?: (connection: Connection) => void
 }
@@ -92,14 +94,14 @@ export type Sender = {
 const cacheMs = 200
 
 export function createSender(options: SenderOptions): Sender {
-  const { pools, sealer, channels, signals, publicUrl, onSend = () => {} } = options
+  const { pools, sealer, channels, signals, publicUrl, times, onSend = () => {} } = options
   const sql = pools.messages
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(sql, people), lanes: 1 })
   // Without a follower: these messages belong to no broadcast.
   const settle = createSettler(pools.settle, { publicUrl })
-  const getEarlierSend = createRepeatReader({ sql, settle, signals })
+  const getEarlierSend = createRepeatReader({ sql, settle, signals, times })
   const preparer = createPreparer(sql)
-  const dispatch = createDispatcher({ sql, settle, signals, onSend })
+  const dispatch = createDispatcher({ sql, settle, signals, onSend, times })
   // Concurrent sends share one read. Without it, each of the two reads was a third of all statements.
   const readMsgapp = createTtlCache((workspaceId) => requireMsgapp(sql, sealer, workspaceId), cacheMs)
   const readTemplate = createTtlCache((key) => {

@@ -10,7 +10,7 @@ const error = (name: string, status = 400): ScriptedAnswer => ({ status, body: f
 
 async function send(changes: Partial<OutgoingMessage>, answer: ScriptedAnswer = sent) {
   const http = fakeHttp(answer)
-  const result = await createMsgapp(http).send(connection, outgoing(changes))
+  const result = await createMsgapp(http, 15_000).send(connection, outgoing(changes))
   return { result, http, body: http.requests.length > 0 ? http.json() : undefined }
 }
 
@@ -140,7 +140,7 @@ test('what the provider says is bounded and can be kept', async () => {
 const picture: MediaReference = { id: '1003383421387256', url: null, mime_type: null, filename: null }
 const resolved: ScriptedAnswer = { body: fixture('msgapp/answers/media') }
 const fetchWith = (http: FakeHttp, media = picture, changes = {}) =>
-  createMsgapp(http).fetchMedia(connectionOf('msgapp', changes), media, 1_000)
+  createMsgapp(http, 15_000).fetchMedia(connectionOf('msgapp', changes), media, 1_000)
 
 test('media is found by its id and fetched with the token', async () => {
   const http = fakeHttp(resolved, { headers: { 'content-type': 'image/png', 'content-length': '3' }, body: 'abc' })
@@ -226,7 +226,7 @@ test('templates are listed through all pages, by cursor and never at another hos
     { body: { data: page.data.slice(0, 4), paging: next('c1') } },
     { body: { data: [...page.data.slice(4), { name: 'no id' }, 7], paging: { cursors: { after: 'c2' } } } },
   )
-  const templates = await createMsgapp(http).listTemplates?.(connection)
+  const templates = await createMsgapp(http, 15_000).listTemplates?.(connection)
   assert.equal(templates?.length, page.data.length)
   assert.deepEqual(Object.keys(templates?.[0] ?? {}).sort(), [
     'category',
@@ -257,7 +257,7 @@ test('a list of templates that broke off is none', async () => {
     Array.from({ length: 200 }, () => full),
   ]) {
     const http = fakeHttp(...answers)
-    assert.equal(await createMsgapp(http).listTemplates?.(connection), undefined)
+    assert.equal(await createMsgapp(http, 15_000).listTemplates?.(connection), undefined)
     assert.ok(http.requests.length <= 100)
   }
 })
@@ -279,7 +279,7 @@ test('a check names the setting that is wrong, and stops there', async () => {
     [[number, 'silence'], 'base_url', 4],
   ]
   for (const [answers, field, length] of cases) {
-    const steps = await createMsgapp(fakeHttp(...answers)).check(connection)
+    const steps = await createMsgapp(fakeHttp(...answers), 15_000).check(connection)
     assert.deepEqual(
       [steps.at(-1)?.ok, steps.at(-1)?.field, steps.length],
       [false, field, length],
@@ -287,7 +287,7 @@ test('a check names the setting that is wrong, and stops there', async () => {
     )
     assert.ok(steps.slice(0, -1).every(({ ok }) => ok))
   }
-  const steps = await createMsgapp(fakeHttp(number, templates)).check(connection)
+  const steps = await createMsgapp(fakeHttp(number, templates), 15_000).check(connection)
   assert.deepEqual(
     steps.map(({ step, ok, message }) => [step, ok, message]),
     [

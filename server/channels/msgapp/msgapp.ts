@@ -36,14 +36,14 @@ import { fillTemplate, previewTemplate } from './template.ts'
 /** Temporary refusals; nothing was sent. Limits of the account, the number or the recipient, or a number in maintenance. */
 const throttleCodes = [4, 80007, 130429, 131056, 131057]
 
-export function createMsgapp(http: Http): Channel {
+export function createMsgapp(http: Http, sendMs: number): Channel {
   return {
     name: 'msgapp',
     windowMs: 24 * 60 * 60 * 1000,
     lateWindowMs: null,
     // The provider cannot quote a call or a message that arrived without an id.
     quotableId: (id) => (id === null || isDerivedId(id) || id.startsWith('wacid.') ? null : id),
-    send: (connection, outgoing) => send(http, connection, outgoing),
+    send: (connection, outgoing) => send(http, connection, outgoing, sendMs),
     answerHandshake,
     isSigned,
     parse,
@@ -70,7 +70,12 @@ export function createMsgapp(http: Http): Channel {
   }
 }
 
-async function send(http: Http, connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer> {
+async function send(
+  http: Http,
+  connection: Connection,
+  outgoing: OutgoingMessage,
+  timeoutMs: number,
+): Promise<SendAnswer> {
   const { to, content, reply_to, message_id } = outgoing
   // With both, the provider uses the number.
   const recipient = to.phone ? { to: to.phone } : to.user_id ? { recipient: to.user_id } : undefined
@@ -88,7 +93,7 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
       ...(reply_to === null || content.type === 'reaction' ? {} : { context: { message_id: reply_to } }),
       biz_opaque_callback_data: message_id,
     },
-    timeoutMs: 15_000,
+    timeoutMs,
   })
   return toSendAnswer(answer, throttleCodes, (value) => {
     const { messages, contacts } = recordOf(value) ?? {}

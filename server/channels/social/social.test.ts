@@ -192,7 +192,7 @@ test('an id that the index of an attachment makes too long is replaced', () => {
 const sent: ScriptedAnswer = { body: fixture('social/answers/sent') }
 async function send(changes: Partial<OutgoingMessage>, answer: ScriptedAnswer = sent) {
   const http = fakeHttp(answer)
-  const result = await createSocial(http).send(connection, outgoing(changes))
+  const result = await createSocial(http, 15_000).send(connection, outgoing(changes))
   return { result, asked: http.requests, body: http.requests.length > 0 ? http.json() : undefined }
 }
 
@@ -270,7 +270,7 @@ test('the outcomes of a send', async () => {
 
 test('a profile contains what the provider returns', async () => {
   const fetchWith = (answer: ScriptedAnswer) =>
-    createSocial(fakeHttp(answer)).fetchProfile?.(connection, '1234567890123456')
+    createSocial(fakeHttp(answer), 15_000).fetchProfile?.(connection, '1234567890123456')
   assert.deepEqual(await fetchWith({ body: fixture('social/answers/profile') }), {
     name: 'Ana Ruiz',
     username: 'ana.r',
@@ -291,7 +291,7 @@ test('a profile contains what the provider returns', async () => {
 })
 
 test('a check reads the account', async () => {
-  const check = (answer: ScriptedAnswer) => createSocial(fakeHttp(answer)).check(connection)
+  const check = (answer: ScriptedAnswer) => createSocial(fakeHttp(answer), 15_000).check(connection)
   const steps = await check({ body: fixture('social/answers/account') })
   assert.ok(steps.every(({ ok }) => ok))
   assert.equal(steps.at(-1)?.message, 'Acme')

@@ -16,13 +16,13 @@ const dayMs = 24 * 60 * 60 * 1000
 const maxTextBytes = 1_000
 const throttleCodes = [4, 613, 80002]
 
-export function createSocial(http: Http): Channel {
+export function createSocial(http: Http, sendMs: number): Channel {
   return {
     name: 'social',
     windowMs: dayMs,
     lateWindowMs: 7 * dayMs,
     quotableId,
-    send: (connection, outgoing) => send(http, connection, outgoing),
+    send: (connection, outgoing) => send(http, connection, outgoing, sendMs),
     answerHandshake,
     isSigned,
     parse,
@@ -40,7 +40,12 @@ export function createSocial(http: Http): Channel {
   }
 }
 
-async function send(http: Http, connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer> {
+async function send(
+  http: Http,
+  connection: Connection,
+  outgoing: OutgoingMessage,
+  timeoutMs: number,
+): Promise<SendAnswer> {
   const { to, content, reply_to, late_reply } = outgoing
   if (!to.user_id) return refuse('the recipient has no user id on this channel')
   if (content.type === 'template') return refuse('this channel has no templates')
@@ -48,7 +53,7 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
     return refuse(`text: must have at most ${maxTextBytes} bytes on this channel`)
   }
   const recipient = { id: to.user_id }
-  if (content.type === 'reaction') return sendReaction(http, connection, recipient, content.emoji, reply_to)
+  if (content.type === 'reaction') return sendReaction(http, connection, recipient, content.emoji, reply_to, timeoutMs)
   const message = toWire(content)
   if (!message) return refuse('this channel has no locations and no lists')
   const answer = await callProvider(http, connection, {
@@ -60,7 +65,7 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
       message,
       ...(reply_to === null ? {} : { reply_to: { mid: reply_to } }),
     },
-    timeoutMs: 15_000,
+    timeoutMs,
   })
   return toSendAnswer(answer, throttleCodes, (value) => {
     const { message_id, recipient_id } = recordOf(value) ?? {}
@@ -77,6 +82,7 @@ async function sendReaction(
   recipient: { id: string },
   emoji: string,
   messageId: string | null,
+  timeoutMs: number,
 ): Promise<SendAnswer> {
   const answer = await callProvider(http, connection, {
     method: 'POST',
@@ -86,7 +92,7 @@ async function sendReaction(
       sender_action: emoji === '' ? 'unreact' : 'react',
       payload: { message_id: messageId, ...(emoji === '' ? {} : { reaction: 'love' }) },
     },
-    timeoutMs: 15_000,
+    timeoutMs,
   })
   return toSendAnswer(answer, throttleCodes, (value) =>
     idOf(recordOf(value)?.recipient_id) ? { ok: true, external_id: null, person: null } : undefined,
