@@ -16,8 +16,10 @@ import {
   assertRefused,
   createBrowser,
   createDatabase,
+  file,
   type Json,
   main,
+  type Owner,
   start,
   until,
   type World,
@@ -155,13 +157,25 @@ async function listIds(db: Db, workspaceId: string): Promise<Set<string>> {
   return ids
 }
 
-/** Two furnished workspaces, ours older and younger than theirs; at the end theirs must be as it was. */
-async function startNeighbours(t: TestContext) {
+/** The other workspace, furnished. */
+async function furnishTheirs(owner: Owner) {
+  const world = await start(owner)
+  const { api: theirs, owner: theirOwner } = await world.workspace({ name: 'Theirs' })
+  return { theirs, theirOwner, foreign: await furnish(world, theirs, 'theirword') }
+}
+
+let unchanging: ReturnType<typeof furnishTheirs> | undefined
+
+/**
+ * Two furnished workspaces. At the end theirs must be as it was, so the tests share it. With `isFresh` it belongs to the test, which may
+ * change it, and ours is older and younger than theirs.
+ */
+async function startNeighbours(t: TestContext, { isFresh = false } = {}) {
   const world = await start(t)
   const { api: ours, db } = world
   const early = await ours.post('/contacts', { phone: '+14155550300' })
-  const { api: theirs, owner: theirOwner } = await world.workspace({ name: 'Theirs' })
-  const foreign = await furnish(world, theirs, 'theirword')
+  if (!isFresh) unchanging ??= furnishTheirs(file)
+  const { theirs, theirOwner, foreign } = await (isFresh ? furnishTheirs(t) : (unchanging ?? assert.fail()))
   const own = await furnish(world, ours, 'ourword')
   const read = await createChecksum(db)
   const before = await read(theirs.workspaceId)
@@ -257,14 +271,20 @@ test('deliveries, broadcasts, templates and usage of another workspace are unkno
 
 test('no list shows a row of another workspace, whatever the query', async (t) => {
   const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
-  const known = [...foreign.secrets, shared.tag, shared.segment, shared.phone, 'theirword name', '%', '_', '']
-  for (const { method, path, operation } of contract.operations) {
-    const queries = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
-    const root = path.split('/')[1] as 'contacts'
-    for (const { name } of queries) {
-      for (const value of known) {
-        await call(method, `${path.replace('{id}', own[root])}?${name}=${encodeURIComponent(value)}&limit=100`)
-      }
+  const ids = [foreign.contacts, foreign.segments, foreign.conversations, foreign.message, foreign.tag]
+  const texts = [shared.tag, shared.segment, shared.phone, 'theirword', 'theirword name', '%', '_', '']
+  const known = [...ids, ...ids.map((id) => encodeCursor(id)), ...texts]
+  const parameters = contract.operations.flatMap(({ method, path, operation }) =>
+    (operation.parameters ?? []).flatMap((parameter) =>
+      parameter.in === 'query' ? [{ method, path, name: parameter.name }] : [],
+    ),
+  )
+  // Each of their other ids and secrets is the value of one parameter.
+  const others = [...foreign.secrets].filter((secret) => !known.includes(secret))
+  for (const [place, { method, path, name }] of parameters.entries()) {
+    const target = path.replace('{id}', own[path.split('/')[1] as 'contacts'])
+    for (const value of [...known, ...others.filter((_, i) => i % parameters.length === place)]) {
+      await call(method, `${target}?${name}=${encodeURIComponent(value)}&limit=100`)
     }
   }
   for (const query of [
@@ -287,7 +307,7 @@ test('no list shows a row of another workspace, whatever the query', async (t) =
 })
 
 test('a cursor of another workspace is only a position in the caller’s own list', async (t) => {
-  const { foreign, own, early, call, theirs, assertUnchanged } = await startNeighbours(t)
+  const { foreign, own, early, call, theirs, assertUnchanged } = await startNeighbours(t, { isFresh: true })
   const { next_cursor: cursor } = (await theirs.get('/contacts?limit=1')).body.meta
   assert.ok(cursor)
   const below = await call('GET', `/contacts?cursor=${cursor}`)
@@ -509,7 +529,7 @@ test('a member reads, answers and changes conversations and channels of their ow
 })
 
 test('a person who writes to two workspaces opts out of one, by the opt-out words of that one', async (t) => {
-  const neighbours = await startNeighbours(t)
+  const neighbours = await startNeighbours(t, { isFresh: true })
   const { url, theirOwner, foreign, own, api, assertUnchanged } = neighbours
   const call = await signIn(neighbours)
   await call('PATCH', '/workspace', { opt_out_words: ['enough'] })
@@ -695,7 +715,7 @@ test('a filter with the tag id of another workspace matches no contact', async (
 })
 
 test('unique values are unique within one workspace only', async (t) => {
-  const { api: ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t)
+  const { api: ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t, { isFresh: true })
   assert.notEqual(own.tag, foreign.tag)
   assert.notEqual(own.contacts, foreign.contacts)
   const segment = await call('POST', '/segments', { name: 'theirword segment' })
@@ -730,7 +750,7 @@ test('a member reads and changes keys and members of their own workspace only', 
     return answer
   }
 
-  for (const id of [...foreign.secrets, ...theirKeys.map(({ id }) => id), theirs.workspaceId]) {
+  for (const id of [...theirKeys.map(({ id }) => id), theirs.workspaceId, foreign.contacts, foreign.webhooks]) {
     assertRefused(await call('POST', `/keys/${id}/revoke`), 404, 'not_found')
   }
   assert.deepEqual(await states(), before)
