@@ -49,7 +49,7 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
     pools: { general: db, reads: db, admission: db, messages: db, settle: db },
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
-    health: createHealth(),
+    health: createHealth(times.health),
     sealer: createSealer('0'.repeat(64)),
     channels: createChannels(http, times.messages),
     live,

@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util'
 import { environment } from '../common/environment.ts'
+import { times } from '../common/times.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { unlinkAccountsOf } from './accounts/oidc.ts'
@@ -106,7 +107,7 @@ const commands: Record<string, Command> = {
         if (!isBuiltIn) await registerSimulatorAccounts(sql, simulatorConnection.simulatorUrl, connections, publicUrl)
         return connections
       })
-      if (isBuiltIn && (await probe(msgapp)) !== 'answers') {
+      if (isBuiltIn && (await probe(msgapp, times.simulatorHost)) !== 'answers') {
         console.error(`Note: the simulator at ${builtIn} does not respond. It runs while the service runs with DEMO=1.`)
       }
       return {

@@ -72,6 +72,7 @@ async function startService(config: Config, opened: OpenProcess): Promise<Prepar
     env: { NODE_COMPILE_CACHE: compileCache },
     log,
     write: (lines) => void output.write(lines),
+    times: config.times.supervisor,
   })
   lifecycle.onStop(() => supervisor.stop('the service stops'))
   const apis = Array.from({ length: config.processes }, (_, i) => `api-${i + 1}`)

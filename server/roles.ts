@@ -33,9 +33,6 @@ import { processGauges } from './web/status.ts'
 import { answerPeers, systemRoutes } from './web/system.ts'
 import { createGuard } from './webhooks/guard.ts'
 
-/** How long requests in flight may take after a signal to stop. */
-const drainMs = 4_000
-
 /** Engines wait 5.5 s for posts in flight. The main process stops the embedded database afterwards. */
 const stopMs = 7_500
 
@@ -161,7 +158,7 @@ async function loadApi() {
       trustedProxies,
       times: config.times,
     })
-    lifecycle.onStop(() => drain(app))
+    lifecycle.onStop(() => drain(app, config))
     await beat(context, parts)
     await listen(app, config, true)
     await simulator?.releaseStartLock?.()
@@ -199,6 +196,7 @@ async function beat({ config, name, restarts, log, lifecycle }: RoleContext, par
     service: `${hostname()}:${config.port}`,
     process: name,
     gauges: processGauges,
+    times: config.times.heartbeat,
   })
   lifecycle.onStop(heartbeat.stop)
 }
@@ -216,7 +214,7 @@ async function openParts<Name extends keyof Pools>(
   const db = pools.general
   lifecycle.onStop(() => endPools(pools))
   if (config.databaseUrl) await requireConnections(Object.values(pools))
-  const health = createHealth()
+  const health = createHealth(config.times.health)
   const metrics = createMetrics()
   const disk = createDisk(listDataFolders(config))
   if (peers) answerPeers(peers, { health, metrics })
@@ -255,7 +253,7 @@ async function openSimulator(
   const origin = localOrigin(config)
   const simulator = await startSimulatorHost({
     ...{ db: pools.general, sealer, log, health },
-    ...{ dataDir, origin, publicUrl, isExposed },
+    ...{ dataDir, origin, publicUrl, isExposed, times: config.times },
   })
   lifecycle.onStop(simulator.stop)
   if (socketPath !== undefined) lifecycle.onStop((await serveSocket(simulator, socketPath)).stop)
@@ -269,7 +267,7 @@ async function serveHealth(context: RoleContext, { pools, health, disk, metrics 
   const { tls, trustedProxies } = config
   const app = createServer({ log, metrics, tls, trustedProxies, limits: {} })
   await app.register(systemRoutes({ db: pools.general, metrics, health, disk }))
-  lifecycle.onStop(() => drain(app))
+  lifecycle.onStop(() => drain(app, config))
   await listen(app, config, false)
 }
 
@@ -288,9 +286,9 @@ async function listen(app: App, { port, host }: Config, isShared: boolean): Prom
 }
 
 /** Accepts no new requests and finishes those in flight. Idle connections are closed at once. */
-async function drain(app: App): Promise<void> {
+async function drain(app: App, { times }: Config): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), 20)
-  const late = setTimeout(() => app.server.closeAllConnections(), drainMs)
+  const late = setTimeout(() => app.server.closeAllConnections(), times.supervisor.drainMs)
   await app.close()
   clearInterval(idle)
   clearTimeout(late)

@@ -57,8 +57,6 @@ export type WorkerParts = {
   failuresToOpen?: number | undefined
 }
 
-const minuteMs = 60_000
-
 export function startWorker(parts: WorkerParts): Loop {
   const {
     pools,
@@ -76,8 +74,9 @@ export function startWorker(parts: WorkerParts): Loop {
     publicUrl,
   } = parts
   const db = pools.general
+  const every = times.tasks
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
-    startRepeating({ ...task, log, health })
+    startRepeating({ ...task, retryMs: times.tasks.retryMs, log, health })
   const signalAll = (workspaceIds: readonly string[]) => workspaceIds.forEach(signals.changed)
   const applying = { publicUrl, follower: recipientFollower }
   const onMediaGone = (ids: readonly string[]) => void deleteFiles(store, ids, log)
@@ -126,17 +125,17 @@ export function startWorker(parts: WorkerParts): Loop {
     webhooks,
     broadcasts,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
-    repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
-    repeat({ name: 'contact-search', everyMs: 1_000, run: createSearchMerge(db, metrics) }),
-    repeat({ name: 'inbox-counts', everyMs: 5_000, run: () => foldInboxCounts(db) }),
+    repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
+    repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),
+    repeat({ name: 'inbox-counts', everyMs: every.inboxCountsMs, run: () => foldInboxCounts(db) }),
     repeat({
       name: 'early-reports',
-      everyMs: 1_000,
+      everyMs: every.earlyReportsMs,
       run: () => applyEarlyReports(db, onMediaGone, signals, applying, times.messages),
     }),
     repeat({
       name: 'sweep-early-reports',
-      everyMs: 10_000,
+      everyMs: every.sweepEarlyReportsMs,
       run: async () => {
         for (const [reason, count] of Object.entries(await sweepEarlyReports(db))) {
           for (let i = 0; i < count; i++) countDropped(reason)
@@ -145,38 +144,42 @@ export function startWorker(parts: WorkerParts): Loop {
     }),
     repeat({
       name: 'wake-snoozed',
-      everyMs: 1_000,
+      everyMs: every.wakeSnoozedMs,
       run: async () => {
         for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
       },
     }),
-    repeat({ name: 'merges', everyMs: 1_000, run: () => completeAbandonedMerges({ db, live, signals }, times.merges) }),
+    repeat({
+      name: 'merges',
+      everyMs: every.mergesMs,
+      run: () => completeAbandonedMerges({ db, live, signals }, times.merges),
+    }),
     repeat({
       name: 'sweep-deliveries',
-      everyMs: minuteMs,
+      everyMs: every.sweepDeliveriesMs,
       run: async () => {
         await sweepDeliveries(db)
         await sweepOldSecrets(db)
       },
     }),
-    repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
-    repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepEventDays(db, log) }),
-    repeat({ name: 'days-of-requests', everyMs: 60 * minuteMs, run: () => keepRequestDays(db, log) }),
+    repeat({ name: 'sweep-listeners', everyMs: every.sweepListenersMs, run: () => sweepListeners(db) }),
+    repeat({ name: 'days-of-events', everyMs: every.daysOfEventsMs, run: () => keepEventDays(db, log) }),
+    repeat({ name: 'days-of-requests', everyMs: every.daysOfRequestsMs, run: () => keepRequestDays(db, log) }),
     repeat({
       name: 'sweep-pending',
-      everyMs: minuteMs,
+      everyMs: every.sweepPendingMs,
       run: async () => signalAll(await sweepPending(db, applying)),
     }),
     repeat({
       name: 'sweep-forgotten',
-      everyMs: 60 * minuteMs,
+      everyMs: every.sweepForgottenMs,
       run: async () => signalAll(await sweepPending(db, applying, 365)),
     }),
-    repeat({ name: 'sweep-uploads', everyMs: 10 * minuteMs, run: () => sweepUploads(db, store, log) }),
-    repeat({ name: 'sweep-answers', everyMs: 10 * minuteMs, run: () => sweepAnswers(db) }),
-    repeat({ name: 'sweep-sessions', everyMs: 10 * minuteMs, run: () => sweepSessions(db) }),
-    repeat({ name: 'sweep-visitors', everyMs: 10 * minuteMs, run: () => sweepVisitors(db) }),
-    repeat({ name: 'sweep-audit-log', everyMs: 60 * minuteMs, run: () => sweepEntries(db) }),
+    repeat({ name: 'sweep-uploads', everyMs: every.sweepUploadsMs, run: () => sweepUploads(db, store, log) }),
+    repeat({ name: 'sweep-answers', everyMs: every.sweepAnswersMs, run: () => sweepAnswers(db) }),
+    repeat({ name: 'sweep-sessions', everyMs: every.sweepSessionsMs, run: () => sweepSessions(db) }),
+    repeat({ name: 'sweep-visitors', everyMs: every.sweepVisitorsMs, run: () => sweepVisitors(db) }),
+    repeat({ name: 'sweep-audit-log', everyMs: every.sweepAuditLogMs, run: () => sweepEntries(db) }),
   ]
   let stopping: Promise<unknown> | undefined
   return {

@@ -15,6 +15,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import pino from 'pino'
 import { isLoopbackHost } from '../common/address.ts'
+import { readTimes } from '../common/times.ts'
 import { createSimulator, type Simulator } from './simulator.ts'
 
 const usage = `usage: npm run -s simulator -- --port N [options]
@@ -94,6 +95,7 @@ simulator = await createSimulator({
   hostnames: isWildcard ? ownAddresses() : [host],
   isPrivate: isLocal,
   log,
+  times: readTimes(process.env).simulator,
 })
 console.log(`The simulator is at ${url}/simulator (journal: ${dir})`)
 if (isLocal) console.log('It listens on loopback, so only programs on this machine reach it (--host changes that)')

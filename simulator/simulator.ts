@@ -10,6 +10,7 @@ import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { isLoopbackHost } from '../common/address.ts'
+import type { Times } from '../common/times.ts'
 import { renderBubble } from './control/bubbles.ts'
 import { handleControl } from './control/control.ts'
 import { createCallbacks } from './delivery/callbacks.ts'
@@ -71,6 +72,7 @@ type SimulatorOptions = {
   loadCustomers?: () => Promise<KnownCustomer[]>
   log: Log
   quotas?: Partial<Quotas>
+  times: Times['simulator']
 }
 
 /** `id` is a number in E.164 or a user id. */
@@ -96,6 +98,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     loadAccounts,
     loadCustomers,
     log,
+    times,
   } = options
   const quotas = { ...defaultQuotas, ...options.quotas }
   mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -130,6 +133,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     log,
     formatBatch: (state, batch) =>
       state.channel === 'social' ? formatSocialReports(state, batch) : formatStatuses(state, batch),
+    times,
   })
   const statuses = startStatuses(callbacks, showStatus)
   let callbackCount = replay.callbackCount()
@@ -147,6 +151,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     media,
     downloads,
     quotas,
+    times,
     takeControlCall: createBucket(quotas.controlCallsPerSecond),
     hanging: new Set(),
     nextCallback: () => ++callbackCount,

@@ -1,5 +1,6 @@
 /** The parts of one simulator that its request handlers share. */
 import type { ServerResponse } from 'node:http'
+import type { Times } from '../common/times.ts'
 import type { Callbacks } from './delivery/callbacks.ts'
 import type { InFlightMessage, Statuses } from './delivery/statuses.ts'
 import type { Accounts } from './state/accounts.ts'
@@ -27,6 +28,7 @@ export type World = {
   readonly media: MediaStore
   readonly downloads: Downloads
   readonly quotas: Quotas
+  readonly times: Times['simulator']
   /** Takes one control call from the quota; false when the quota is used up. */
   readonly takeControlCall: (now: number) => boolean
   /** Responses of requests that a fault leaves unanswered. */

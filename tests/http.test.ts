@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { createLog, eventNames } from './internals.ts'
-import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, start, times, until } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -432,7 +432,8 @@ test('health, readiness and metrics report the state of the service', async (t) 
 })
 
 test('readiness names a loop that keeps failing, until it recovers', async (t) => {
-  const { url, db } = await start(t, { loopGraceMs: 100 })
+  const health = { ...times.health, graceMs: 100 }
+  const { url, db } = await start(t, { alone: 'DDL', times: { ...times, health } })
   const readiness = async () => {
     const response = await fetch(`${url}/readyz`)
     return { status: response.status, body: await response.json() }

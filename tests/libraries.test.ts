@@ -19,7 +19,7 @@ import { WhatsAppAPI } from 'whatsapp-api-js'
 import * as wa from 'whatsapp-api-js/messages'
 import { freePort } from '../scripts/free-port.ts'
 import { createSimulator } from '../simulator/simulator.ts'
-import { type Json, until } from './support.ts'
+import { type Json, times, until } from './support.ts'
 
 type Callback = { raw: string; body: Json; signature: string }
 
@@ -80,7 +80,13 @@ async function start(t: TestContext) {
   const server = createServer((request, response) => simulator.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const simulator = await createSimulator({ dir: folder(t), name: 'test', publicUrl: origin, log: silent })
+  const simulator = await createSimulator({
+    dir: folder(t),
+    name: 'test',
+    publicUrl: origin,
+    log: silent,
+    times: times.simulator,
+  })
   t.after(async () => {
     await simulator.stop()
     server.closeAllConnections()

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pino from 'pino'
+import { times } from '../common/times.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import type { ChannelName } from '../server/contacts/contacts.ts'
 import { createSimulator } from '../simulator/simulator.ts'
@@ -42,7 +43,14 @@ export async function startProvider(owner: Owner, dir: string): Promise<Provider
     comeUp: () => listen(port),
   }
   const log = pino({ level: 'silent' })
-  const simulator = await createSimulator({ dir, name: 'test', publicUrl: origin, isPrivate: true, log })
+  const simulator = await createSimulator({
+    dir,
+    name: 'test',
+    publicUrl: origin,
+    isPrivate: true,
+    log,
+    times: times.simulator,
+  })
   owner.after(async () => {
     await simulator.stop()
     server.closeAllConnections()

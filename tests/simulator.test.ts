@@ -18,6 +18,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { times } from '../common/times.ts'
 import { freePort } from '../scripts/free-port.ts'
 import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
 import { until } from './until.ts'
@@ -177,6 +178,7 @@ async function start(t: TestContext, { messagesPerSecond, quotas = {}, isPrivate
     loadAccounts: async () => accounts,
     quotas,
     log,
+    times: times.simulator,
   })
   t.after(async () => {
     await simulator.stop()

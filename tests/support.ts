@@ -112,8 +112,6 @@ export type Starting = {
   log?: ServerOptions['log']
   /** How long the engines wait; the real times when absent. Short ones fail on a busy machine if they are timeouts. */
   times?: Times
-  /** How long a background loop may fail before `/readyz` names it. */
-  loopGraceMs?: number
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
   allowedCidrs?: readonly string[]
   /** What names resolve to. */
@@ -206,7 +204,6 @@ async function startService(
     trustedProxies,
     log = silent,
     times = realTimes,
-    loopGraceMs,
     allowedCidrs = ['127.0.0.0/8'],
     resolver,
     setup = {},
@@ -231,7 +228,7 @@ async function startService(
   let processes = 0
   const serve = async (port = 0) => {
     const http = createHttp()
-    const health = createHealth(loopGraceMs === undefined ? {} : { graceMs: loopGraceMs })
+    const health = createHealth(times.health)
     const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
     const live = await startLive({ db: pools.general, log, health })
     const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
@@ -271,7 +268,7 @@ async function startService(
     await app.listen({ host: '127.0.0.1', port })
     const heartbeat = await startHeartbeat({
       ...{ db: pools.general, log, health, metrics: shared.metrics, version, restarts: 0, gauges: processGauges },
-      ...{ service: 'test', process: `process-${++processes}` },
+      ...{ service: 'test', process: `process-${++processes}`, times: times.heartbeat },
     })
     const stop = async () => {
       await heartbeat.stop()

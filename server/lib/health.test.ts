@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { times } from '../../common/times.ts'
 import { createHealth } from './health.ts'
 
 const succeed = async () => 'done'
@@ -9,7 +10,7 @@ const fail = async () => {
 
 test('a loop fails after 30 s without a success, and recovers with the next one', async () => {
   let now = 0
-  const health = createHealth({ now: () => now })
+  const health = createHealth(times.health, () => now)
   assert.equal(await health.watch('deliver', succeed), 'done')
   await assert.rejects(health.watch('deliver', fail), /no database/)
   await assert.rejects(health.watch('digest', fail))
@@ -28,7 +29,7 @@ test('a loop fails after 30 s without a success, and recovers with the next one'
 
 test('a full disk counts at once, whichever part it fails, and for some seconds', async () => {
   let now = 0
-  const health = createHealth({ now: () => now })
+  const health = createHealth(times.health, () => now)
   const full = Object.assign(new Error('could not extend file'), { code: '53100' })
   await assert.rejects(health.watch('digest', () => Promise.reject(full)))
   assert.deepEqual(health.failing(), ['disk'])

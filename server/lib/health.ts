@@ -7,6 +7,7 @@
  *
  * A full disk counts at once and by its own name.
  */
+import type { Times } from '../../common/times.ts'
 import { outageOf } from './outage.ts'
 
 /** `succeededMsAgo` is null until the first round has succeeded. */
@@ -25,12 +26,7 @@ export type Health = {
   loops(): LoopState[]
 }
 
-const defaultGraceMs = 30_000
-
-/** A service without load writes seldom, so a full disk is reported for some time after the last error. */
-const diskMs = 5_000
-
-export function createHealth({ graceMs = defaultGraceMs, now = () => performance.now() } = {}): Health {
+export function createHealth({ graceMs, diskMs }: Times['health'], now = () => performance.now()): Health {
   const failingSince = new Map<string, number>()
   const succeededAt = new Map<string, number | null>()
   let diskFullAt = Number.NEGATIVE_INFINITY

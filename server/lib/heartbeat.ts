@@ -6,6 +6,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import { getClockOffsetMs, nowIso, nowMs } from './clock.ts'
 import type { Db, Sql } from './db.ts'
 import type { Disk } from './disk.ts'
@@ -36,7 +37,6 @@ export type ServiceProcess = ProcessReport & {
   is_silent: boolean
 }
 
-const beatMs = 10_000
 /** Three heartbeats. `/readyz` has the same limit for a process that is restarted. */
 const silentSeconds = 30
 const keptMinutes = 60
@@ -55,11 +55,12 @@ type Heartbeat = {
   restarts: number
   /** The names of gauges of this process to report. */
   gauges: readonly string[]
+  times: Times['heartbeat']
 }
 
 /** Resolves after the first heartbeat, also if it failed: a service that cannot report must still start. */
 export async function startHeartbeat(heartbeat: Heartbeat): Promise<Loop> {
-  const { db, log, health, metrics, disk, service, process: name, version, restarts, gauges } = heartbeat
+  const { db, log, health, metrics, disk, service, process: name, version, restarts, gauges, times } = heartbeat
   const lag = monitorEventLoopDelay({ resolution: lagResolutionMs })
   lag.enable()
   const startedAt = nowIso()
@@ -87,7 +88,7 @@ export async function startHeartbeat(heartbeat: Heartbeat): Promise<Loop> {
     lag.reset()
   }
   await beat().catch((error) => log.warn({ error: (error as Error).message }, 'the first heartbeat failed'))
-  const loop = startRepeating({ name: 'heartbeat', everyMs: beatMs, log, health, run: beat })
+  const loop = startRepeating({ name: 'heartbeat', everyMs: times.beatMs, log, health, run: beat })
   return {
     async stop() {
       lag.disable()

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
+import { times } from '../../common/times.ts'
 import type { Db } from './db.ts'
 import { createHealth } from './health.ts'
 import { startLive } from './live.ts'
@@ -15,7 +16,7 @@ test('announcements during a slow notification share the next one, so the delay 
     sent.push(payload)
   }
   const db = Object.assign(query, { listen: async () => ({ unlisten: async () => {} }) }) as unknown as Db
-  const live = await startLive({ db, log: pino({ level: 'silent' }), health: createHealth() })
+  const live = await startLive({ db, log: pino({ level: 'silent' }), health: createHealth(times.health) })
   const topics = Array.from({ length: 30 }, (_, i) => `topic-${i}`)
   for (const topic of topics) {
     live.announce(topic)

@@ -1,9 +1,9 @@
 /**
  * Repeats a task until it is stopped.
  *
- * A round that fails is logged and repeated after `retryMs`, also when the
- * ordinary interval is longer: an hourly task does not wait an hour after a
- * failure. `stop` waits for the round in flight.
+ * A round that fails is logged and repeated, after `retryMs` when the ordinary
+ * interval is longer: an hourly task does not wait an hour after a failure.
+ * `stop` waits for the round in flight.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Health } from './health.ts'
@@ -13,14 +13,13 @@ export type Loop = { stop(): Promise<void> }
 type Repeating = {
   name: string
   everyMs: number
+  retryMs?: number
   log: FastifyBaseLogger
   health: Health
   run: () => Promise<unknown>
 }
 
-const retryMs = 10_000
-
-export function startRepeating({ name, everyMs, log, health, run }: Repeating): Loop {
+export function startRepeating({ name, everyMs, retryMs = everyMs, log, health, run }: Repeating): Loop {
   let timer: NodeJS.Timeout | undefined
   let inFlight: Promise<void> | undefined
   let isStopped = false

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { until } from '../../tests/support.ts'
+import { times, until } from '../../tests/support.ts'
 import type { Answer, ChildStatus } from './peers.ts'
 import { createSupervisor } from './supervisor.ts'
 
@@ -22,6 +22,7 @@ function create(t: TestContext) {
     write: (lines) => {
       output += lines
     },
+    times: times.supervisor,
   })
   t.after(async () => {
     await supervisor.stop('end')

@@ -11,6 +11,7 @@
  */
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from 'pino'
+import type { Times } from '../../common/times.ts'
 import type { Answer, ChildMessage, ChildStatus, ParentMessage } from './peers.ts'
 import { StartError } from './start-error.ts'
 
@@ -32,13 +33,8 @@ type SupervisorOptions = {
   log: Logger
   /** Takes whole lines of the children's output. */
   write: (lines: string) => void
+  times: Times['supervisor']
 }
-
-const firstDelayMs = 200
-const maxDelayMs = 30_000
-/** A child that ran this long starts with the first delay again. */
-const stableMs = 60_000
-const answerTimeoutMs = 1_000
 
 type Child = {
   name: string
@@ -58,7 +54,7 @@ type Child = {
 
 type Question = { left: Set<Child>; answers: Answer[]; settle: () => void }
 
-export function createSupervisor({ program, env, log, write }: SupervisorOptions): Supervisor {
+export function createSupervisor({ program, env, log, write, times }: SupervisorOptions): Supervisor {
   const children = new Map<string, Child>()
   const questions = new Map<number, Question>()
   let lastId = 0
@@ -110,9 +106,9 @@ export function createSupervisor({ program, env, log, write }: SupervisorOptions
     child.first.reject(new StartError(`the process ${name} ended while it started (${how})`))
     if (child.isOnce) children.delete(name)
     if (isStopping || child.isOnce || !child.wasReady) return
-    const isStable = child.state === 'ready' && performance.now() - child.changedAt >= stableMs
+    const isStable = child.state === 'ready' && performance.now() - child.changedAt >= times.stableMs
     child.failures = isStable ? 0 : child.failures
-    const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** child.failures++)
+    const delayMs = Math.min(times.maxDelayMs, times.firstDelayMs * 2 ** child.failures++)
     log.error({ process: name, how, restart_in_ms: delayMs }, 'a process ended; it is restarted')
     if (child.state === 'ready') child.changedAt = performance.now()
     child.state = 'waiting'
@@ -134,7 +130,7 @@ export function createSupervisor({ program, env, log, write }: SupervisorOptions
       const silent = [...left].map(({ name }) => ({ process: name, value: undefined }))
       send(asker, { type: 'answers', id, answers: [...answers, ...silent], statuses: statuses() })
     }
-    const timer = setTimeout(settle, answerTimeoutMs)
+    const timer = setTimeout(settle, times.answerMs)
     const current: Question = { left: new Set(others), answers: [], settle }
     questions.set(questionId, current)
     for (const child of others) send(child, { type: 'question', id: questionId, question, data })

@@ -110,7 +110,7 @@ async function startMedia(t: TestContext) {
       sealer,
       store,
       log,
-      health: createHealth(),
+      health: createHealth(times.health),
       times: times.media,
       channels: {
         msgapp: {

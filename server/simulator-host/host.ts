@@ -20,6 +20,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import { createGate, createSimulator, type Simulator, sendControlError } from '../../simulator/simulator.ts'
 import { getBuiltInConnection, moveBuiltInConnections } from '../channels/connections.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -47,19 +48,15 @@ type SimulatorHostOptions = {
   publicUrl: string
   /** Other machines can reach the service. */
   isExposed: boolean
+  times: Pick<Times, 'simulatorHost' | 'simulator'>
 }
-
-const everyMs = 2_000
-const retryMs = 200
-
-/** The host may be busy, and the process that has its journal may take four seconds to stop. */
-const takeoverTimeoutMs = 6_000
 
 /** Processes start one after the other, so that none probes a host that does not listen yet. */
 const startLock = 7_263_552
 
 export async function startSimulatorHost(options: SimulatorHostOptions): Promise<SimulatorHost> {
   const { db, sealer, log, health, dataDir, origin, publicUrl, isExposed } = options
+  const times = options.times.simulatorHost
   const gate = createGate({ origins: () => [origin, new URL(publicUrl).origin] })
   const dir = join(dataDir, 'simulator')
   const ownUrl = graphUrl(`${origin}/simulator`)
@@ -83,6 +80,7 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
       isPrivate: !isExposed,
       loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
       loadCustomers: () => listRecentCustomers(db),
+      times: options.times.simulator,
       log,
     })
     return true
@@ -105,14 +103,14 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
       host = 'here'
       return
     }
-    const found = await probe(stored)
+    const found = await probe(stored, times)
     if (found === 'answers') {
       silentSince = undefined
       host = new URL(stored.base_url)
       return
     }
     silentSince ??= performance.now()
-    const isOverdue = performance.now() - silentSince >= takeoverTimeoutMs
+    const isOverdue = performance.now() - silentSince >= times.takeoverMs
     // The process that has the journal `service` takes over first.
     const isNext = found === 'absent' && (await openSimulator('service'))
     if (!isNext && !isOverdue) return
@@ -127,8 +125,8 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
 
   const startConnection = await db.reserve()
   await startConnection`select pg_advisory_lock(${startLock})`
-  for (await findHost(); !host; await findHost()) await sleep(retryMs)
-  const loop = startRepeating({ name: 'simulator-host', everyMs, log, health, run: findHost })
+  for (await findHost(); !host; await findHost()) await sleep(times.retryMs)
+  const loop = startRepeating({ name: 'simulator-host', everyMs: times.pollMs, log, health, run: findHost })
 
   return {
     handle(request, response) {

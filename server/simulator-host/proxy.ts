@@ -17,10 +17,9 @@ import {
 import { request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream'
 import { urlToHttpOptions } from 'node:url'
+import type { Times } from '../../common/times.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { Connection } from '../channels/channel.ts'
-
-const probeTimeoutMs = 1_000
 
 /**
  * Asks the receiver to leave the connection open. The client of `node:http` ends a request with an empty write. If the receiver had
@@ -37,7 +36,10 @@ export const isProxied = ({ headers }: IncomingMessage): boolean => headers[prox
 type ProbeResult = 'answers' | 'absent' | 'silent'
 
 /** Whether a simulator with this connection answers. One of another database does not know the connection. */
-export function probe({ base_url, api_version, account_id, access_token }: Connection): Promise<ProbeResult> {
+export function probe(
+  { base_url, api_version, account_id, access_token }: Connection,
+  { probeMs }: Pick<Times['simulatorHost'], 'probeMs'>,
+): Promise<ProbeResult> {
   const url = new URL(`${base_url}/${api_version}/${account_id}?fields=id`)
   // A token that was sealed with another key cannot be read; a simulator then shows itself by refusing the call.
   const headers = access_token ? { authorization: `Bearer ${access_token}` } : {}
@@ -46,7 +48,7 @@ export function probe({ base_url, api_version, account_id, access_token }: Conne
     const timer = setTimeout(() => {
       resolve('silent')
       request.destroy()
-    }, probeTimeoutMs)
+    }, probeMs)
     request.once('close', () => clearTimeout(timer))
     request.once('error', () => resolve('absent'))
     request.once('response', (response) => {

@@ -11,6 +11,7 @@
 import { createHmac } from 'node:crypto'
 import { Agent } from 'undici'
 import { isLoopbackHost } from '../../common/address.ts'
+import type { Times } from '../../common/times.ts'
 import type { AccountState } from '../state/accounts.ts'
 import type { Journal } from '../state/journal.ts'
 import type { Log } from '../state/log.ts'
@@ -54,8 +55,6 @@ const maxBatch = 200
 const maxPosts = 4
 /** With this many bodies in backoff, new reports stay in the queue, which needs less memory than their bodies. */
 const maxInBackoff = 64
-const firstBackoffMs = 200
-const maxBackoffMs = 30_000
 const giveUpMs = 7 * 24 * 60 * 60 * 1000
 const responseTimeoutMs = 10_000
 const stopTimeoutMs = 1_000
@@ -64,10 +63,12 @@ export function createCallbacks<Item extends Report>({
   journal,
   log,
   formatBatch,
+  times: { firstBackoffMs, maxBackoffMs },
 }: {
   journal: Journal
   log: Log
   formatBatch: (state: AccountState, batch: readonly QueuedReport<Item>[]) => string
+  times: Times['simulator']
 }): Callbacks<Item> {
   const limits = {
     connections: 64,

@@ -6,8 +6,6 @@ import { type Failure, failure, failureBody } from '../wire/errors.ts'
 import { sendJson } from '../wire/http.ts'
 import type { World } from '../world.ts'
 
-const hangMs = 60_000
-
 /** Answers a send as the faults say, or leaves it unanswered. Returns false when no fault refuses the send. */
 export function refuse(world: World, effects: Readonly<FaultEffects>, response: ServerResponse): boolean {
   const { refuse: refusal } = effects
@@ -44,7 +42,7 @@ function afterDelay(delayMs: number, run: () => void): void {
 
 function hang(world: World, response: ServerResponse): void {
   world.hanging.add(response)
-  const timer = setTimeout(() => response.socket?.destroy(), hangMs)
+  const timer = setTimeout(() => response.socket?.destroy(), world.times.hangMs)
   response.on('close', () => {
     clearTimeout(timer)
     world.hanging.delete(response)
