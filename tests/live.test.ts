@@ -174,7 +174,7 @@ test('a live stream requires a session and ends with it; a member can have fifty
 const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), randomBytes(5_000)])
 
 test('an uploaded file is sent, stored, and served to the channel', async (t) => {
-  const { url, owner, connect, api, db } = await start(t, { alone: true })
+  const { url, owner, connect, api, db } = await start(t)
   const provider = await connect()
   const page = await openPage(url, owner)
   await provider.writes({ from: '+14155550100', text: 'show me' })
@@ -223,7 +223,8 @@ test('an uploaded file is sent, stored, and served to the channel', async (t) =>
     scheduled_at: '2030-01-01T00:00:00Z',
   }
   assert.equal((await page.call('POST', '/broadcasts', broadcast)).status, 202)
-  await db`update uploads set created_at = created_at - interval '25 hours'`
+  await db`
+    update uploads set created_at = created_at - interval '25 hours' where workspace_id = ${api.workspaceId}`
   const dropped: string[] = []
   const store = { ...createFolderStore('/nowhere'), delete: async (key: string) => void dropped.push(key) }
   await sweepUploads(db, store, pino({ level: 'silent' }))
@@ -239,14 +240,18 @@ test('an uploaded file is sent, stored, and served to the channel', async (t) =>
 })
 
 test('a file whose message is rejected does not count as sent', async (t) => {
-  const { url, owner, connect, db, api } = await start(t, { alone: true })
+  const { url, owner, connect, db, api } = await start(t)
   const provider = await connect()
   const page = await openPage(url, owner)
   await provider.writes({ from: '+14155550100', text: 'hi' })
   const { media_url } = (await page.call('POST', '/uploads?filename=plan.png', png)).body.data
   const [{ id }] = (await page.call('GET', '/conversations')).body.data
   const send = () => page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url })
-  const uses = async () => (await db`select use_count, used_at is not null as is_used from uploads`)[0]
+  const uses = async () =>
+    (
+      await db`
+        select use_count, used_at is not null as is_used from uploads where workspace_id = ${api.workspaceId}`
+    )[0]
   await setPlan(db, api.workspaceId, { state: 'lapsed', messages_per_month: null })
   assertRefused(await send(), 402, 'subscription_lapsed')
   assert.deepEqual(await uses(), { use_count: 0, is_used: false })
@@ -256,7 +261,7 @@ test('a file whose message is rejected does not count as sent', async (t) => {
 })
 
 test('a sent file is deleted with the last contact it was sent to', async (t) => {
-  const { url, owner, connect, db } = await start(t, { alone: true })
+  const { url, owner, connect, db, api } = await start(t)
   const provider = await connect()
   const page = await openPage(url, owner)
   for (const from of ['+14155550100', '+14155550101']) await provider.writes({ from, text: 'hi' })
@@ -271,13 +276,13 @@ test('a sent file is deleted with the last contact it was sent to', async (t) =>
     assert.equal(await statusOf(), 200)
     const erased = await page.call('DELETE', `/contacts/${contact}`)
     assert.equal(erased.status, 200, erased.text)
-    assert.equal((await db`select 1 from uploads`).length, place === 0 ? 1 : 0)
+    assert.equal((await db`select 1 from uploads where workspace_id = ${api.workspaceId}`).length, place === 0 ? 1 : 0)
   }
   assert.equal(await statusOf(), 404)
 })
 
 test('a file that could run in a page is served as a download, and one that is too large is rejected with an explanation', async (t) => {
-  const { url, owner, db, api } = await start(t, { alone: true })
+  const { url, owner, db, api } = await start(t)
   const page = await openPage(url, owner)
   const put = (bytes: Uint8Array, type: string, name = 'x') =>
     page.call('POST', `/uploads?filename=${name}`, bytes, { 'content-type': type })
@@ -299,7 +304,8 @@ test('a file that could run in a page is served as a download, and one that is t
   const csv = (await put(Buffer.from('a,b'), 'text/csv; charset=utf-8')).body.data
   assert.deepEqual([csv.type, csv.mime_type], ['document', 'text/csv'])
 
-  const before = (await db`select 1 from uploads`).length
+  const countRows = async () => (await db`select 1 from uploads where workspace_id = ${api.workspaceId}`).length
+  const before = await countRows()
   const mebibyte = 1024 * 1024
   const large = Buffer.concat([png, Buffer.alloc(5 * mebibyte)])
   assertRefused(await put(large, 'image/png'), 400, 'bad_request', 'body: an image may have at most 5 MiB')
@@ -311,11 +317,10 @@ test('a file that could run in a page is served as a download, and one that is t
   )
   assertRefused(await put(new Uint8Array(), 'image/png'), 400, 'bad_request', 'body: must not be empty')
   assert.equal((await put(Buffer.alloc(16 * mebibyte), 'x/y')).status, 201)
-  assert.equal((await db`select 1 from uploads`).length, before + 1)
+  assert.equal(await countRows(), before + 1)
   // Without a length, and without an end.
   assertRefused(await drip(url, page.cookie(), 17), 400, 'bad_request', 'body: a document may have at most 16 MiB')
   assert.equal((await page.call('GET', '/session')).status, 200)
-  const countRows = async () => (await db`select 1 from uploads`).length
   const headers = { origin: publicUrl, cookie: page.cookie(), 'content-type': 'x/y', 'content-length': 1_000 }
   const broken = request(`${url}/app/api/uploads`, { method: 'POST', headers }).on('error', () => {})
   broken.write(Buffer.alloc(100))
@@ -361,16 +366,18 @@ test('an upload may take longer than other requests', async (t) => {
 })
 
 test('a file of another workspace is treated as any other URL: sent, but neither shown nor stored', async (t) => {
-  const { url, owner, workspace, connect, db } = await start(t, { alone: true })
+  const { url, owner, workspace, connect, db } = await start(t)
   const provider = await connect()
   const page = await openPage(url, owner)
-  const theirs = await openPage(url, (await workspace()).owner)
+  const other = await workspace()
+  const theirs = await openPage(url, other.owner)
   const { media_url } = (await theirs.call('POST', '/uploads?filename=secret.png', png)).body.data
   await provider.writes({ from: '+14155550100', text: 'hi' })
   const [{ id }] = (await page.call('GET', '/conversations')).body.data
   const sent = await page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url })
   assert.deepEqual([sent.status, sent.body.data.media], [201, null])
-  const [upload] = await db<{ used_at: string | null }[]>`select used_at from uploads`
+  const [upload] = await db<{ used_at: string | null }[]>`
+    select used_at from uploads where workspace_id = ${other.api.workspaceId}`
   assert.equal(upload?.used_at, null)
 })
 

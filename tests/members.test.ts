@@ -72,7 +72,7 @@ test('roles decide who may change whose role and remove whom', async (t) => {
 })
 
 test('the last owner cannot be removed, not even when two owners remove each other at once', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const first = { browser: await signIn(world, world.owner) }
   const own = `/members/${await idOf(first.browser)}`
   assertRefused(await first.browser.call('PATCH', own, { role: 'admin' }), 403, 'forbidden', /last owner/)
@@ -85,7 +85,8 @@ test('the last owner cannot be removed, not even when two owners remove each oth
     second.browser.call('DELETE', own),
   ])
   assert.equal(answers.filter(({ status }) => status === 200).length, 1, answers.map(({ text }) => text).join())
-  const [owners] = await world.db`select count(*)::int as count from members where role = 'owner'`
+  const [owners] = await world.db`
+    select count(*)::int as count from members where workspace_id = ${world.api.workspaceId} and role = 'owner'`
   assert.equal(owners?.count, 1)
 })
 
@@ -148,7 +149,7 @@ test('a removed member is rejected by every process from the next request on, an
 })
 
 test('a member who is removed during an assignment does not get the conversation', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db } = world
   const owner = await signIn(world, world.owner)
   const agent = await join(world, owner, 'agent')
@@ -158,7 +159,11 @@ test('a member who is removed during an assignment does not get the conversation
   const assigning = await db.begin(async (sql) => {
     await sql`delete from members where workspace_id = ${api.workspaceId} and id = ${agent.id}`
     const assigning = owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: agent.id })
-    await until('it to wait', async () => (await db`select 1 from pg_locks where not granted`).length > 0)
+    await until('it to wait', async () => {
+      const waiting = await db`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return waiting.length > 0
+    })
     return { assigning }
   })
   assertRefused(await assigning.assigning, 400, 'bad_request', /^assigned_agent_id: /)
@@ -247,25 +252,26 @@ test('a common password is refused wherever one is chosen', async (t) => {
 })
 
 test('a session is marked as seen once a minute, and no request waits for the mark', async (t) => {
-  const world = await start(t, { alone: true })
-  const { db } = world
+  const world = await start(t)
+  const { api, db } = world
   const owner = await signIn(world, world.owner)
-  await db`update sessions set last_seen_at = now() - interval '1 hour'`
+  await db`update sessions set last_seen_at = now() - interval '1 hour' where workspace_id = ${api.workspaceId}`
   // The row is locked: the caller still gets an answer, and a later call writes the mark.
   await db.begin(async (sql) => {
-    await sql`select 1 from sessions for update`
+    await sql`select 1 from sessions where workspace_id = ${api.workspaceId} for update`
     const answers = await Promise.all(Array.from({ length: 20 }, () => owner.call('GET', '/session')))
     assert.ok(answers.every(({ status }) => status === 200))
   })
   await until('the mark', async () => {
     await owner.call('GET', '/session')
-    const [session] = await db`select last_seen_at > now() - interval '1 minute' as is_seen from sessions`
+    const [session] = await db`
+      select last_seen_at > now() - interval '1 minute' as is_seen from sessions where workspace_id = ${api.workspaceId}`
     return session?.is_seen
   })
 })
 
 test('a member changes their name and password, and guesses at the old password are limited as at sign-in', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { owner } = world
   const browser = await signIn(world, owner)
   const other = await signIn(world, owner)

@@ -24,7 +24,7 @@ const numbersFrom = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(3, '0')}`)
 
 test('500 concurrent sends through two processes: a quota of 100 admits exactly 100', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db, url, twin } = world
   const { provider, planOf } = await startLimited(world, 100)
   const urls = [url, await twin()]
@@ -170,12 +170,12 @@ test('a send the channel rejects returns its quota', async (t) => {
 })
 
 test('the quota starts again each month at midnight UTC', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db } = world
   const { planOf } = await startLimited(world, 1)
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
   assertRefused(await api.post('/messages', { to: phone, ...hello }), 402, 'plan_limit_reached')
-  await db`update plan_usage set month = month - interval '1 month'`
+  await db`update plan_usage set month = month - interval '1 month' where workspace_id = ${api.workspaceId}`
   const plan = await planOf()
   const now = new Date()
   assert.deepEqual(plan, {
@@ -191,7 +191,7 @@ test('the quota starts again each month at midnight UTC', async (t) => {
 })
 
 test('the metrics report the usage of every quota, and no workspace without one', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone: 'counts the quotas of all workspaces' })
   const { api, db, url, workspace } = world
   await startLimited(world, 3)
   const unlimited = await workspace()

@@ -23,17 +23,18 @@ const textsOf = ({ body }: Answer): string[] => body.data.map(({ message }: Json
 
 /** A signed-in member, and a wait for everything written so far to be digested. */
 async function startSearching(t: TestContext) {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   return { ...world, browser, digested: () => untilDigested(world) }
 }
 
-const untilDigested = ({ db }: World) =>
+const untilDigested = ({ api, db }: World) =>
   until('the digest', async () => {
     const [left] = await db<{ count: number }[]>`
-      select (select count(*) from messages)::int - (select count(*) from message_words)::int
-        + (select count(*) from message_revisits)::int as count`
+      select (select count(*) from messages where workspace_id = ${api.workspaceId})::int
+        - (select count(*) from message_words where workspace_id = ${api.workspaceId})::int
+        + (select count(*) from message_revisits where workspace_id = ${api.workspaceId})::int as count`
     return left?.count === 0
   })
 
@@ -131,7 +132,8 @@ test('an edited message is found by its new words, a revoked or erased one by no
   await db`delete from contacts where workspace_id = ${api.workspaceId} and id = ${contacts[0].id}`
   assert.deepEqual((await search(browser, 'forget')).body.data, [])
   await digested()
-  const rows = await db<{ words: string | null }[]>`select words::text as words from message_words`
+  const rows = await db<{ words: string | null }[]>`
+    select words::text as words from message_words where workspace_id = ${api.workspaceId}`
   assert.equal(rows.length, 2)
   assert.doesNotMatch(JSON.stringify(rows), /forget|regrettable|nyne/)
 })

@@ -8,7 +8,8 @@ import { assertRefused, type Browser, createBrowser, type Json, main, startSigne
 const codeOf = (secret: string, offset = 1) => totpCodeOf(secret, totpStepOf(Date.now()) + offset)
 
 /** As if the last code was used long ago, so that a test need not wait for the next. */
-const forgetUse = (world: World) => world.db`update member_second_factors set last_step = 0`
+const forgetUse = (world: World) =>
+  world.db`update member_second_factors set last_step = 0 where workspace_id = ${world.api.workspaceId}`
 
 async function setUp(browser: Browser, password: string): Promise<{ secret: string; codes: string[] }> {
   const started = await browser.call('POST', '/profile/second-factor', { current_password: password })
@@ -23,8 +24,8 @@ const actionsOf = async (browser: Browser): Promise<string[]> =>
   (await browser.call('GET', '/audit')).body.data.map(({ action, summary }: Json) => [action, summary].join(' '))
 
 test('after the setup sign-in needs a code, and each code works once in all processes', main, async (t) => {
-  const world = await startSignedIn(t, { alone: true })
-  const { browser, owner, db, url } = world
+  const world = await startSignedIn(t)
+  const { api, browser, owner, db, url } = world
   assert.deepEqual(await world.get('/profile/second-factor'), {
     confirmed_at: null,
     recovery_codes_left: 0,
@@ -67,14 +68,15 @@ test('after the setup sign-in needs a code, and each code works once in all proc
   const answers = await Promise.all([enter(code), enter(code, twin), enter(code), enter(code, twin)])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401, 401, 401])
 
-  const [row] = await db`select secret, recovery_code_hashes from member_second_factors`
+  const [row] = await db`
+    select secret, recovery_code_hashes from member_second_factors where workspace_id = ${api.workspaceId}`
   const stored = JSON.stringify(row)
   for (const hidden of [secret, ...confirmed.body.data.recovery_codes]) assert.ok(!stored.includes(hidden), hidden)
   assert.ok((await actionsOf(browser)).includes('member.second_factor_enabled '))
 })
 
 test('a recovery code signs in once, is recorded, and new codes replace the old ones', async (t) => {
-  const world = await startSignedIn(t, { alone: true })
+  const world = await startSignedIn(t)
   const { browser, owner, url } = world
   const { secret, codes } = await setUp(browser, owner.password)
   const enter = (second_factor_code = '') =>
@@ -103,7 +105,7 @@ test('a recovery code signs in once, is recorded, and new codes replace the old 
 })
 
 test('guesses at codes are limited, and a browser that signed in before has a limit of its own', async (t) => {
-  const world = await startSignedIn(t, { alone: true })
+  const world = await startSignedIn(t)
   const { browser, owner, url } = world
   const { secret, codes } = await setUp(browser, owner.password)
   const enter = (from: Browser, second_factor_code: string) =>
@@ -119,7 +121,7 @@ test('guesses at codes are limited, and a browser that signed in before has a li
 })
 
 test('a workspace requires two-step sign-in: members set it up at their next sign-in and can do nothing else before', async (t) => {
-  const world = await startSignedIn(t, { alone: true })
+  const world = await startSignedIn(t)
   const { browser, owner, url, ask } = world
   const invited = (await ask('POST', '/members', { email: 'ann@acme.test', role: 'admin' }, 201)).data
   const ann = { email: 'ann@acme.test', password: 'long enough' }

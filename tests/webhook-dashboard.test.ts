@@ -59,7 +59,7 @@ const never = {
 }
 
 test('members see the last attempt of each endpoint, even while the event is retried', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db } = world
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, receiver.url)
@@ -69,7 +69,7 @@ test('members see the last attempt of each endpoint, even while the event is ret
     const { data } = (await agent.call('GET', path)).body
     const endpoint = (data.webhooks ?? data).find((one: Json) => one.id === endpointId)
     const { last_attempt_at: at, last_attempt_http_status: status, last_attempt_error: error } = endpoint
-    assert.ok(at === null || Math.abs(Date.parse(at) - Date.now()) < 10_000, at)
+    assert.ok(at === null || Math.abs(Date.parse(at) - Date.now()) < 60_000, at)
     return [at !== null, status, error, endpoint.failure_count]
   }
   assert.deepEqual(await shown('/webhooks'), [false, null, null, 0])
@@ -99,7 +99,7 @@ test('members see the last attempt of each endpoint, even while the event is ret
 })
 
 test('a delivery shows its request and response', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db } = world
   const receiver = await startReceiver(t)
   receiver.answers((response) => void response.writeHead(410).end('gone for good'))
@@ -123,9 +123,9 @@ test('a delivery shows its request and response', async (t) => {
   assert.ok(!answer.text.includes(secret))
 
   // Not tried yet, and one whose event is kept no longer.
-  await db`update webhook_endpoints set url = 'https://127.0.0.1:9/'`
+  await db`update webhook_endpoints set url = 'https://127.0.0.1:9/' where id = ${endpointId}`
   const [eventId] = await queueEvents(db, api.workspaceId, [endpointId], ['{"n":1}'])
-  await db`update webhook_deliveries set next_attempt_at = now() + interval '1 hour'`
+  await db`update webhook_deliveries set next_attempt_at = now() + interval '1 hour' where endpoint_id = ${endpointId}`
   const [queued] = await db<{ id: string }[]>`select id from webhook_deliveries where event_id = ${eventId ?? ''}`
   const waiting = (await agent.call('GET', `/deliveries/${queued?.id.toUpperCase()}`)).body.data
   assert.deepEqual([waiting.status, waiting.request.body], ['pending', '{"n":1}'])
@@ -143,11 +143,11 @@ test('a delivery shows its request and response', async (t) => {
 })
 
 test('deliveries are filtered by status, each listed once, by an index', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db } = world
   const browser = await member(world, 'owner')
   const { id: endpointId } = await addEndpoint(api, 'https://127.0.0.1:9/')
-  await db`update webhook_endpoints set is_active = false`
+  await db`update webhook_endpoints set is_active = false where id = ${endpointId}`
   const [eventId = ''] = await queueEvents(db, api.workspaceId, [], ['{}'])
   const say = async (delivery: string, status: string, attempt = 1, isFirst = attempt <= 1) => {
     await db`
@@ -168,7 +168,7 @@ test('deliveries are filtered by status, each listed once, by an index', async (
   await say(good, 'delivered')
   await say(retried, 'pending')
   // The sweep of what waits for an endpoint that is off leaves us this moment.
-  await db`update webhook_endpoints set is_active = true`
+  await db`update webhook_endpoints set is_active = true where id = ${endpointId}`
   const waiting = [retried, ...named(2)]
   for (const id of waiting) {
     await db`

@@ -29,7 +29,7 @@ function signersOf(received: Received | undefined, secrets: Record<string, strin
 }
 
 test('during the overlap of a rotation both secrets sign, afterwards only the new one', main, async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   const { id, secret: first } = await addEndpoint(api, receiver.url)
   const before = (await api.get(`/webhooks/${id}`)).body.data
@@ -51,19 +51,20 @@ test('during the overlap of a rotation both secrets sign, afterwards only the ne
   // Twice in a row: the overlap of the first rotation is kept.
   secrets.third = await rotate(api, id, { overlap_hours: 1 })
   assert.deepEqual(signersOf(await next(), secrets), ['first', 'second', 'third'])
-  await db`update webhook_endpoints set old_secrets_until[2] = now()`
+  await db`update webhook_endpoints set old_secrets_until[2] = now() where id = ${id}`
   assert.deepEqual(signersOf(await next(), secrets), ['first', 'third'])
   await sweepOldSecrets(db)
-  const [swept] = await db`select cardinality(old_secrets) as count, old_secrets_until from webhook_endpoints`
+  const [swept] = await db`
+    select cardinality(old_secrets) as count, old_secrets_until from webhook_endpoints where id = ${id}`
   assert.equal(swept?.count, 1)
   assert.deepEqual(signersOf(await next(), secrets), ['first', 'third'])
 
   // Without an overlap, all earlier secrets stop at once.
   secrets.fourth = await rotate(api, id)
   assert.deepEqual(signersOf(await next(), secrets), ['fourth'])
-  const [row] = await db`select old_secrets, old_secrets_until from webhook_endpoints`
+  const [row] = await db`select old_secrets, old_secrets_until from webhook_endpoints where id = ${id}`
   assert.deepEqual({ ...row }, { old_secrets: null, old_secrets_until: null })
-  const rows = JSON.stringify(await db`select e::text from webhook_endpoints e`)
+  const rows = JSON.stringify(await db`select e::text from webhook_endpoints e where id = ${id}`)
   for (const secret of Object.values(secrets)) assert.ok(!rows.includes(secret.slice(6)))
 })
 
@@ -102,7 +103,7 @@ test('a rotation validates its overlap, needs the scope, and is replayed under i
 })
 
 test('rotations beside deliveries in flight lose no event, and every request is signed with a valid secret', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   const { id, secret } = await addEndpoint(api, receiver.url)
   const secrets = [secret]
@@ -126,17 +127,17 @@ test('rotations beside deliveries in flight lose no event, and every request is 
 })
 
 test('an earlier secret that the encryption key does not open is skipped', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
-  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80)`
+  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80) where id = ${id}`
   const current = await rotate(api, id, { overlap_hours: 24 })
   await happen(api)
   assert.deepEqual(signersOf((await receiver.until(1))[0], { current }), ['current'])
 })
 
 test('deliveries are listed in pages with their attempts, and sent again', async (t) => {
-  const { api, db, workspace } = await start(t, { alone: true })
+  const { api, db, workspace } = await start(t)
   const { api: stranger } = await workspace()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
