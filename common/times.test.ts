@@ -10,6 +10,7 @@ test('the engines wait as long as documented', () => {
       leaseMs: 8_000,
       lateMs: 1_000,
       postMs: 5_000,
+      dnsMs: 3_000,
       bodyMs: 1_000,
       backoffMs: [3_000, 6_000, 12_000, 24_000],
       slowMs: 1_500,
@@ -129,6 +130,7 @@ test('every lease outlasts the work under it, also when tests divide the times',
   for (const { webhooks, broadcasts, messages, media, idempotency, simulator } of [divideTimes(1), divideTimes(10)]) {
     // The connection may be made late in the time for the post, and the body follows the status line.
     assert.ok(webhooks.leaseMs - webhooks.lateMs > webhooks.postMs + webhooks.bodyMs)
+    assert.ok(webhooks.dnsMs < webhooks.postMs)
     assert.ok(webhooks.slowMs < webhooks.postMs, 'an attempt without an answer is slow')
     assert.ok(webhooks.stopMs > webhooks.postMs)
     assert.ok(media.leaseMs > media.fetchMs)

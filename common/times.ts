@@ -18,6 +18,8 @@ export const times = {
     lateMs: secondMs,
     /** For an attempt, from the name of the host to the status line. */
     postMs: 5 * secondMs,
+    /** For the addresses of a host. Shorter than an attempt, which must still connect afterwards. */
+    dnsMs: 3 * secondMs,
     /** The body of a response is read for at most this long after the status line. */
     bodyMs: secondMs,
     /** The time before the next attempt, each varied by up to a fifth. */

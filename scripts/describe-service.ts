@@ -55,7 +55,7 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
     live,
     signals: createSignals(live),
     store: createFolderStore(join(import.meta.dirname, 'none')),
-    guard: createGuard({ allowedCidrs: [] }),
+    guard: createGuard({ allowedCidrs: [], times: times.webhooks }),
     setup: { token: '', getDemo: () => undefined },
     publicUrl: 'http://127.0.0.1',
     times,

@@ -146,7 +146,7 @@ async function loadApi() {
       oidc,
       pages: true,
       demoSite: demo && (() => demo.getDemoSiteId(db)),
-      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }),
+      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs, times: config.times.webhooks }),
       simulator: simulator && { simulator, isExposed: config.isDemoExposed },
       // Read at each request, because the command line can reset the password of the demo's owner.
       setup: { token: deriveToken(parts.encryptionKey, 'setup'), getDemo: () => demo?.readDemo(dataDir) },
@@ -175,7 +175,7 @@ async function loadEngines() {
     const { publicUrl } = config
     const parts = await openParts(context, workerPools, 1)
     const poster = createPoster({
-      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }),
+      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs, times: config.times.webhooks }),
       times: config.times.webhooks,
     })
     lifecycle.onStop(poster.stop)

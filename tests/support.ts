@@ -231,7 +231,7 @@ async function startService(
     const health = createHealth(times.health)
     const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
     const live = await startLive({ db: pools.general, log, health })
-    const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
+    const guard = createGuard({ allowedCidrs, times: times.webhooks, ...(resolver ? { resolver } : {}) })
     const ca = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
     const poster = createPoster({ guard, ca, times: times.webhooks })
     const shared = {

@@ -11,6 +11,7 @@
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import { isPlatformAddress, isPublicAddress } from '../../common/address.ts'
+import type { Times } from '../../common/times.ts'
 
 type Target =
   | { ok: true; url: URL; addresses: string[] }
@@ -30,15 +31,15 @@ export type GuardOptions = {
   allowedCidrs: readonly string[]
   /** For tests. */
   resolver?: DnsResolver
+  times: Pick<Times['webhooks'], 'dnsMs'>
 }
 
 const maxUrlLength = 2_000
-/** An attempt has five seconds in total and must still connect after DNS. */
-const dnsTimeoutMs = 3_000
 
 export function createGuard({
   allowedCidrs,
   resolver = new Resolver({ timeout: 2_000, tries: 2 }),
+  times: { dnsMs },
 }: GuardOptions): Guard {
   const allowed = new BlockList()
   for (const cidr of allowedCidrs) {
@@ -52,7 +53,7 @@ export function createGuard({
 
   const resolve: Guard['resolve'] = async (host) => {
     const literal = host.replace(/^\[|\]$/g, '')
-    const answers = isIP(literal) ? [literal] : await addressesOf(resolver, host)
+    const answers = isIP(literal) ? [literal] : await addressesOf(resolver, host, dnsMs)
     if (answers.length === 0) return { ok: false, isRefused: false, reason: `${host} does not resolve` }
     const bad = answers.find((address) => !isAllowed(address))
     if (bad) {
@@ -82,9 +83,9 @@ export function createGuard({
 }
 
 /** All addresses of a host; none if DNS does not respond in time. */
-async function addressesOf(resolver: DnsResolver, host: string): Promise<string[]> {
+async function addressesOf(resolver: DnsResolver, host: string, dnsMs: number): Promise<string[]> {
   const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), dnsTimeoutMs)
+  const timer = setTimeout(() => timeout.abort(), dnsMs)
   const inTime = (answer: Promise<string[]>) =>
     new Promise<string[]>((resolve) => {
       timeout.signal.addEventListener('abort', () => resolve([]))
