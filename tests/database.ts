@@ -15,6 +15,7 @@ import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embed
 import { migrate } from '../server/lib/migrate.ts'
 import { keepEventDays } from '../server/webhooks/partitions.ts'
 import type { Owner } from './owner.ts'
+import { spend } from './spent.ts'
 
 const template = 'parley_template'
 
@@ -78,7 +79,11 @@ export type TestDatabase = {
 }
 
 /** Creates a database that lives as long as its owner; `empty` has no tables yet. */
-export async function createDatabase(owner: Owner, { empty = false } = {}): Promise<TestDatabase> {
+export function createDatabase(owner: Owner, options: { empty?: boolean } = {}): Promise<TestDatabase> {
+  return spend('starting', () => cloneDatabase(owner, options))
+}
+
+async function cloneDatabase(owner: Owner, { empty = false }: { empty?: boolean }): Promise<TestDatabase> {
   const address = await resolveServer()
   const admin = connect({ database: address, max: 1 })
   const name = `test_${randomUUID().replaceAll('-', '')}`

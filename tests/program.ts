@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { buildPages } from '../scripts/build.ts'
 import { freePort } from '../scripts/free-port.ts'
+import { spend } from './spent.ts'
 import { type Owner, until } from './support.ts'
 
 export type Program = {
@@ -53,28 +54,30 @@ export async function createProgram(
     kill,
     ended: () => gone,
     output: () => output,
-    async start() {
-      const { args, env } = run(port)
-      await buildPages()
-      // Another program of the test may have failed to start.
-      if (isOver) throw new Error('the test is over')
-      output = ''
-      const [file = '', ...rest] = [...command, process.execPath, ...args]
-      const started = spawn(file, rest, {
-        env: { ...process.env, ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text))
-      gone = new Promise((resolve) => started.once('exit', resolve))
-      child = started
-      await until(
-        `${args[0]} to be ready`,
-        async () => {
-          assert.equal(started.exitCode, null, output)
-          return (await fetch(url + ready).catch(() => undefined))?.ok
-        },
-        startMs,
-      )
-    },
+    start: () => spend('starting', start),
+  }
+
+  async function start(): Promise<void> {
+    const { args, env } = run(port)
+    await buildPages()
+    // Another program of the test may have failed to start.
+    if (isOver) throw new Error('the test is over')
+    output = ''
+    const [file = '', ...rest] = [...command, process.execPath, ...args]
+    const started = spawn(file, rest, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text))
+    gone = new Promise((resolve) => started.once('exit', resolve))
+    child = started
+    await until(
+      `${args[0]} to be ready`,
+      async () => {
+        assert.equal(started.exitCode, null, output)
+        return (await fetch(url + ready).catch(() => undefined))?.ok
+      },
+      startMs,
+    )
   }
 }

@@ -1,101 +1,163 @@
 /**
- * `npm test` runs the check and every test file. `npm run test:fast` runs the
- * check, the unit tests and the test of each room's main promise.
- * `npm test -- FILE…` runs only these files.
+ * Runs the tests. All files share one PostgreSQL and one Chromium, short files share a process (`schedule.ts`), and the check runs
+ * beside the first files; when it fails, the run fails. The runner's own summary is printed last.
  *
- * All files share one PostgreSQL. Long files have a process each; the others run
- * in groups, so that the program, the service and the browser start once per
- * group. The check runs beside the first files; when it fails, the run fails.
- * The runner's own summary is printed last.
+ *   npm test                    the check, the units, the service, the browser, a crash of each engine, a start of the program
+ *   npm run test:installation   whole installations, and the tests of the service on PostgreSQL 15
+ *   npm run test:fast           the check, the units, and the test of each room's main promise
+ *   npm test -- FILE…           only these files
+ *   npm test -- --times         prints what took the longest, too
  */
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { spec } from 'node:test/reporters'
+import { spec, type TestEvent } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { buildPages } from '../scripts/build.ts'
 import { resolveChromium } from '../scripts/chromium.ts'
 import { resolvePackage } from '../scripts/packages.ts'
-import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { startChromium } from './chromium.ts'
+import { createTemplate, testSettings } from './database.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
-import { runTests } from './rerun.ts'
-import { createTemplate, testSettings } from './support.ts'
+import { startPostgres15 } from './postgres-15.ts'
+import { type Counts, type Outcome, runTests } from './rerun.ts'
+import { listTestFiles, planProcesses, readSeconds, storeSeconds } from './schedule.ts'
+import { createTimer } from './slowest.ts'
 
-const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/*.test.ts']
-
-/** The longest first, so that none of them runs alone at the end. */
-const longest = [
-  'tests/machines.test.ts',
-  'tests/memory.test.ts',
-  'tests/process.test.ts',
-  'tests/release.test.ts',
-  'tests/bad-input.test.ts',
-  'tests/isolation.test.ts',
-  'server/webhooks/deliver.test.ts',
-  'server/broadcasts/broadcasts.test.ts',
-  'server/lib/embedded-postgres.test.ts',
-  'tests/inbound.test.ts',
-  'tests/deliver-load.test.ts',
-  'tests/deliver-crash.test.ts',
-  'tests/broadcast-crash.test.ts',
-  'tests/dashboard-inbox.test.ts',
-  'tests/dashboard-settings.test.ts',
-  'tests/crash.test.ts',
-  'tests/integrator-cli.test.ts',
-  'tests/simulator.test.ts',
-  'tests/webhooks.test.ts',
-  'tests/web-chat.test.ts',
-]
+const options = process.argv.slice(2).filter((word) => word.startsWith('--'))
+const asked = process.argv.slice(2).filter((word) => !word.startsWith('--'))
+const isFast = options.includes('--fast')
+const isInstallation = options.includes('--installation')
+const isWhole = asked.length === 0
 
 /** Some files wait more than they compute. */
 const concurrency = availableParallelism() + 1
 
-const asked = process.argv.slice(2)
-const isFast = asked[0] === '--fast'
-const isWhole = asked.length === 0
+const stopping = new AbortController()
+// Stopped, or without the launcher: nothing of ours stays behind.
+for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
 
-const everyFile = () => globSync(['tests/**/*.test.ts', ...besideCode]).sort()
+const checking = isWhole && !isInstallation ? check() : undefined
+void checking?.then(({ passed }) => passed || stopping.abort())
+if (!isFast && !isInstallation) resolveChromium({ install: true })
+if (isInstallation) {
+  resolvePgbouncer({ install: true })
+  resolvePackage('mypy', ['/usr/bin/mypy'], { install: true })
+  resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
+}
+const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
+const [postgres, postgres15] = await Promise.all([
+  startEmbeddedPostgres({ dataDir, settings: testSettings }),
+  isInstallation ? startPostgres15() : undefined,
+  buildPages(),
+])
+const chromium = isFast || isInstallation ? undefined : await startChromium()
+const createTemplateIn = async (address: DatabaseAddress) => {
+  await createTemplate(address)
+  return { PARLEY_TEST_DATABASE: JSON.stringify(address) }
+}
+Object.assign(process.env, await createTemplateIn(postgres.address))
+if (chromium) process.env.PARLEY_TEST_BROWSER = chromium.endpoint
+// Every file, and every service a test starts, loads the whole program: half a second of a core each without this.
+process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/tests')
+process.env.PARLEY_TEST_SPENT = join(dataDir, 'spent')
 
-/** Files that change `process.env`, replace timers of the whole process, or need ids that no other file has advanced. */
-const alone = [
-  'tests/libraries.test.ts',
-  'tests/sdk-package.test.ts',
-  'tests/sdk.test.ts',
-  'tests/sdk-stream.test.ts',
-  'tests/sdk-webhooks.test.ts',
-  'server/lib/id.test.ts',
-]
+/** Processes that run beside each other, with the files of each. */
+type Phase = { processes: readonly (readonly string[])[]; env?: Record<string, string>; only?: boolean }
 
-function listFiles(): string[] {
-  if (!isWhole) return asked
-  const units = listUnits()
-  const others = everyFile().filter((file) => ![...longest, ...alone, ...units].includes(file))
-  const pages = others.filter((file) => readFileSync(file, 'utf8').includes('./dashboard.ts'))
-  const services = others.filter((file) => !pages.includes(file))
-  return [...longest, ...createGroups(pages, 3), ...createGroups(services, 6), ...alone, ...createGroups(units, 1)]
+async function planPhases(): Promise<Phase[]> {
+  const { units, services, pages, installation } = listTestFiles()
+  const seconds = readSeconds()
+  if (!isWhole) return [{ processes: asked.map((file) => [file]) }]
+  if (isInstallation) {
+    const phases: Phase[] = [
+      {
+        processes: planProcesses(
+          installation.map((file) => [file]),
+          seconds,
+        ),
+      },
+    ]
+    if (postgres15) {
+      const env = await createTemplateIn(postgres15.address)
+      phases.push({ processes: planProcesses([services], seconds), env })
+    }
+    return phases
+  }
+  if (isFast) {
+    const withMain = services.filter((file) => /',\s+main,\s/.test(readFileSync(file, 'utf8')))
+    const processes = Array.from({ length: concurrency }, (_, lane) =>
+      withMain.filter((_, i) => i % concurrency === lane),
+    )
+    return [{ processes: planProcesses([units], seconds) }, { processes, env: { PARLEY_TEST_MAIN: '1' }, only: true }]
+  }
+  return [{ processes: [...planProcesses([units], seconds), ...planProcesses([services, pages], seconds)] }]
 }
 
-/** Writes modules that import the files, `count` of them. Each runs in one process. */
-function createGroups(files: readonly string[], count: number): string[] {
-  const groups = Array.from({ length: count }, (_, index) => files.filter((_, i) => i % count === index))
-  return groups.map((group) => {
-    const module = join(mkdtempSync(join(dataDir, 'group-')), 'group.test.mjs')
-    writeFileSync(module, group.map((file) => `import '${pathToFileURL(resolve(file))}'\n`).join(''))
-    return module
+/** One file as it is, or a module that imports several. */
+function toModule(process: readonly string[]): string {
+  const [first = '', ...more] = process
+  if (more.length === 0) return first
+  const module = join(mkdtempSync(join(dataDir, 'process-')), 'process.test.mjs')
+  writeFileSync(module, process.map((file) => `import '${pathToFileURL(resolve(file))}'\n`).join(''))
+  return module
+}
+
+const reporter = spec()
+reporter.on('data', (text) => process.stdout.write(text))
+const timer = createTimer()
+
+async function runPhase({ processes, env, only = false }: Phase): Promise<Outcome> {
+  Object.assign(process.env, env)
+  const running = runTests({
+    ...{ files: processes.map(toModule), only, concurrency, signal: stopping.signal },
+    ...{ timeout: 600_000, execArgv: ['--test-timeout=300000'] },
   })
+  for (;;) {
+    const { done, value } = await running.next()
+    if (done) return value
+    timer.record(value)
+    reporter.write(value)
+  }
 }
 
-/** Tests that need no service and no database, and the rules of the house. */
-function listUnits(): string[] {
-  const isUnit = (file: string) => !/support\.ts|embedded-postgres/.test(readFileSync(file, 'utf8'))
-  const beside = globSync(besideCode).filter((file) => isUnit(file) && !alone.includes(file))
-  return ['tests/house.test.ts', 'tests/structure.test.ts', ...beside.sort()]
+const outcomes: Outcome[] = []
+for (const phase of await planPhases()) outcomes.push(await runPhase(phase))
+const failures = outcomes.flatMap((outcome) => outcome.failures)
+const flaky = outcomes.flatMap((outcome) => outcome.flaky)
+
+const checked = await checking
+await Promise.all([postgres.stop(), postgres15?.stop(), chromium?.stop()])
+const isPassed = failures.length === 0 && !stopping.signal.aborted && checked?.passed !== false
+if (checked && !checked.passed) console.error(checked.output)
+if (options.includes('--times')) console.log(timer.describe(readFileSync(process.env.PARLEY_TEST_SPENT, 'utf8')))
+if (isPassed && isWhole && !isFast) storeSeconds(timer.secondsOfFiles(), Object.values(listTestFiles()).flat())
+for (const failure of failures) reporter.write(failure)
+for (const message of describeSummary()) reporter.write(describe(message))
+reporter.end()
+await finished(reporter)
+if (isPassed) rmSync(dataDir, { recursive: true, force: true })
+else console.error(`The databases of tests that failed are in ${dataDir}`)
+process.exit(isPassed && !(process.env.PARLEY_STRICT === '1' && flaky.length > 0) ? 0 : 1)
+
+/** The runner's counts over all phases, with the flaky tests and their first failures above them. */
+function describeSummary(): string[] {
+  const names = flaky.map(({ data: { name, file = '', details } }) => {
+    const { error } = details
+    return `flaky: ${name} (${relative('.', file)}) passed only when its file ran again. At first: ${error.cause ?? error}`
+  })
+  const counts: Counts = new Map()
+  for (const outcome of outcomes)
+    for (const [name, count] of outcome.counts) counts.set(name, (counts.get(name) ?? 0) + count)
+  return [...names, `flaky: ${flaky.length}`, ...[...counts].map(([name, count]) => `${name} ${count}`)]
 }
 
-/** Files with the test of a room's main promise. */
-const listMain = () => everyFile().filter((file) => /',\s+main,\s/.test(readFileSync(file, 'utf8')))
+function describe(message: string): TestEvent {
+  return { type: 'test:diagnostic', data: { nesting: 0, message, level: 'info' } }
+}
 
 /** Type-checks and lints. Answers what it printed, and whether it passed. */
 function check(): Promise<{ passed: boolean; output: string }> {
@@ -104,49 +166,3 @@ function check(): Promise<{ passed: boolean; output: string }> {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
   return new Promise((resolve) => child.on('close', (code) => resolve({ passed: code === 0, output })))
 }
-
-const stopping = new AbortController()
-// Stopped, or without the launcher: nothing of ours stays behind.
-for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
-
-const checking = isFast || isWhole ? check() : undefined
-void checking?.then(({ passed }) => passed || stopping.abort())
-if (!isFast) {
-  resolveChromium({ install: true })
-  resolvePgbouncer({ install: true })
-  resolvePackage('mypy', ['/usr/bin/mypy'], { install: true })
-  resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
-}
-const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-const [postgres] = await Promise.all([startEmbeddedPostgres({ dataDir, settings: testSettings }), buildPages()])
-await createTemplate(postgres.address)
-process.env.PARLEY_TEST_DATABASE = JSON.stringify(postgres.address)
-// Every file, and every service a test starts, loads the whole program: half a second of a core each without this.
-process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/tests')
-
-let failures = 0
-async function report(files: string[], only = false): Promise<void> {
-  const options = { concurrency, timeout: 600_000, execArgv: ['--test-timeout=300000'], signal: stopping.signal }
-  const reporter = spec()
-  reporter.on('data', (text) => process.stdout.write(text))
-  for await (const event of runTests({ ...options, files, only })) {
-    if (event.type === 'test:fail' && !event.data.todo) failures++
-    reporter.write(event)
-  }
-  reporter.end()
-  await finished(reporter)
-}
-
-if (isFast) {
-  await report([...createGroups(listUnits(), 1), 'server/lib/id.test.ts'])
-  process.env.PARLEY_TEST_MAIN = '1'
-  await report(createGroups(listMain(), concurrency), true)
-} else await report(listFiles())
-
-const checked = await checking
-await postgres.stop()
-const passed = failures === 0 && !stopping.signal.aborted && checked?.passed !== false
-if (checked && !checked.passed) console.error(checked.output)
-if (passed) rmSync(dataDir, { recursive: true, force: true })
-else console.error(`The databases of tests that failed are in ${dataDir}`)
-process.exit(passed ? 0 : 1)

@@ -3,9 +3,9 @@
  * and clients that check every answer against the API's own document.
  *
  * The tests of a process share one service and one database; each test gets a
- * workspace of its own and a simulator of its own. A test that changes the
- * service's settings, or reads or changes rows of all workspaces, starts a
- * service alone (`{ alone: true }`).
+ * workspace of its own and a simulator of its own, and its SQL names that
+ * workspace. A test that changes the service's settings starts its own service,
+ * and so does a test with DDL, locks or sweeps (`{ alone: 'the reason' }`).
  */
 import assert from 'node:assert/strict'
 import { argon2, randomUUID } from 'node:crypto'
@@ -50,6 +50,7 @@ import { type Contract, readContract } from './contract.ts'
 import { createDatabase, file, type TestDatabase } from './database.ts'
 import type { Json, Owner } from './owner.ts'
 import type { Provider } from './provider.ts'
+import { spend } from './spent.ts'
 
 export const publicUrl = 'http://parley.test'
 export { divideTimes, times } from '../common/times.ts'
@@ -122,8 +123,8 @@ export type Starting = {
   demoSite?: (db: Db) => Promise<string | undefined>
   /** Consecutive failures that open the circuit breaker. */
   failuresToOpen?: number
-  /** A service and a database of its own, for a test that reads or changes rows of all workspaces. */
-  alone?: true
+  /** A service and a database of its own. The value is the reason: DDL, a lock, or rows of all workspaces, such as a sweep. */
+  alone?: string
 }
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
@@ -154,17 +155,19 @@ type Service = Pick<World, 'url' | 'db' | 'database' | 'contract' | 'memberRoute
 
 const sharedServices: Record<string, Promise<Service>> = {}
 
-/** Joins the service that the tests of the file share, with or without pages. */
-function joinService({ pages = false }: Starting): Promise<Service> {
-  const name = pages ? 'with pages' : 'without pages'
-  sharedServices[name] ??= startService(file, { pages })
+/** Tests of a file that differ in no other option share a service, if they agree in these. */
+const sharedOptions = ['pages', 'limits', 'times']
+
+function joinService(starting: Starting): Promise<Service> {
+  const name = JSON.stringify(starting)
+  sharedServices[name] ??= startService(file, starting)
   return sharedServices[name]
 }
 
 /** Creates a workspace in the service that the tests of the file share or, given other options, in a service alone. */
 export async function start(owner: Owner, starting: Starting = {}): Promise<World> {
-  const isShared = Object.keys(starting).every((option) => option === 'pages')
-  const service = await (isShared ? joinService(starting) : startService(owner, starting))
+  const isShared = Object.keys(starting).every((option) => sharedOptions.includes(option))
+  const service = await spend('starting', () => (isShared ? joinService(starting) : startService(owner, starting)))
   const { url, db, contract } = service
   const workspace: World['workspace'] = async ({ name = 'Acme', country = 'US' } = {}) => {
     const id = newId()

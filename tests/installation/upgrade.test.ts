@@ -10,16 +10,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { describeSchema } from '../scripts/schema.ts'
-import { audit } from '../soak/audit.ts'
-import { type Load, startLoad } from '../soak/load.ts'
-import { type Stack, startStack } from '../soak/stack.ts'
-import { type Db, migrate } from './internals.ts'
-import { type Browser, createBrowser, createDatabase, type Json, type TestDatabase, until } from './support.ts'
+import { describeSchema } from '../../scripts/schema.ts'
+import { audit } from '../../soak/audit.ts'
+import { type Load, startLoad } from '../../soak/load.ts'
+import { type Stack, startStack } from '../../soak/stack.ts'
+import { type Db, migrate } from '../internals.ts'
+import { type Browser, createBrowser, createDatabase, type Json, type TestDatabase, until } from '../support.ts'
 
 type Release = { version: string; commit: string; last_migration: string }
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const releases: Release[] = JSON.parse(readFileSync(join(root, 'migrations/releases.json'), 'utf8'))
 
 for (const { version, commit } of releases) {

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addEndpoint, happen, multiply, queueEvents } from './deliveries.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
-import { type Api, start, until, type World } from './support.ts'
+import { addEndpoint, happen, multiply, queueEvents } from '../deliveries.ts'
+import { type Receiver, startReceiver } from '../receiver.ts'
+import { type Api, start, until, type World } from '../support.ts'
 
 /** Less than an endpoint that hangs is waited for. */
 const aRoundMs = 4_500
@@ -78,7 +78,7 @@ async function measureHealthy({ api }: World, receiver: Receiver): Promise<{ med
 }
 
 test('an endpoint that hangs with 10,000 queued deliveries does not delay 50 healthy ones', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone: 'fills the queue of all workspaces' })
   const hanging = await startReceiver(t)
   hanging.answers(() => {})
   const { id } = await addEndpoint(world.api, hanging.url)
@@ -97,7 +97,7 @@ test('an endpoint that hangs with 10,000 queued deliveries does not delay 50 hea
 })
 
 test('400 hanging endpoints on one host, with more deliveries queued, do not delay new endpoints', async (t) => {
-  const { api, db, workspace } = await start(t, { alone: true })
+  const { api, db, workspace } = await start(t, { alone: 'fills the queue of all workspaces' })
   const newcomer = (await workspace()).api
   const receiver = await startReceiver(t)
   receiver.answers((response, { path }) => (path.startsWith('/well') ? response.end() : undefined))
@@ -128,7 +128,7 @@ test('400 hanging endpoints on one host, with more deliveries queued, do not del
 })
 
 test('40 endpoints that answer after four seconds do not occupy every slot', async (t) => {
-  const { api, db } = await start(t, { alone: true })
+  const { api, db } = await start(t, { alone: 'fills the queue of all workspaces' })
   const [slow, well] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, slow.url)
   const ids = [

@@ -18,14 +18,14 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { version } from '../common/version.ts'
-import { freePort } from '../scripts/free-port.ts'
-import { createCertificate } from './certificate.ts'
-import { connect, findEmbeddedPostgres } from './internals.ts'
-import { startMailServer } from './mail-server.ts'
-import { createPooler, resolvePgbouncer } from './pgbouncer.ts'
-import { createProgram } from './program.ts'
-import { createDatabase, type Json, main, type Owner, start, type TestDatabase, testEncryptionKey } from './support.ts'
+import { version } from '../../common/version.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { createCertificate } from '../certificate.ts'
+import { connect, findEmbeddedPostgres } from '../internals.ts'
+import { startMailServer } from '../mail-server.ts'
+import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
+import { createProgram } from '../program.ts'
+import { createDatabase, type Json, main, type Owner, start, type TestDatabase, testEncryptionKey } from '../support.ts'
 
 type Finding = { name: string; state: string; found: string; fix: string | null }
 type Doctor = { code: number; text: string; findings: Finding[]; tookMs: number }
@@ -364,13 +364,13 @@ test('a database that does not suit this release is a problem with a fix', async
   )
   assertFound(limited, 'connections', 'problem', /up to 40, and the server allows 5/)
 
-  await start(t, { alone: true })
+  await start(t, { alone: 'runs commands on a database without secrets' })
   const other = await runDoctor({ ...env, ENCRYPTION_KEY: 'ab'.repeat(32) })
   assert.equal(other.code, 0, 'a database without secrets has no key')
 })
 
 test('a key that does not open the secrets is a problem', async (t) => {
-  const { database, url, connect } = await start(t, { alone: true })
+  const { database, url, connect } = await start(t, { alone: 'runs commands on its database' })
   await connect()
   const env = await settingsOf(t, database, url)
   assertFound(await runDoctor(env), 'encryption_key', 'ok', /opens the secrets/)
@@ -514,7 +514,7 @@ test('the mail server is asked to accept the password, and no e-mail is sent', a
 })
 
 test('the callback of each channel is verified as the provider does it', async (t) => {
-  const { database, url, db, connect, api } = await start(t, { alone: true })
+  const { database, url, db, connect, api } = await start(t, { alone: 'runs commands on its database' })
   const provider = await connect()
   const env = await settingsOf(t, database, url)
   const fine = await runDoctor(env)

@@ -1,12 +1,12 @@
 /** Failover: the primary database dies under load on all journeys, and its standby takes over. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { audit } from '../soak/audit.ts'
-import { type Cluster, startCluster } from '../soak/cluster.ts'
-import { type Load, startLoad } from '../soak/load.ts'
-import { startStack } from '../soak/stack.ts'
-import { connect } from './internals.ts'
-import { until } from './support.ts'
+import { audit } from '../../soak/audit.ts'
+import { type Cluster, startCluster } from '../../soak/cluster.ts'
+import { type Load, startLoad } from '../../soak/load.ts'
+import { startStack } from '../../soak/stack.ts'
+import { connect } from '../internals.ts'
+import { until } from '../support.ts'
 
 /** Every part works again within this time of the promotion. On an idle machine it takes 2 to 6 s (`bench/RESULTS.md`). */
 const recoveryMs = 30_000

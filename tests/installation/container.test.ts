@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../scripts/free-port.ts'
-import { resolvePackage } from '../scripts/packages.ts'
-import { createBrowser, type Json, type Owner, until } from './support.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { resolvePackage } from '../../scripts/packages.ts'
+import { createBrowser, type Json, type Owner, until } from '../support.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const isAsked = process.env.PARLEY_TEST_CONTAINER === '1'
 const buildah = resolvePackage('buildah', ['/usr/bin/buildah'], { install: isAsked })
 const debootstrap = resolvePackage('debootstrap', ['/usr/sbin/debootstrap'], { install: isAsked })

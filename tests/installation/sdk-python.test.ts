@@ -12,13 +12,13 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { resolvePackage } from '../scripts/packages.ts'
-import { Parley } from '../sdk/src/index.ts'
-import { scopes } from './internals.ts'
-import { cases } from './signatures.ts'
-import { start, type World } from './support.ts'
+import { resolvePackage } from '../../scripts/packages.ts'
+import { Parley } from '../../sdk/src/index.ts'
+import { scopes } from '../internals.ts'
+import { cases } from '../signatures.ts'
+import { start, type World } from '../support.ts'
 
-const folder = join(import.meta.dirname, '../sdk-python')
+const folder = join(import.meta.dirname, '../../sdk-python')
 const runs = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 20_000 }).status === 0
 const isSupported = (python: string) => runs(python, '-c', 'import sys; sys.exit(sys.version_info < (3, 9))')
 const skip = isSupported('python3') ? false : 'no Python 3.9 or newer on the PATH'

@@ -6,11 +6,11 @@ import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { multiply, queueEvents } from './deliveries.ts'
-import { createKey, createWorkspace, type Db } from './internals.ts'
-import { createProgram, type Program } from './program.ts'
-import { type Received, type Receiver, startReceiver } from './receiver.ts'
-import { createDatabase, type Json, until } from './support.ts'
+import { multiply, queueEvents } from '../deliveries.ts'
+import { createKey, createWorkspace, type Db } from '../internals.ts'
+import { createProgram, type Program } from '../program.ts'
+import { type Received, type Receiver, startReceiver } from '../receiver.ts'
+import { createDatabase, type Json, until } from '../support.ts'
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'parley-deliver-'))
@@ -25,7 +25,7 @@ async function launch(t: TestContext, env: Record<string, string>): Promise<Prog
     env: {
       PORT: String(port),
       WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'fixtures/tls.crt'),
+      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../fixtures/tls.crt'),
       ...env,
     },
   }))

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../scripts/free-port.ts'
-import { createWorkspace } from './internals.ts'
-import { startMs } from './program.ts'
-import { toProvider } from './provider.ts'
-import { createDatabase, type Json, until } from './support.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { createWorkspace } from '../internals.ts'
+import { startMs } from '../program.ts'
+import { toProvider } from '../provider.ts'
+import { createDatabase, type Json, until } from '../support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 

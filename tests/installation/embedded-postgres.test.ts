@@ -20,8 +20,8 @@ import {
   type EmbeddedPostgres,
   findEmbeddedPostgres,
   startEmbeddedPostgres,
-} from './embedded-postgres.ts'
-import type { RootMode } from './embedded-postgres-root.ts'
+} from '../../server/lib/embedded-postgres.ts'
+import type { RootMode } from '../../server/lib/embedded-postgres-root.ts'
 
 const quick = { fsync: 'off', full_page_writes: 'off' }
 const durable = { fsync: 'on', full_page_writes: 'on' }
@@ -311,7 +311,7 @@ async function begin(t: TestContext, below = '') {
   }
 
   function spawnStarting(code = ''): ChildProcess {
-    const module = new URL('./embedded-postgres.ts', import.meta.url)
+    const module = new URL('../../server/lib/embedded-postgres.ts', import.meta.url)
     const lines = [
       `import { startEmbeddedPostgres } from ${JSON.stringify(module)}`,
       `await startEmbeddedPostgres(${JSON.stringify({ dataDir, settings: quick })})`,

@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process'
 import { existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { audit } from '../soak/audit.ts'
-import { createSmallDisk, missingForDisk } from '../soak/disk.ts'
-import { type Load, startLoad } from '../soak/load.ts'
-import { type Stack, startStack } from '../soak/stack.ts'
-import { type Browser, createBrowser, createDatabase, until } from './support.ts'
+import { audit } from '../../soak/audit.ts'
+import { createSmallDisk, missingForDisk } from '../../soak/disk.ts'
+import { type Load, startLoad } from '../../soak/load.ts'
+import { type Stack, startStack } from '../../soak/stack.ts'
+import { type Browser, createBrowser, createDatabase, until } from '../support.ts'
 
 const skip = missingForDisk() ?? false
 const mebibyte = 1024 * 1024
@@ -186,7 +186,7 @@ const noFullDevice = !existsSync('/dev/full') && 'needs the device /dev/full of 
 
 test('a log whose disk is full ends no process', { skip: noFullDevice }, async () => {
   const source = `
-    import { createLog, openOutput } from './server/lib/log.ts'
+    import { createLog, openOutput } from '../server/lib/log.ts'
     const output = openOutput()
     const log = createLog('info', output)
     const timer = setInterval(() => log.info('a line'), 5)

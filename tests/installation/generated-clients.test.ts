@@ -20,11 +20,11 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { start } from './support.ts'
+import { start } from '../support.ts'
 
 const execute = promisify(execFile)
-const root = join(import.meta.dirname, '..')
-const sources = join(import.meta.dirname, 'clients')
+const root = join(import.meta.dirname, '../..')
+const sources = join(import.meta.dirname, '../clients')
 
 /** Runs a program in the folder. */
 async function run(folder: string, file: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> {

@@ -5,10 +5,10 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { connect, findEmbeddedPostgres } from './internals.ts'
-import type { Json } from './owner.ts'
-import { createProgram, type Program } from './program.ts'
-import { until } from './support.ts'
+import { connect, findEmbeddedPostgres } from '../internals.ts'
+import type { Json } from '../owner.ts'
+import { createProgram, type Program } from '../program.ts'
+import { until } from '../support.ts'
 
 function createFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-backup-'))

@@ -3,76 +3,21 @@
  * skipped, and the counters equal the rows.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type NewBroadcast, Parley } from '../sdk/src/index.ts'
-import {
-  connectSimulator,
-  createKey,
-  createSealer,
-  createWorkspace,
-  registerSimulatorAccounts,
-  requireBroadcast,
-  scopes,
-} from './internals.ts'
-import { createProgram, type Program } from './program.ts'
-import { toProvider } from './provider.ts'
-import { createDatabase, until } from './support.ts'
-
-const encryptionKey = 'cd'.repeat(32)
-/** An address without a server. */
-const nowhere = 'http://127.0.0.1:1'
+import type { NewBroadcast } from '../../sdk/src/index.ts'
+import { nowhere, startPrograms } from '../crashing.ts'
+import { requireBroadcast } from '../internals.ts'
+import { until } from '../support.ts'
 
 async function startAll(t: TestContext, roles: readonly string[], pace: number) {
-  const database = await createDatabase(t)
-  const db = database.connect(5)
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-broadcast-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
-  const simulator = await createProgram(t, '/simulator/control/faults', (port) => ({
-    args: ['simulator/main.ts', '--port', String(port), '--data', join(dataDir, 'simulator')],
-  }))
-  const { host, port: databasePort, database: name, username } = database.address
-  const createService = (role: string) =>
-    createProgram(t, '/readyz', (port) => ({
-      args: ['server/main.ts'],
-      env: {
-        PORT: String(port),
-        DATA_DIR: dataDir,
-        DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${name}?host=${host}`,
-        ENCRYPTION_KEY: encryptionKey,
-        DEMO: '0',
-        LOG_LEVEL: 'warn',
-        ROLES: role,
-      },
-    }))
-  const services = await Promise.all(roles.map(createService))
-  await Promise.all([simulator, ...services].map((program) => program.start()))
-  const [first] = services
-  if (!first) throw new Error('no service')
-
-  const owner = { email: 'owner@crash.test', password: 'correct horse' }
-  const { workspace_id: workspaceId } = await db.begin((sql) =>
-    createWorkspace(sql, { name: 'Crash', default_country: 'US', owner }),
-  )
-  const simulatorUrl = `${simulator.url}/simulator`
-  const simulating = { workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond: pace } as const
-  const connections = await db.begin((sql) =>
-    connectSimulator({ ...simulating, db: sql, sealer: createSealer(encryptionKey) }),
-  )
-  /** Where the channel reports to. */
-  const reportTo = (url: string) => registerSimulatorAccounts(db, simulatorUrl, connections, url)
-  await reportTo(first.url)
-  const { key } = await createKey(db, workspaceId, { name: 'Crash', scopes, created_by: null })
-
-  const parley = new Parley({ apiKey: key, baseUrl: `${first.url}/v1` })
+  const { db, simulator, services, workspace } = await startPrograms(t, { roles })
+  const { id: workspaceId, parley, provider, reportTo } = await workspace({ messagesPerSecond: pace })
   const accept = async (recipients: NewBroadcast['recipients']): Promise<string> =>
     (await parley.broadcasts.create({ name: 'Crash', template: { name: 'hello_world' }, recipients })).id
-  const provider = toProvider(simulatorUrl, workspaceId, connections)
   const handedOver = async (id: string): Promise<number> => {
-    const [row] = await db<{ position: number }[]>`select position from broadcasts where id = ${id}`
+    const [row] = await db<{ position: number }[]>`
+      select position from broadcasts where workspace_id = ${workspaceId} and id = ${id}`
     return row?.position ?? 0
   }
 
@@ -108,7 +53,7 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
   return {
     db,
     simulator,
-    services: services as [Program, ...Program[]],
+    services,
     provider,
     reportTo,
     accept,

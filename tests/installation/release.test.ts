@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../scripts/free-port.ts'
-import { createBrowser, file, type Json, type Owner, until } from './support.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { createBrowser, file, type Json, type Owner, until } from '../support.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const title = `parley-${version}`
 

@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { audit } from '../soak/audit.ts'
-import { freeze } from '../soak/freeze.ts'
-import { type Load, startLoad } from '../soak/load.ts'
-import { services, startMachines } from '../soak/machines.ts'
-import { cut, enterOwnNetwork, perfect, whyNoNetwork } from '../soak/network.ts'
-import type { Stack } from '../soak/stack.ts'
-import { createPooler, resolvePgbouncer } from './pgbouncer.ts'
-import type { Program } from './program.ts'
-import { type Json, until } from './support.ts'
+import { audit } from '../../soak/audit.ts'
+import { freeze } from '../../soak/freeze.ts'
+import { type Load, startLoad } from '../../soak/load.ts'
+import { services, startMachines } from '../../soak/machines.ts'
+import { cut, enterOwnNetwork, perfect, whyNoNetwork } from '../../soak/network.ts'
+import type { Stack } from '../../soak/stack.ts'
+import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
+import type { Program } from '../program.ts'
+import { type Json, until } from '../support.ts'
 
 const skip = whyNoNetwork() ?? false
 if (!skip) enterOwnNetwork()
@@ -169,7 +169,7 @@ async function countStages({ db, workspaceId }: Stack): Promise<Record<string, n
 
 test('clocks of services that are ten minutes wrong change nothing', { skip }, async (t) => {
   const shiftsMs = [600_000, -600_000]
-  const preload = `--import=${import.meta.dirname}/fixtures/shifted-clock.mjs`
+  const preload = `--import=${import.meta.dirname}/../fixtures/shifted-clock.mjs`
   for (const [index, ms] of shiftsMs.entries()) settings[index] = { NODE_OPTIONS: preload, CLOCK_SHIFT_MS: String(ms) }
   t.after(() => settings.splice(0, 2, {}, {}))
   await Promise.all(machines.installation.services.map(restart))

@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { createKey, type Db, listListeners, scopes } from './internals.ts'
-import { createProgram, type Program } from './program.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
-import { createDatabase, file, type Json, until } from './support.ts'
+import { createKey, type Db, listListeners, scopes } from '../internals.ts'
+import { createProgram, type Program } from '../program.ts'
+import { type Receiver, startReceiver } from '../receiver.ts'
+import { createDatabase, file, type Json, until } from '../support.ts'
 
 let service: Program
 let db: Db
@@ -34,7 +34,7 @@ before(async () => {
       DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
       ENCRYPTION_KEY: 'ab'.repeat(32),
       WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'fixtures/tls.crt'),
+      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../fixtures/tls.crt'),
     },
   }))
   await service.start()

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKey, createWorkspace, type Db, scopes } from './internals.ts'
-import { createProgram, type Program } from './program.ts'
-import { createBrowser, createDatabase, type Json, type Owner, until } from './support.ts'
+import { createKey, createWorkspace, type Db, scopes } from '../internals.ts'
+import { createProgram, type Program } from '../program.ts'
+import { createBrowser, createDatabase, type Json, type Owner, until } from '../support.ts'
 
 /** It takes a minute on an idle machine and three on a busy one. */
 const timeout = 600_000
