@@ -134,9 +134,7 @@ test('every stored word opts out, and storing it again changes nothing', () => {
   )
 })
 
-test('a long message full of stops takes little time', () => {
-  const text = `${'.'.repeat(100_000)}a${'.'.repeat(100_000)}${'a.'.repeat(100_000)}`
-  const from = performance.now()
-  readOptOutRequest(text, none)
-  assert.ok(performance.now() - from < 1_000)
+test('a long message full of stops is read, which would take hours if each of them were tried as the end', () => {
+  const text = `${'.'.repeat(1_000_000)}a${'.'.repeat(1_000_000)}${'a.'.repeat(1_000_000)}`
+  assert.equal(readOptOutRequest(text, none), undefined)
 })

@@ -48,10 +48,9 @@ test('only the beginning of a long body is kept', () => {
     assert.match(kept, /^\{"name":"Ann".*x…$/)
     assert.doesNotMatch(kept, /hunter2/)
   }
-  // A long word must not take long: a regular expression that backtracks at each of its characters would.
-  const began = performance.now()
-  redactText('a'.repeat(64 * 1024))
-  assert.ok(performance.now() - began < 500)
+  // A regular expression that backtracks at each character of a long word would take hours.
+  const word = 'a'.repeat(8 * 1024 * 1024)
+  assert.equal(redactText(word), word)
 })
 
 test('a query keeps everything but secrets', () => {

@@ -34,13 +34,11 @@ const megabyte = 'x'.repeat(1_000_000)
 
 test('a client that does not read blocks its sender and is disconnected after the timeout', async (t) => {
   let sent = 0
-  let hasEnded = false
+  const ended = Promise.withResolvers<void>()
   const { open } = await startStreams(
     t,
     async (stream) => {
-      stream.onClose(() => {
-        hasEnded = true
-      })
+      stream.onClose(ended.resolve)
       while (stream.isOpen()) {
         await stream.sendText('message', megabyte)
         sent++
@@ -50,7 +48,7 @@ test('a client that does not read blocks its sender and is disconnected after th
   )
   const socket = open()
   socket.pause()
-  while (!hasEnded) await new Promise((resolve) => setTimeout(resolve, 20))
+  await ended.promise
   // What the kernel buffers for a connection; without back-pressure it would be some thousands.
   assert.ok(sent < 50, `${sent} MB sent`)
 })

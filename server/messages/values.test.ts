@@ -84,11 +84,8 @@ test('what stands in a field is taken literally, whatever it looks like', () => 
   )
 })
 
-test('a field that never ends takes no longer than any other text of its length', () => {
-  const body = Array.from({ length: 50 }, () => `{{contact.${' '.repeat(4_000)}`)
-  const began = performance.now()
+test('a long field that never ends is read, which would take hours if its end were searched at each character', () => {
+  const body = [`{{contact.${' '.repeat(2_000_000)}`]
   assert.equal(findValueFault({ body }, 'template.params'), undefined)
   assert.deepEqual(expandValues({ body }, ann), { ok: true, params: { body } })
-  const ms = performance.now() - began
-  assert.ok(ms < 500, `${ms} ms`)
 })
