@@ -111,6 +111,18 @@ export async function openDashboard(
   return { ...world, provider, page, window, member }
 }
 
+/** Changes the width and the color scheme of a window. No transition runs afterwards. */
+export async function resize(page: Page, width: number, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.evaluate(`{
+    const still = new CSSStyleSheet()
+    still.replaceSync('* { transition: none !important; animation: none !important }')
+    document.adoptedStyleSheets = [still]
+  }`)
+  await page.setViewportSize({ width, height: 860 })
+  await page.emulateMedia({ colorScheme })
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 type Violation = { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }
@@ -140,3 +152,14 @@ export async function assertFits(page: Page): Promise<void> {
   )
   assert.ok(below <= 0, `${page.url()} has ${below} pixels below the window`)
 }
+
+/** A script for a page: a tone instead of the microphone that this machine does not have. */
+export const fakeMicrophone = `navigator.mediaDevices.getUserMedia = async () => {
+  const context = new AudioContext()
+  const tone = new OscillatorNode(context, { frequency: 440 })
+  const target = new MediaStreamAudioDestinationNode(context, { channelCount: 1 })
+  tone.connect(target)
+  tone.start()
+  await context.resume()
+  return target.stream
+}`

@@ -5,13 +5,10 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
-import { assertAccessible } from './dashboard.ts'
-
-const executablePath = resolveChromium()
-const skip = executablePath ? false : 'no Chromium found; looked in the usual places (tests/chromium.ts)'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, fakeMicrophone, resolveBrowser, skip } from './dashboard.ts'
+import { until } from './until.ts'
 
 const pageDir = join(import.meta.dirname, '../dist/phone')
 const policy =
@@ -202,26 +199,13 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
   }
 }
 
-/** One browser for the whole file, each page in a profile of its own; other flags need another one. */
-const browsers = new Map<string, Promise<Browser>>()
-after(async () => {
-  for (const browser of browsers.values()) await (await browser).close()
-})
-
-function resolveBrowser(flags: string[]): Promise<Browser> {
-  const known = browsers.get(flags.join())
-  const browser = known ?? chromium.launch({ executablePath: executablePath ?? '', args: [...chromiumFlags, ...flags] })
-  browsers.set(flags.join(), browser)
-  return browser
-}
-
 async function open(
   t: TestContext,
   phones: Phone[],
-  { width = 1440, height = 900, workspaces = 1, dark = false, flags = [] as string[] } = {},
+  { width = 1440, height = 900, workspaces = 1, dark = false } = {},
 ) {
   const simulator = await startSimulator(t, phones, workspaces)
-  const browser = await resolveBrowser(flags)
+  const browser = await resolveBrowser()
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
@@ -255,8 +239,8 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
   )
   const marks = shown.locator('.bubble .text :is(strong, em, s, code)')
   assert.deepEqual(await marks.allTextContents(), ['Ann', 'only', '20', '15'])
-  assert.ok(await shown.locator('.bubble .framed img').first().isVisible())
-  assert.ok(await shown.getByText('Reply STOP to leave').isVisible())
+  await shown.locator('.bubble .framed img').first().waitFor()
+  await shown.getByText('Reply STOP to leave').waitFor()
   const link = shown.getByRole('link', { name: 'Open', exact: true })
   assert.equal(await link.getAttribute('href'), 'https://shop.test/4711')
   assert.match((await link.getAttribute('rel')) ?? '', /noopener/)
@@ -279,7 +263,7 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
   await shown.getByRole('button', { name: 'Next card' }).click()
   await shown.getByRole('button', { name: 'Next card' }).click()
   await shown.locator('button:disabled[aria-label="Next card"]').waitFor()
-  assert.equal(await isThirdSeen(), true)
+  await until('the third card', isThirdSeen)
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await shown.getByRole('button', { name: 'Copy code' }).click()
@@ -302,7 +286,7 @@ test('ticks follow the reports and never go back, and a failure shows its reason
   publish('status', { id: 'b', status: 'failed', error: { code: 131026, message: 'Message undeliverable' } })
 
   await message(page, 'b').getByText('Not delivered. This number cannot be reached').waitFor()
-  assert.ok(await message(page, 'b').getByText('131026 Message undeliverable').isVisible())
+  await message(page, 'b').getByText('131026 Message undeliverable').waitFor()
   assert.equal(await tick('a').textContent(), 'Read')
 })
 
@@ -320,7 +304,7 @@ test('a message that arrives is shown, announced, and counted where it is not se
   const chip = page.getByRole('button', { name: 'Person 5 1 unread' })
   await chip.click()
   await page.getByRole('button', { name: /Person 5$/ }).waitFor()
-  assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Write as Person 5')
+  await page.getByLabel('Write as Person 5').and(page.locator(':focus')).waitFor()
 })
 
 test('a customer the page does not know gets a phone when a message comes', { skip }, async (t) => {
@@ -336,7 +320,7 @@ test('a customer the page does not know gets a phone when a message comes', { sk
 
   await phoneOf(page, 'Bo').waitFor()
   assert.match((await phoneOf(page, 'Bo').getAttribute('data-channel')) ?? '', /social/)
-  assert.ok(await page.getByRole('button', { name: 'Bo', exact: true }).isVisible())
+  await page.getByRole('button', { name: 'Bo', exact: true }).waitFor()
 })
 
 test('a tapped quick reply is sent with its payload and the message it answers', { skip }, async (t) => {
@@ -385,7 +369,7 @@ for (const first of ['the answer', 'the stream'])
 
     const { json } = await called('/inbound')
     assert.deepEqual([json.type, json.text, json.from], ['text', 'one\ntwo', ann])
-    assert.equal(await write.inputValue(), '')
+    await until('an empty field', async () => (await write.inputValue()) === '')
     if (first === 'the answer') await page.locator('.from-customer[data-status=delivered]').waitFor()
     const given = { from: 'customer', text: 'one\ntwo', status: 'delivered', at: minutesAgo(0) }
     publish('bubble', { bubble: bubble('wamid.in.1', given) })
@@ -435,7 +419,7 @@ test('a picture is uploaded and sent with its caption', { skip }, async (t) => {
     filename: 'cat.svg',
     caption: 'my cat',
   })
-  assert.ok(await page.locator('.from-customer img').isVisible())
+  await page.locator('.from-customer img').waitFor()
   assert.deepEqual(complaints, [])
 })
 
@@ -462,8 +446,8 @@ test('a dropped file is attached; locations and sample voice notes can be sent',
 })
 
 test('a voice note is recorded with a microphone, and a sample is sent without one', { skip }, async (t) => {
-  const flags = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']
-  const withMicrophone = await open(t, [phone([bubble('a')])], { flags })
+  const withMicrophone = await open(t, [phone([bubble('a')])])
+  await withMicrophone.page.evaluate(fakeMicrophone)
   await withMicrophone.page.getByRole('button', { name: 'Record a voice note' }).click()
   await withMicrophone.page.getByRole('timer').getByText('0:01').waitFor()
   await withMicrophone.page.getByRole('button', { name: 'Send the voice note' }).click()
@@ -538,8 +522,13 @@ test('a lost stream is opened again, and missed messages are loaded', { skip }, 
 test('without the simulator the page shows an error, and loads the phones on retry', { skip }, async (t) => {
   const { page, state } = await open(t, [phone([bubble('a')])])
   state.isDown = true
+  await page.clock.install()
   await page.reload()
-  await page.getByRole('alert').getByText('The phones could not be loaded').waitFor()
+  // The page waits some seconds for the stream.
+  await until('the error', async () => {
+    await page.clock.fastForward(10_000)
+    return page.getByRole('alert').getByText('The phones could not be loaded').isVisible()
+  })
 
   // Without a stream, the page does not retry by itself.
   state.isStreamDown = true
@@ -547,7 +536,7 @@ test('without the simulator the page shows an error, and loads the phones on ret
   await page.getByRole('button', { name: 'Try again' }).click()
 
   await message(page, 'a').waitFor()
-  assert.equal(await page.getByRole('alert').count(), 0)
+  await page.getByRole('alert').waitFor({ state: 'detached' })
 })
 
 test('an empty page has one phone, which shows how to send it a message', { skip }, async (t) => {
@@ -707,49 +696,8 @@ const everything: Phone[] = [
   }),
 ]
 
-for (const dark of [false, true])
-  test(`every kind of message is shown without complaint, ${dark ? 'dark' : 'light'}`, { skip }, async (t) => {
-    const { page, complaints } = await open(t, everything, { dark })
-
-    assert.equal(await page.locator('.message').count(), 17)
-    assert.equal(await message(page, 's').locator('.text').textContent(), 'plain *stars* stay')
-    await message(page, 'lost').scrollIntoViewIfNeeded()
-    await message(page, 'lost').getByText('The picture could not be loaded').waitFor()
-    assert.equal(await message(page, 'film').getByRole('link').getAttribute('href'), 'https://example.com/film.mp4')
-    const direction = `getComputedStyle(document.querySelector('[data-id="rtl"] .text')).direction`
-    assert.equal(await page.evaluate(direction), 'rtl')
-    await message(page, 'quote')
-      .getByRole('button', { name: /quoted message of Acme/ })
-      .click()
-    assert.equal(await page.evaluate('document.activeElement.dataset.id'), 'place')
-    await message(page, 'people').getByRole('button', { name: 'Open the phone of Bo' }).click()
-    await phoneOf(page, 'Bo on Messages').waitFor()
-    await page.getByRole('button', { name: 'Test tools' }).click()
-    await assertAccessible(page)
-    assert.deepEqual(complaints, [])
-  })
-
-for (const width of [360, 768])
-  test(`nothing is cut off at ${width} pixels`, { skip }, async (t) => {
-    const { page } = await open(t, everything, { width, height: 740 })
-
-    const overflowing = `[...document.querySelectorAll('.scroller, .bubble, .slide, .composer, .tag, .top, .first-steps, body, html')]
-      .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.outerHTML.slice(0, 300))`
-    assert.deepEqual(await page.evaluate(overflowing), [])
-    const widest = `Math.max(...[...document.querySelectorAll('.phone')].map((phone) => phone.offsetWidth))`
-    assert.ok((await page.evaluate<number>(widest)) <= width)
-    await page.getByRole('button', { name: 'bo.b', exact: true }).click()
-    await page.locator('.customer[aria-current]', { hasText: 'bo.b' }).waitFor()
-    assert.ok(await message(page, 's').isVisible())
-    await page.getByRole('button', { name: 'Test tools' }).click()
-    assert.deepEqual(await page.evaluate(overflowing), [])
-  })
-
-test('every control has a name, every picture a text, and no id is used twice', { skip }, async (t) => {
-  const { page } = await open(t, everything)
-  await page.getByRole('button', { name: 'Test tools' }).click()
-
-  const faults = await page.evaluate(`{
+/** What axe does not find: controls and areas without a name, an id twice, links that give away the window, inline handlers. */
+const findFaults = `{
     const named = (element) => {
       const by = (element.getAttribute('aria-labelledby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent ?? '').join('')
       const labels = [...(element.labels ?? [])].map((label) => label.textContent).join('')
@@ -764,7 +712,43 @@ test('every control has a name, every picture a text, and no id is used twice', 
       ...[...document.querySelectorAll('a[target=_blank]:not([rel~=noopener])')].map((element) => 'opener: ' + element.outerHTML),
       ...[...document.querySelectorAll('[style]')].filter((element) => element.closest('[onclick]')).map(() => 'inline handler'),
     ]
-  }`)
+  }`
 
-  assert.deepEqual(faults, [])
-})
+for (const dark of [false, true])
+  test(`every kind of message is shown without complaint, ${dark ? 'dark' : 'light'}`, { skip }, async (t) => {
+    const { page, complaints } = await open(t, everything, { dark })
+
+    assert.equal(await page.locator('.message').count(), 17)
+    assert.equal(await message(page, 's').locator('.text').textContent(), 'plain *stars* stay')
+    await message(page, 'lost').scrollIntoViewIfNeeded()
+    await message(page, 'lost').getByText('The picture could not be loaded').waitFor()
+    assert.equal(await message(page, 'film').getByRole('link').getAttribute('href'), 'https://example.com/film.mp4')
+    const direction = `getComputedStyle(document.querySelector('[data-id="rtl"] .text')).direction`
+    assert.equal(await page.evaluate(direction), 'rtl')
+    await message(page, 'quote')
+      .getByRole('button', { name: /quoted message of Acme/ })
+      .click()
+    await message(page, 'place').and(page.locator(':focus')).waitFor()
+    await message(page, 'people').getByRole('button', { name: 'Open the phone of Bo' }).click()
+    await phoneOf(page, 'Bo on Messages').waitFor()
+    await page.getByRole('button', { name: 'Test tools' }).click()
+    await assertAccessible(page)
+    assert.deepEqual(await page.evaluate(findFaults), [])
+    assert.deepEqual(complaints, [])
+  })
+
+for (const width of [360, 768])
+  test(`nothing is cut off at ${width} pixels`, { skip }, async (t) => {
+    const { page } = await open(t, everything, { width, height: 740 })
+
+    const overflowing = `[...document.querySelectorAll('.scroller, .bubble, .slide, .composer, .tag, .top, .first-steps, body, html')]
+      .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.outerHTML.slice(0, 300))`
+    assert.deepEqual(await page.evaluate(overflowing), [])
+    const widest = `Math.max(...[...document.querySelectorAll('.phone')].map((phone) => phone.offsetWidth))`
+    assert.ok((await page.evaluate<number>(widest)) <= width)
+    await page.getByRole('button', { name: 'bo.b', exact: true }).click()
+    await page.locator('.customer[aria-current]', { hasText: 'bo.b' }).waitFor()
+    await message(page, 's').waitFor()
+    await page.getByRole('button', { name: 'Test tools' }).click()
+    assert.deepEqual(await page.evaluate(overflowing), [])
+  })
