@@ -5,17 +5,14 @@ import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.t
 import { sha256, totpCodeOf, totpStepOf } from './internals.ts'
 import { startMailServer } from './mail-server.ts'
 import { startOidcServer } from './oidc-server.ts'
-import { createBrowser, setupToken } from './support.ts'
+import { createBrowser, setupToken, until } from './support.ts'
 
 test('after sign-in a visitor reaches the requested page, and can sign out again', { skip }, async (t) => {
-  const { window, owner } = await openDashboard(t, '/settings/plan')
-  const page = await window({ as: null })
-  await page.goto('/settings/workspace?x=1')
+  const { page, owner } = await openDashboard(t, '/settings/workspace?x=1', { as: null })
   const password = page.getByLabel('Password', { exact: true })
   const enter = page.getByRole('button', { name: 'Sign in', exact: true })
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-  assert.equal(await page.evaluate('document.activeElement.name'), 'email')
-  await assertAccessible(page)
+  await page.locator('[name=email]:focus').waitFor()
 
   await page.keyboard.type(owner.email)
   await password.fill('not this one')
@@ -28,13 +25,13 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
   await password.fill(owner.password)
   await password.press('Enter')
   await page.getByRole('heading', { name: 'Workspace', level: 1 }).waitFor()
-  assert.equal(page.url().replace(/^.*\/\/[^/]*/, ''), '/settings/workspace?x=1')
+  await page.waitForURL('**/settings/workspace?x=1')
 
   // A draft survives a reload, and the next member in this browser does not see it.
   await page.goto('/broadcasts/new')
   await page.getByLabel('Name').first().fill('Between us')
   await page.reload()
-  assert.equal(await page.getByLabel('Name').first().inputValue(), 'Between us')
+  await until('the draft', async () => (await page.getByLabel('Name').first().inputValue()) === 'Between us')
   const isLeft = () => page.evaluate<boolean>("JSON.stringify({ ...sessionStorage }).includes('Between us')")
   assert.equal(await isLeft(), true)
   await page.getByRole('button', { name: /^Your account/ }).click()
@@ -47,13 +44,11 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
 })
 
 test('after too many wrong passwords the page shows when to try again', { skip }, async (t) => {
-  const { window, db } = await openDashboard(t)
-  const page = await window({ as: null, width: 390, height: 844, dark: true })
+  const { page, db } = await openDashboard(t, '/sign-in', { as: null, width: 390, height: 844, dark: true })
   const email = 'unknown@acme.test'
   await db`
     insert into sign_in_failures (address, email_key, started_at, failure_count)
     values ('127.0.0.1', ${sha256(email)}, now(), 10)`
-  await page.goto('/sign-in')
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill('anything')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
@@ -64,13 +59,12 @@ test('after too many wrong passwords the page shows when to try again', { skip }
 })
 
 test('an invitation is accepted once, and an invalid one shows an error', { skip }, async (t) => {
-  const { window, url, owner, db } = await openDashboard(t)
+  const { page, url, owner, db, api } = await openDashboard(t, '/sign-in', { as: null, width: 390, height: 844 })
   const inviter = createBrowser(url, url)
   await inviter.signIn(owner)
   const invite = async (email: string): Promise<string> =>
     (await inviter.call('POST', '/members', { email, role: 'admin' })).body.data.invitation_url
 
-  const page = await window({ as: null, width: 390, height: 844 })
   const link = await invite('sam@acme.test')
   await page.goto(link)
   await page.getByRole('heading', { name: 'Join Acme' }).waitFor()
@@ -83,7 +77,7 @@ test('an invitation is accepted once, and an invalid one shows an error', { skip
   await page.locator('.inbox-search').waitFor()
 
   const late = await invite('late@acme.test')
-  await db`update invitations set expires_at = now() - interval '1 minute'`
+  await db`update invitations set expires_at = now() - interval '1 minute' where workspace_id = ${api.workspaceId}`
   for (const gone of [link, late]) {
     await page.goto(gone)
     await page.getByRole('heading', { name: 'This invitation is no longer valid' }).waitFor()
@@ -92,9 +86,8 @@ test('an invitation is accepted once, and an invalid one shows an error', { skip
 })
 
 test('the first run creates a workspace with the setup code from the link or typed in', { skip }, async (t) => {
-  const { window, db } = await openDashboard(t)
-  const page = await window({ as: null, width: 390, height: 844 })
-  await page.goto('/setup')
+  const opening = { as: null, width: 390, height: 844 }
+  const { page, db } = await openDashboard(t, '/setup', opening, { alone: 'deletes all workspaces' })
   await page.getByRole('heading', { name: 'Parley is already set up' }).waitFor()
   await db`delete from workspaces`
   await page.goto('/sign-in')
@@ -123,10 +116,9 @@ test('the first run creates a workspace with the setup code from the link or typ
 test('a member sets up two-step sign-in and signs in with a code; the workspace requires it, and an owner resets it', {
   skip,
 }, async (t) => {
-  const { page, window, owner, member, db } = await openDashboard(t, '/settings/workspace')
+  const { page, window, owner, member, db, api } = await openDashboard(t, '/settings/workspace')
   const agent = await member('agent', 'Robin Agent')
   const require = page.getByRole('switch', { name: 'Require two-step sign-in' })
-  await page.goto('/settings/workspace')
   await page.getByRole('link', { name: 'Set up two-step sign-in for yourself first' }).waitFor()
   assert.equal(await require.isDisabled(), true)
 
@@ -163,7 +155,7 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await phone.getByLabel('Password', { exact: true }).fill(owner.password)
   await phone.keyboard.press('Enter')
   await phone.getByRole('heading', { name: 'Two-step sign-in' }).waitFor()
-  assert.equal(await phone.evaluate('document.activeElement.name'), 'one-time-code')
+  await phone.locator('[name=one-time-code]:focus').waitFor()
   await assertAccessible(phone)
   await assertFits(phone)
   await phone.keyboard.type('123123')
@@ -206,7 +198,7 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await robin.getByText('Acme requires two-step sign-in.').waitFor()
   await page.goto('/settings/audit')
   await page.getByRole('cell', { name: 'Reset a member’s two-step sign-in' }).waitFor()
-  assert.equal((await db`select 1 from member_second_factors`).length, 1)
+  assert.equal((await db`select from member_second_factors where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
 test('a forgotten password is reset with the link of an e-mail, and an invitation is sent by e-mail', {
@@ -214,7 +206,6 @@ test('a forgotten password is reset with the link of an e-mail, and an invitatio
 }, async (t) => {
   const mail = await startMailServer(t)
   const { page, window, owner } = await openDashboard(t, '/settings/members', {}, { smtp: mail.settings })
-  await page.goto('/settings/members')
   await page.getByRole('button', { name: 'Invite member' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('The new member gets an email with a link.').waitFor()
@@ -237,7 +228,7 @@ test('a forgotten password is reset with the link of an e-mail, and an invitatio
   await phone.goto('/sign-in')
   await phone.getByRole('link', { name: 'Forgot your password?' }).click()
   await phone.getByRole('heading', { name: 'Reset your password' }).waitFor()
-  assert.equal(await phone.evaluate('document.activeElement.name'), 'email')
+  await phone.locator('[name=email]:focus').waitFor()
   await assertAccessible(phone)
   await assertFits(phone)
   await phone.keyboard.type(owner.email)
@@ -271,8 +262,8 @@ test('a person continues with the provider, sees why a sign-in failed, and reach
   const provider = await startOidcServer(t)
   provider.people.set('ann', { email: 'ann@acme.test', email_verified: true, name: 'Ann Agent' })
   provider.people.set('bob', { email: 'bob@acme.test', email_verified: false })
-  const { window, member } = await openDashboard(t, '/', {}, { oidc: provider.settings })
-  const page = await window({ as: null, width: 390, height: 844, dark: true })
+  const opening = { as: null, width: 390, height: 844, dark: true }
+  const { page, window, member } = await openDashboard(t, '/settings/profile?x=1', opening, { oidc: provider.settings })
   const proceed = page.getByRole('link', { name: 'Continue with Acme ID' })
   const logIn = async (subject: string) => {
     await proceed.click()
@@ -280,9 +271,8 @@ test('a person continues with the provider, sees why a sign-in failed, and reach
     await page.getByLabel('User').fill(subject)
     await page.getByRole('button', { name: 'Log in' }).click()
   }
-  await page.goto('/settings/profile?x=1')
   await proceed.waitFor()
-  assert.equal(await page.evaluate('document.activeElement.name'), 'email')
+  await page.locator('[name=email]:focus').waitFor()
   await assertAccessible(page)
   await assertFits(page)
 
@@ -295,7 +285,7 @@ test('a person continues with the provider, sees why a sign-in failed, and reach
   await page.context().clearCookies()
   await logIn('ann')
   await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor()
-  assert.equal(page.url().replace(/^.*\/\/[^/]*/, ''), '/settings/profile?x=1')
+  await page.waitForURL('**/settings/profile?x=1')
   await page.getByText('You sign in with single sign-on.').waitFor()
   assert.equal(await page.getByLabel('Current password').count(), 0)
   await assertAccessible(page)
