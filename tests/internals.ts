@@ -36,6 +36,8 @@ export { migrate } from '../server/lib/migrate.ts'
 export { encodeCursor, readPosition } from '../server/lib/page.ts'
 export { listListeners } from '../server/lib/port.ts'
 export { createFolderStore } from '../server/lib/store-folder.ts'
+// Texts of any characters.
+export { codePoint } from '../server/lib/test-text.ts'
 // The codes of an authenticator app.
 export { totpCodeOf, totpStepOf } from '../server/lib/totp.ts'
 export { sweepUploads } from '../server/media/uploads.ts'

@@ -1,6 +1,7 @@
 /** Test data: captured messages in which any field is missing or replaced. */
 import { globSync } from 'node:fs'
 import fc from 'fast-check'
+import { codePoint } from '../lib/test-text.ts'
 import { type Json, recordOf, recordsOf } from './reading.ts'
 import { fixture } from './test-http.ts'
 
@@ -14,7 +15,7 @@ export const odd: fc.Arbitrary<unknown> = fc.oneof(
     JSON.parse('{"__proto__":{"id":"x"},"constructor":7}'),
     JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`),
   ),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
 )
 
 export type Change = { at: number; to: unknown }
