@@ -27,9 +27,7 @@ const settings = {
 
 /** A workspace without any channel, and its owner. */
 async function startBare(t: TestContext) {
-  const world = await start(t, { alone: true })
-  await world.db`delete from channel_connections`
-  await world.db`delete from templates`
+  const world = await start(t)
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   const list = async (): Promise<Json[]> => (await browser.call('GET', '/channels')).body.data
@@ -47,7 +45,7 @@ async function member({ url, owner }: World, role: 'admin' | 'agent') {
 }
 
 test('a channel is connected, shown without secrets, and keeps its callback URL on updates', main, async (t) => {
-  const { browser, list, db } = await startBare(t)
+  const { api, browser, list, db } = await startBare(t)
   assert.deepEqual(await list(), [])
   const connected = await browser.call('PUT', '/channels/msgapp', settings)
   assert.equal(connected.status, 200, connected.text)
@@ -76,7 +74,7 @@ test('a channel is connected, shown without secrets, and keeps its callback URL 
   const renewed = await browser.call('PUT', '/channels/msgapp', { access_token: 'EAAJB-another', verify_token: 'mine' })
   assert.deepEqual(renewed.body.data, { ...paced.body.data, verify_token: 'mine' })
 
-  const rows = await db`select c::text as row from channel_connections c`
+  const rows = await db`select c::text as row from channel_connections c where workspace_id = ${api.workspaceId}`
   const everything = `${rows[0]?.row} ${JSON.stringify([await list(), paced.body, renewed.body])}`
   for (const secret of [settings.access_token, 'EAAJB-another', settings.app_secret]) {
     assert.ok(!everything.includes(secret), secret)
@@ -165,11 +163,12 @@ test('changing the base URL of a connection requires its ids and secrets again',
 })
 
 test('a simulated connection accepts another pace, and new secrets make it a real one', async (t) => {
-  const { browser, db } = await startBare(t)
+  const { api, browser, db } = await startBare(t)
   const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
   const simulator = 'http://127.0.0.1:9/simulator/graph'
   await db`
-    update channel_connections set base_url = ${simulator}, is_private = true, simulator = 'built_in', state = 'connected'`
+    update channel_connections set base_url = ${simulator}, is_private = true, simulator = 'built_in', state = 'connected'
+    where workspace_id = ${api.workspaceId}`
   const paced = await browser.call('PUT', '/channels/msgapp', { base_url: simulator, messages_per_second: 500 })
   assert.deepEqual([paced.status, paced.body.data.simulator, paced.body.data.state], [200, 'built_in', 'connected'])
   const [kept] = await db`select is_private, messages_per_second from channel_connections where id = ${id}`
@@ -207,10 +206,12 @@ test('owners and admins change channels; agents can only list them', async (t) =
 })
 
 test('a check reports the fault, and its result is stored', async (t) => {
-  const { browser, list, db } = await startBare(t)
+  const { api, browser, list, db } = await startBare(t)
   const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
   // The operator's own address, without a server.
-  await db`update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true`
+  await db`
+    update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true
+    where workspace_id = ${api.workspaceId}`
   const checked = await browser.call('POST', `/channels/${id}/check`)
   assert.equal(checked.status, 200, checked.text)
   const { state, steps } = checked.body.data
@@ -292,17 +293,24 @@ test('account notices of the provider are shown until they are resolved, dismiss
 })
 
 test('messages for a number that is not connected are counted as ignored and shown on the card', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const provider = await world.connect()
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   const message = { from: '14155550100', id: 'wamid.1', timestamp: '1750000000', type: 'text', text: { body: 'hi' } }
   const metadata = { display_phone_number: '15550009999', phone_number_id: '999' }
-  const counted = async () => {
+  const read = async () => {
     const text = await (await fetch(`${world.url}/metrics`)).text()
-    const count = (outcome: string) =>
+    return (outcome: string) =>
       Number(new RegExp(`callbacks_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0)
-    return { ignored: count('ignored'), malformed: count('malformed') }
+  }
+  const before = await read()
+  const counted = async () => {
+    const count = await read()
+    return {
+      ignored: count('ignored') - before('ignored'),
+      malformed: count('malformed') - before('malformed'),
+    }
   }
   const post = async (field: string, value: Json) =>
     assert.equal(await provider.callback({ entry: [{ changes: [{ field, value }] }] }), 200)
@@ -376,9 +384,11 @@ test('an unknown connection, or one of another workspace, is 404', async (t) => 
 })
 
 test('secrets sealed with a lost key can be entered again', async (t) => {
-  const { browser, list, db } = await startBare(t)
+  const { api, browser, list, db } = await startBare(t)
   const first = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
-  await db`update channel_connections set secrets = ${createSealer('ab'.repeat(32)).seal('{}', ['channel_connections'])}`
+  await db`
+    update channel_connections set secrets = ${createSealer('ab'.repeat(32)).seal('{}', ['channel_connections'])}
+    where workspace_id = ${api.workspaceId}`
   const [shown] = await list()
   assert.deepEqual([shown.id, shown.state, shown.verify_token], [first.id, 'failing', null])
   assert.match(shown.last_error, /ENCRYPTION_KEY/)
@@ -390,7 +400,7 @@ test('secrets sealed with a lost key can be entered again', async (t) => {
 })
 
 test('sealed secrets open only in their own row, and secrets from before row binding still open', async (t) => {
-  const { browser, list, db, url, workspace } = await startBare(t)
+  const { api, browser, list, db, url, workspace } = await startBare(t)
   await browser.call('PUT', '/channels/msgapp', settings)
   const { owner, api: other } = await workspace()
   const stranger = createBrowser(url)
@@ -403,7 +413,7 @@ test('sealed secrets open only in their own row, and secrets from before row bin
   await db`
     update channel_connections c set secrets = theirs.secrets from channel_connections theirs
     where c.workspace_id = ${other.workspaceId} and c.channel = 'msgapp'
-      and theirs.workspace_id <> c.workspace_id and theirs.channel = 'msgapp'`
+      and theirs.workspace_id = ${api.workspaceId} and theirs.channel = 'msgapp'`
   assert.deepEqual([(await shown()).state, (await shown()).verify_token], ['failing', null])
   assert.notEqual((await list())[0].state, 'failing')
 
@@ -426,7 +436,9 @@ test('templates are the provider’s list, and stay when the provider does not a
   const { browser, db, api } = await startBare(t)
   assertRefused(await browser.call('POST', '/templates/refresh'), 400, 'msgapp_not_configured', /connect-simulator/)
   await browser.call('PUT', '/channels/msgapp', settings)
-  await db`update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true`
+  await db`
+    update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true
+    where workspace_id = ${api.workspaceId}`
   const components = [{ type: 'BODY', text: 'Hello {{1}}' }]
   await db`
     insert into templates (workspace_id, name, language, external_id, status, category, parameter_format, components, updated_at)

@@ -30,7 +30,7 @@ async function cookieOf(url: string, who: { email: string; password: string }): 
 }
 
 async function signedIn(t: TestContext) {
-  const world = await startSignedIn(t, { alone: true })
+  const world = await startSignedIn(t)
   const cookie = await cookieOf(world.url, world.owner)
   const upload = async (file: string | Buffer, query = '', headers: Record<string, string> = {}) => {
     const response = await fetch(`${world.url}/app/api/contacts/import${query}`, {
@@ -141,7 +141,9 @@ test('an import creates, updates and tags contacts, and each failed row has a re
   const found = await browser.call('GET', '/contacts?search=TWO')
   assert.equal(found.body.data[0].phone, '+14155550103')
   assert.deepEqual((await browser.call('GET', '/contacts?tag=NEW')).body.data[0].name, 'Ann')
-  const [untouched] = await db`select created_at = updated_at as same from contacts where name = 'Bob'`
+  const [untouched] = await db`
+    select created_at = updated_at as same from contacts
+    where workspace_id = ${api.workspaceId} and name = 'Bob'`
   assert.equal(untouched?.same, true)
   assert.deepEqual(countsOf(await importFile(file)), [13, 0, 2, 4, 7])
 })
@@ -241,7 +243,7 @@ test('for any rows the counts of dry run and import agree, and a second import c
     fc.asyncProperty(fc.array(aRow, { maxLength: 12 }), async (rows) => {
       const lines = rows.map(({ phone, name, email, tags }) => writeRow([phone, name, email, tags]))
       const file = writeRow(['phone', 'name', 'email', 'tags']) + lines.join('')
-      await db`delete from contacts where random() < 0.3`
+      await db`delete from contacts where workspace_id = ${api.workspaceId} and random() < 0.3`
       const tried = await run(file, true)
       const done = await run(file, false)
       assert.deepEqual({ ...done, dry_run: true }, tried)
@@ -250,7 +252,8 @@ test('for any rows the counts of dry run and import agree, and a second import c
       const again = await run(file, false)
       assert.deepEqual([again.created, again.failed], [0, failed])
       // Six spellings of three numbers.
-      const [people] = await db<{ count: number }[]>`select count(*)::int as count from contacts`
+      const [people] = await db<{ count: number }[]>`
+        select count(*)::int as count from contacts where workspace_id = ${api.workspaceId}`
       assert.ok((people?.count ?? 0) <= 3)
     }),
     { numRuns: 60, seed: 20_260_131 },
@@ -325,7 +328,8 @@ test('an aborted import has stored whole chunks, and other requests run beside a
   await steps.next()
   await steps.next()
   await steps.return({} as ImportResult)
-  const count = async () => (await db`select count(*)::int as count from contacts`)[0]?.count
+  const count = async () =>
+    (await db`select count(*)::int as count from contacts where workspace_id = ${api.workspaceId}`)[0]?.count
   assert.equal(await count(), 1_000)
 
   // While the same people are made by calls, none is made twice and none is missed.

@@ -3,8 +3,17 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { type Browser, createBrowser, createDatabase, type Json, start, until } from '../../tests/support.ts'
+import { test } from 'node:test'
+import {
+  type Browser,
+  createBrowser,
+  createDatabase,
+  file,
+  type Json,
+  type Owner,
+  start,
+  until,
+} from '../../tests/support.ts'
 import { createSealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
@@ -16,20 +25,28 @@ import { demoThreads } from './texts.ts'
 
 const sealer = createSealer('5e'.repeat(32))
 
-function making(t: TestContext, db: Db) {
+function making(t: Owner, db: Db) {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-demo-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const store = createFolderStore(join(dataDir, 'media'))
   return { db, sealer, store, dataDir, publicUrl: 'http://parley.test', simulatorUrl: 'http://127.0.0.1:9/simulator' }
 }
 
+let started: ReturnType<typeof startDemo> | undefined
+
+/** The service that the tests of the history share. They only read. */
+const joinDemo = () => {
+  started ??= startDemo()
+  return started
+}
+
 /** A service that was in use for a while before its demo was made. */
-async function startDemo(t: TestContext) {
-  const world = await start(t, { alone: true })
+async function startDemo() {
+  const world = await start(file, { alone: 'has one demo workspace' })
   const digested = async () =>
     (await world.db`select 1 from message_digest where position > ${'01000000-0000-0000-0000-000000000000'}`).length
   await until('the digest to have gone past the history', digested)
-  const made = await resolveDemo(making(t, world.db))
+  const made = await resolveDemo(making(file, world.db))
   assert.ok(made)
   const browser = createBrowser(world.url)
   assert.equal((await browser.signIn(made.owner)).status, 200)
@@ -53,8 +70,8 @@ const countOf = async (db: Db, demo: Demo): Promise<Json> => {
   return counts
 }
 
-test('the demo history is counted, searched and filtered like real messages', async (t) => {
-  const { db, demo, browser } = await startDemo(t)
+test('the demo history is counted, searched and filtered like real messages', async () => {
+  const { db, demo, browser } = await joinDemo()
   const { workspace_id: workspaceId } = demo
   const counts = await countOf(db, demo)
   assert.ok(counts.messages >= 100 && counts.failed >= 2, JSON.stringify(counts))
@@ -111,8 +128,8 @@ test('the demo history is counted, searched and filtered like real messages', as
   assert.equal((await dataOf(browser, '/templates')).length, 7)
 })
 
-test('the demo history leaves no pending work and completes no checklist step', async (t) => {
-  const { db, demo, browser, url } = await startDemo(t)
+test('the demo history leaves no pending work and completes no checklist step', async () => {
+  const { db, demo, browser, url } = await joinDemo()
   const { workspace_id: id } = demo
   const [due] = await db`
     select (select count(*) from messages where workspace_id = ${id} and status = 'pending')::int as pending,
