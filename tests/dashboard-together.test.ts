@@ -236,7 +236,14 @@ test('a viewer reads the inbox, and the pages say why nothing can be changed', {
   assert.equal(await box(viewer).count(), 0)
   assert.equal(await viewer.getByRole('button', { name: /^Assigned to/ }).isDisabled(), true)
   assert.equal(await viewer.getByRole('button', { name: 'Edit' }).isDisabled(), true)
+  const changes: string[] = []
+  viewer.on('request', (request) => {
+    if (request.method() !== 'GET' && /\/conversations\//.test(request.url())) changes.push(request.url())
+  })
   for (const key of ['e', 'a', 'r', 'n']) await viewer.keyboard.press(key)
+  // The request of a key would come before this one.
+  await viewer.evaluate("fetch('/app/api/session')")
+  assert.deepEqual(changes, [])
   await assertAccessible(viewer)
   // The other members see the viewer in the conversation, which is still unread and not theirs.
   await rowOf(owner, 'Ann Porter').getByText('Vera Viewer is viewing').waitFor()
