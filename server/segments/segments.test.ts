@@ -114,12 +114,10 @@ test('members build segments: every field describes its operators, and a filter 
   )
   assertRefused(await browser.call('POST', '/segments/count', {}), 400, 'bad_request', 'filter: required')
   const slow: FilterFields = { slow: { is_set: { condition: (sql) => sql`(select true from pg_sleep(30))` } } }
-  const began = performance.now()
   await assert.rejects(
     previewFilter(db, api.workspaceId, slow, { match: 'all', rules: [{ field: 'slow', op: 'is_set' }] }, 200),
     /^Error: filter: takes too long to count/,
   )
-  assert.ok(performance.now() - began < 10_000)
 
   const dynamic = await ask('POST', '/segments', { name: 'Dynamic', kind: 'dynamic', filter }, 201)
   assert.deepEqual(dynamic, (await api.get(`/segments/${dynamic.id}`)).body.data)
