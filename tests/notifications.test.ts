@@ -121,8 +121,10 @@ test('the end of a snooze notifies the assigned member, and members who want eve
   const { cursor } = await ben.ask('GET', '/notifications')
   const list = async (who: Member) => (await who.ask('GET', `/notifications?after=${cursor}`)).items
   const snooze = async (changes: Json) => {
-    const snoozed_until = new Date(Date.now() + 1_000).toISOString()
+    const snoozed_until = new Date(Date.now() + 3_600_000).toISOString()
     await owner.ask('PATCH', `/conversations/${id}`, { snoozed_until, ...changes })
+    await world.db`
+      update conversations set snoozed_until = now() where workspace_id = ${world.api.workspaceId} and id = ${id}`
   }
   await snooze({})
   const [item] = await until('the end of the snooze', async () => {

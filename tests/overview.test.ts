@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
-import { type Answer, assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
+import { type Answer, assertRefused, createBrowser, type Json, main, type Starting, start, until } from './support.ts'
 
 const phone = '+14155550100'
 
-async function startLooking(t: TestContext) {
-  const world = await start(t, { alone: true })
+async function startLooking(t: TestContext, starting?: Starting) {
+  const world = await start(t, starting)
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   const overview = async (query = ''): Promise<Json> => (await browser.call('GET', `/overview${query}`)).body.data
@@ -76,13 +76,14 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
   const reply = (text: string) => browser.call('POST', `/conversations/${other}/messages`, { text })
   const untilRead = (id: string) =>
     until('it to be read, and nothing to look at again', async () => {
-      const read = await db`select 1 from message_words where id = ${id} and not exists (select from message_revisits)`
+      const read = await db`select 1 from message_words where id = ${id} and not exists (
+        select from message_revisits where workspace_id = ${api.workspaceId})`
       return read.length > 0
     })
   /** `meanwhile` happens after the digest has read what `begin` wrote, and before it has counted it. */
   const whileCounting = <Begun>(begin: () => PromiseLike<Begun>, meanwhile: (begun: Begun) => Promise<unknown>) =>
     db.begin(async (sql) => {
-      await sql`select 1 from message_days for update`
+      await sql`select 1 from message_days where workspace_id = ${api.workspaceId} for update`
       const begun = await begin()
       await until('the digest to count', async () => {
         const waiting = await db`
@@ -185,7 +186,7 @@ test('the counts of open conversations stay exact while conversations change and
 })
 
 test('every message counts once, even when two processes keep losing their connections', async (t) => {
-  const { api, db, twin, connect, overview } = await startLooking(t)
+  const { api, db, twin, connect, overview } = await startLooking(t, { alone: 'ends connections of the service' })
   await twin()
   await (await connect()).writes({ from: phone, text: 'begin' })
   const [{ id: conversationId }] = (await api.get('/conversations')).body.data

@@ -15,9 +15,10 @@ import {
   type Browser,
   createBrowser,
   createDatabase,
+  file,
   type Json,
   main,
-  start,
+  type SignedIn,
   startSignedIn,
   until,
 } from './support.ts'
@@ -29,6 +30,10 @@ const timeoutMs = 60_000
 const queueOf = (status: Json, name: string): Json => status.queues?.find((queue: Json) => queue.name === name)
 const alertsOf = (status: Json): string[] => status.problems.map(({ alert }: Json) => alert)
 const namesOf = (status: Json): string[] => (status.processes ?? []).map(({ process }: Json) => process)
+
+let operator: Promise<SignedIn> | undefined
+/** The owner of the first workspace. The status is that of the installation, so its tests share one. */
+const startOperator = () => (operator ??= startSignedIn(file, { alone: 'the first workspace of an installation' }))
 
 /** Waits for a status with a property. An answer is up to three seconds old. */
 const untilStatus = (browser: Browser, what: string, isSo: (status: Json) => boolean): Promise<Json> =>
@@ -48,7 +53,7 @@ test(
   'a stopped receiver raises the queue of webhooks, and a late one is named with the advice of docs/alerts.md',
   main,
   async (t) => {
-    const { api, db, browser } = await startSignedIn(t, { alone: true })
+    const { api, db, browser } = await startOperator()
     const before = await untilStatus(browser, 'a whole status', ({ unknown }) => unknown.length === 0)
     assert.equal(queueOf(before, 'webhooks').count, 0)
     const receiver = await startReceiver(t)
@@ -71,8 +76,8 @@ test(
   },
 )
 
-test('only owners of the first workspace see the status', main, async (t) => {
-  const { workspace, url, browser, ask } = await startSignedIn(t, { alone: true })
+test('only owners of the first workspace see the status', main, async () => {
+  const { workspace, url, browser, ask } = await startOperator()
   const other = await workspace({ name: 'Other' })
   const stranger = createBrowser(url)
   await stranger.signIn(other.owner)
@@ -95,8 +100,8 @@ test('only owners of the first workspace see the status', main, async (t) => {
   for (const secret of ['Other', other.api.workspaceId, other.owner.email]) assert.ok(!status.text.includes(secret))
 })
 
-test('a part that cannot be read is unknown with the reason, and the others are shown', async (t) => {
-  const { db, browser } = await startSignedIn(t, { alone: true })
+test('a part that cannot be read is unknown with the reason, and the others are shown', async () => {
+  const { db, browser } = await startOperator()
   const release = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
   const holding = db.begin(async (sql) => {
@@ -114,8 +119,8 @@ test('a part that cannot be read is unknown with the reason, and the others are 
   await untilStatus(browser, 'all parts', ({ unknown, queues }) => unknown.length === 0 && queues !== null)
 })
 
-test('each process gives the same answer about all of them', async (t) => {
-  const world = await start(t, { alone: true })
+test('each process gives the same answer about all of them', async () => {
+  const world = await startOperator()
   const twin = await world.twin()
   for (const url of [world.url, twin]) {
     const browser = createBrowser(url)
