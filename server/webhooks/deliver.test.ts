@@ -31,6 +31,9 @@ const trusted = readFileSync(join(import.meta.dirname, '../../tests/fixtures/tls
 
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
 
+/** Deliveries that a test queues or makes due are found at once. */
+const brisk = { times: { ...times, webhooks: { ...times.webhooks, pollMs: 20 } } }
+
 /** A resolver of these names; `silent` names never resolve. */
 function names(known: Record<string, string | 'silent'>): DnsResolver {
   const answer = (host: string) => {
@@ -42,7 +45,7 @@ function names(known: Record<string, string | 'silent'>): DnsResolver {
 }
 
 test('an event is posted with both sets of headers, and its bytes match the signature', main, async (t) => {
-  const { api, connect } = await start(t)
+  const { api, connect } = await start(t, brisk)
   const provider = await connect()
   const receiver = await startReceiver(t)
   const created = await api.post('/webhooks', { url: receiver.url, events: everything })
@@ -78,7 +81,7 @@ function assertSigned({ headers, raw, body }: Received, id: string, secret: stri
 }
 
 test('the recorded bytes are sent unchanged: key order, big numbers, spaces, every character', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const receiver = await startReceiver(t)
   const { id, secret } = await addEndpoint(api, receiver.url)
   const bodies = [
@@ -95,7 +98,7 @@ test('the recorded bytes are sent unchanged: key order, big numbers, spaces, eve
 })
 
 test('a failing endpoint is retried and delivered once it recovers, with the same id and a new timestamp', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const receiver = await startReceiver(t)
   receiver.answers(500, 200)
   const { id, secret } = await addEndpoint(api, receiver.url)
@@ -115,7 +118,7 @@ test('a failing endpoint is retried and delivered once it recovers, with the sam
 
 test('every receiver fault ends the attempt with the right outcome and delays no other endpoint', async (t) => {
   const known: Record<string, string> = { localhost: '127.0.0.1', 'other.test': '127.0.0.1' }
-  const { api, db } = await start(t, { resolver: names(known) })
+  const { api, db } = await start(t, { ...brisk, resolver: names(known) })
   const elsewhere = await startReceiver(t)
   const raw =
     (...parts: string[]): Behaviour =>
@@ -334,7 +337,7 @@ test('every receiver fault ends the attempt with the right outcome and delays no
 })
 
 test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 seconds, varied by up to a fifth', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const receiver = await startReceiver(t)
   receiver.answers((response, { path }) => void response.writeHead(Number(path.slice(1, 4))).end())
   const codes = [408, 429, 500, 502, 503, 504]
@@ -378,7 +381,7 @@ test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 
 })
 
 test('an event is posted at most five times, also over kept-alive connections that fail whenever they are reused', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   for (const end of ['reset', 'end', 'destroy'] as const) {
     const receiver = await startReceiver(t)
     // Both endpoints share the connections to one origin: each success of the first leaves one for the second to reuse.
@@ -481,7 +484,7 @@ function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean
 
 test('a URL that now resolves to a private address fails without a connection', async (t) => {
   const known: Record<string, string> = { localhost: '127.0.0.1' }
-  const { api, db } = await start(t, { resolver: names(known) })
+  const { api, db } = await start(t, { ...brisk, resolver: names(known) })
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url.replace('127.0.0.1', 'localhost'))
   known.localhost = '10.0.0.1'
@@ -521,7 +524,7 @@ test('an event of a rolled-back transaction is not sent', async (t) => {
 })
 
 test('14 failed events, a success and 14 more leave an endpoint active; the next one deactivates it, once', async (t) => {
-  const { api, db, owner, url } = await start(t)
+  const { api, db, owner, url } = await start(t, brisk)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const endpoint = async () => (await api.get(`/webhooks/${id}`)).body.data
@@ -563,7 +566,7 @@ test('14 failed events, a success and 14 more leave an endpoint active; the next
 })
 
 test('failed test events do not count; a delivered one resets the count', async (t) => {
-  const { api, db, ask } = await startSignedIn(t)
+  const { api, db, ask } = await startSignedIn(t, brisk)
   const receiver = await startReceiver(t)
   const integration = { provider: 'tool_a', url: receiver.url, events: ['contact.created'] }
   const { id } = (await ask('POST', '/integrations', integration, 201)).data
@@ -619,7 +622,7 @@ async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes
 }
 
 test('a settled batch counts its attempts in the order in which they ended', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const f = (times: number) => 'f'.repeat(times)
   for (const [batches, failure_count, is_active] of [
     [[`${f(14)}s${f(14)}`], 14, true],
@@ -643,7 +646,7 @@ test('a settled batch counts its attempts in the order in which they ended', asy
 })
 
 test('deactivating an endpoint cancels its queued deliveries, also those waiting for a retry', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const waiting = await claimed(db, api.workspaceId, id, 'aa')
   const batch = await claimed(db, api.workspaceId, id, `a${'f'.repeat(15)}a`)
@@ -664,7 +667,7 @@ test('deactivating an endpoint cancels its queued deliveries, also those waiting
 })
 
 test('workers that settle for the same endpoints at once do not deadlock', async (t) => {
-  const { api, db, database } = await start(t)
+  const { api, db, database } = await start(t, brisk)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
   const pool = database.connect(8)
@@ -691,7 +694,7 @@ test('workers that settle for the same endpoints at once do not deadlock', async
 })
 
 test('a deactivated or deleted endpoint receives nothing more, and the log shows the cancellations', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   for (const end of ['deactivated', 'deleted'] as const) {
     const receiver = await startReceiver(t)
     receiver.answers(500)
@@ -722,7 +725,7 @@ test('a deactivated or deleted endpoint receives nothing more, and the log shows
 })
 
 test('a delivery whose worker crashed in the first attempt is in the log once', async (t) => {
-  const { api, db, owner, url } = await start(t)
+  const { api, db, owner, url } = await start(t, brisk)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
@@ -746,7 +749,7 @@ test('a delivery whose worker crashed in the first attempt is in the log once', 
 })
 
 test('after a crash in the fifth attempt there is no sixth: the delivery has failed, and the log says why', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
@@ -760,7 +763,7 @@ test('after a crash in the fifth attempt there is no sixth: the delivery has fai
 })
 
 test('an attempt that ends after its lease is logged and does not count', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const batch = await claimed(db, api.workspaceId, id, 'fff')
   const [taken] = batch
@@ -786,7 +789,7 @@ test('deliveries that cannot be signed wait without counting, are reported once,
     { level: 'error' },
     { write: (line: string) => (reportCount += Number(line.includes('cannot be opened'))) },
   )
-  const { api, db, url } = await start(t, { log })
+  const { api, db, url } = await start(t, { ...brisk, log })
   const [locked, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, locked.url)
   const [before] = await db<{ secret: string }[]>`
@@ -829,7 +832,7 @@ test('deliveries that cannot be signed wait without counting, are reported once,
 })
 
 test('a delivery that was queued while its endpoint was deactivated is canceled by the sweep', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   await db`update webhook_endpoints set is_active = false where workspace_id = ${api.workspaceId}`
   await queueEvents(db, api.workspaceId, [id], ['{}', '{}'])
@@ -842,7 +845,7 @@ test('a delivery that was queued while its endpoint was deactivated is canceled 
 })
 
 test('two workers send each event once', async (t) => {
-  const { api, db, twin } = await start(t)
+  const { api, db, twin } = await start(t, brisk)
   await twin()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
@@ -874,7 +877,7 @@ test('two workers send each event once', async (t) => {
 })
 
 test('a long queue of one endpoint gets idle slots, and an event for another endpoint is still posted at once', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, brisk)
   const [busy, other] = [await startReceiver(t), await startReceiver(t)]
   let inFlight = 0
   let most = 0
@@ -901,7 +904,7 @@ test('a long queue of one endpoint gets idle slots, and an event for another end
 test('host names without a DNS response delay no other endpoint, and are served once they resolve', async (t) => {
   const known: Record<string, string> = { localhost: '127.0.0.1' }
   for (let i = 0; i < 4; i++) known[`silent${i}.test`] = '127.0.0.1'
-  const { api, db } = await start(t, { resolver: names(known) })
+  const { api, db } = await start(t, { ...brisk, resolver: names(known) })
   const [receiver, dumb] = [await startReceiver(t), await startReceiver(t)]
   const silent: { host: string; id: string }[] = []
   for (const host of ['localhost', 'silent0.test', 'silent1.test', 'silent2.test', 'silent3.test']) {
