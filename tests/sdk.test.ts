@@ -55,10 +55,11 @@ const ok = Response.json({ data: { id: 'x' } })
 const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
   Response.json({ error: { code, message: 'because' } }, { status, headers })
 
+const alone = 'a shared service would still run while other tests record timers'
+
 /** Records the delays between attempts and lets them expire at once. */
 function recordDelays(t: TestContext): number[] {
   const delays: number[] = []
-  // Every service of this file is started alone: a shared one would still run here, and its timers would be counted.
   const { setTimeout } = globalThis
   t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
     const isAttemptTimeout = ms === 60_000
@@ -79,7 +80,7 @@ async function failureOf(call: PromiseLike<unknown>): Promise<ParleyError> {
 }
 
 test('every operation of the OpenAPI document has a method', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone })
   const provider = await world.connect()
   const { fetch, used } = createCheckedFetch(world)
   const parley = await open(world, { fetch })
@@ -208,7 +209,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
 })
 
 test('iterating over a list yields every item once, even if items are added between pages', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone })
   const { fetch, used } = createCheckedFetch(world)
   let calls = 0
   const parley = await open(world, {
@@ -266,7 +267,7 @@ test('a failed page is retried without repeating earlier items', async (t) => {
 })
 
 test('a message is sent once even if the response is lost', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone })
   const provider = await world.connect()
   const keys: (string | null)[] = []
   const parley = await open(world, {
@@ -405,7 +406,7 @@ test('a signal aborts a call and its delays; a timeout ends an attempt', async (
 })
 
 test('an error carries the code, status and message of the service', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone })
   const provider = await world.connect()
   const parley = await open(world, { maxRetries: 0 })
 

@@ -22,7 +22,7 @@ const first = {
 
 /** An installation that was never used. */
 async function startEmpty(t: TestContext) {
-  const world = await start(t, { alone: true })
+  const world = await start(t, { alone: 'deletes all workspaces' })
   await world.db`delete from workspaces`
   return { ...world, call: (body: object, url = world.url) => createBrowser(url).call('POST', '/setup', body) }
 }

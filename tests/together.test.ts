@@ -110,7 +110,7 @@ test(
 )
 
 test('a page without heartbeats expires, and heartbeats write no logged row and reload no page', async (t) => {
-  const world = await start(t, { alone: true })
+  const world = await start(t)
   const { db, api } = world
   const owner = await signIn(world)
   const ben = await join(world, owner, 'Ben')
@@ -125,7 +125,10 @@ test('a page without heartbeats expires, and heartbeats write no logged row and 
 
   const [table] = await db`select relpersistence from pg_class where relname = 'member_presence'`
   assert.equal(table?.relpersistence, 'u')
-  await until('the audit entries of both', async () => (await db`select from audit_log`).length >= 3)
+  await until('the audit entries of both', async () => {
+    const entries = await db`select from audit_log where workspace_id = ${api.workspaceId}`
+    return entries.length >= 3
+  })
   await until('silence', async () => {
     const before = stream.changedCount
     await new Promise((resolve) => setTimeout(resolve, 300))
