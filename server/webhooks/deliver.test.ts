@@ -76,7 +76,7 @@ function assertSigned({ headers, raw, body }: Received, id: string, secret: stri
     assert.equal(headers[`x-${set}-webhook-id`], id)
     const [, t1 = '', v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers[`x-${set}-signature`])) ?? []
     assert.equal(v1, createHmac('sha256', secret).update(`${t1}.${raw}`).digest('hex'))
-    assert.ok(Math.abs(Number(t1) - Date.now() / 1000) < 5)
+    assert.ok(Math.abs(Number(t1) - Date.now() / 1000) < 60)
   }
 }
 
