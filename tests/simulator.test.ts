@@ -1155,10 +1155,8 @@ test('only public addresses are downloaded from, and this machine where no other
 
   const own = (path: string) => new URL(path, receiver.url).href
   for (const path of ['/media/moved', '/media/slow', '/media/huge']) {
-    const began = Date.now()
     const answer = await write(own(path))
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
-    assert.ok(Date.now() - began < 20_000, path)
     const { image } = receiver.messages().find(({ id }) => id === answer.body.data.message_id)
     assert.equal((await graph('GET', image.id)).body.file_size, 0, path)
     assert.equal((await fetch(`${origin}/simulator/media/${image.id}`)).status, 404, path)
