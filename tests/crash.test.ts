@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nowhere, startPrograms } from './crashing.ts'
+import { pastId } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
 import { createBrowser, file, until } from './support.ts'
 
@@ -164,11 +165,13 @@ test('killed while two contacts are merged: no message is lost, and the next sta
   }
   const [to, from] = [await readThread(kept), await readThread(gone)]
   const historySize = 10_000
+  const firstMs = Date.now() - 300 * 86_400_000
+  const ids = Array.from({ length: historySize }, (_, i) => pastId(firstMs + i * 60_000))
   await db`
     insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
-    select workspace_id, id, uuidv7(make_interval(days => -300, mins => n)), 'inbound', 'customer', 'text', 'old', 'received',
-      now() + make_interval(days => -300, mins => n)
-    from conversations, generate_series(1, ${historySize}) n where id = ${from.id}`
+    select ${workspaceId}, ${from.id}, h.id, 'inbound', 'customer', 'text', 'old', 'received',
+      now() + make_interval(days => -300, mins => n::int)
+    from unnest(${ids}::uuid[]) with ordinality h (id, n)`
   const browser = createBrowser(service.url, service.url)
   assert.equal((await browser.signIn(owner)).status, 200)
   const merging = browser.call('POST', `/contacts/${to.contact_id}/merge`, { contact_id: from.contact_id })

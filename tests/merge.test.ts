@@ -1,6 +1,7 @@
 /** Two contacts are merged: everything of one moves to the other, also while customers write and members send. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { pastId } from './internals.ts'
 import { assertRefused, type Json, main, type SignedIn, startSignedIn, until } from './support.ts'
 
 const phoneOf = (i: number) => `+1415559${String(i).padStart(4, '0')}`
@@ -211,13 +212,15 @@ test('messages that arrive, are sent or are reported during a merge are stored o
 
 /** Inbound messages of the last year, older than all others. */
 async function plantHistory({ db, api }: SignedIn, conversationId: string, count: number): Promise<void> {
+  const firstMs = Date.now() - 300 * 86_400_000
+  const ids = Array.from({ length: count }, (_, i) => pastId(firstMs + i * 60_000))
   await db`
     with planted as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, external_id,
         status, created_at)
-      select ${api.workspaceId}, ${conversationId}, uuidv7(make_interval(days => -300, mins => n)), 'inbound', 'customer', 'text',
-        'message ' || n, ${conversationId} || n, 'received', now() + make_interval(days => -300, mins => n)
-      from generate_series(1, ${count}) n
+      select ${api.workspaceId}, ${conversationId}, h.id, 'inbound', 'customer', 'text', 'message ' || n, ${conversationId} || n,
+        'received', now() + make_interval(days => -300, mins => n::int)
+      from unnest(${ids}::uuid[]) with ordinality h (id, n)
       returning workspace_id, conversation_id, id, content_text
     )
     insert into message_words (workspace_id, conversation_id, id, words)
