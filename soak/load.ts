@@ -45,13 +45,16 @@ type LoadOptions = {
   pauseMs?: number
   broadcastSize?: number
   broadcastEveryMs?: number
+  /**
+   * Requests of one loop that wait for an answer. Few by default: a machine that is too slow for the pauses gets less load, instead of
+   * a queue in which every request exceeds the time of its attempt.
+   */
+  maxWaiting?: number
 }
 
 const template = { name: 'order_confirmed', language: 'en_US', params: ['Ada', 'A-10042'] }
 const attemptTimeoutMs = 20_000
 const repeatMs = 250
-/** Requests of one loop that wait for an answer. */
-const maxWaiting = 1_000
 
 /** Whether the provider may have taken the message. A repeat would get the same answer. */
 const isUnknown = (body: Json): boolean => body.error?.details?.outcome === 'unknown'
@@ -59,7 +62,7 @@ const isUnknown = (body: Json): boolean => body.error?.details?.outcome === 'unk
 export async function startLoad(
   owner: Owner,
   stack: Stack,
-  { pauseMs = 20, broadcastSize = 100, broadcastEveryMs = 15_000 }: LoadOptions = {},
+  { pauseMs = 20, broadcastSize = 100, broadcastEveryMs = 15_000, maxWaiting = 20 }: LoadOptions = {},
 ): Promise<Load> {
   const asked: Asked = {
     sends: new Map(),
@@ -101,6 +104,7 @@ export async function startLoad(
       const isFinal =
         response && answer && (isUnknown(answer) || (response.status < 500 && ![409, 429].includes(response.status)))
       if (isFinal) return { status: response.status, body: answer }
+      count(`repeated after ${response?.status ?? 'no answer'}`)
       // After 429 the next attempt uses another key.
       const waitSeconds = response?.status === 503 ? Number(response.headers.get('retry-after')) : 0
       await sleep(Math.max(repeatMs, waitSeconds * 1000), undefined, { signal: ending.signal })

@@ -27,7 +27,7 @@ const owner = { after: (run: () => unknown) => void cleanUps.push(run), diagnost
 async function soak(): Promise<boolean> {
   const database = await startDatabase()
   const stack = await startStack(owner, { databaseUrl: database.url, keyCount: 200 })
-  const load = await startLoad(owner, stack, { pauseMs: 50 })
+  const load = await startLoad(owner, stack, { pauseMs: 50, maxWaiting: 1_000 })
   say(`the load has started; ${minutes} minutes, seed ${values.seed}`)
   const deadline = Date.now() + minutes * 60_000
   const kills: Record<string, number> = {}
