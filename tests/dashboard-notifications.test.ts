@@ -113,7 +113,6 @@ test('a member chooses notifications, quiet hours and density, and a click opens
   })
   await page.getByLabel('From', { exact: true }).fill('00:00')
   await page.getByLabel('To', { exact: true }).fill('23:59')
-  await assertAccessible(page)
   await page.getByRole('link', { name: 'Profile' }).click()
   const density = page.getByRole('radiogroup', { name: 'Density' })
   await density.getByText('Comfortable').click()

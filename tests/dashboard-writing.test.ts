@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, fakeMicrophone, openDashboard, skip } from './dashboard.ts'
 import { until } from './support.ts'
 
 const ann = '+14155550100'
@@ -132,7 +132,6 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await dialog.getByRole('button', { name: 'Add canned reply' }).click()
   await page.getByRole('heading', { name: 'Shared with all members' }).waitFor()
   await page.getByText('/hours').waitFor()
-  await assertAccessible(page)
 
   await page.goto('/inbox')
   await rowOf(page, 'Ann Porter').click()
@@ -244,14 +243,3 @@ test('a voice note is recorded in a format that the channel takes', { skip }, as
 })
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
-
-/** A tone instead of the microphone that this machine does not have. */
-const fakeMicrophone = `navigator.mediaDevices.getUserMedia = async () => {
-  const context = new AudioContext()
-  const tone = new OscillatorNode(context, { frequency: 440 })
-  const target = new MediaStreamAudioDestinationNode(context, { channelCount: 1 })
-  tone.connect(target)
-  tone.start()
-  await context.resume()
-  return target.stream
-}`
