@@ -6,6 +6,7 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { describeRoutes, routesFile } from '../scripts/routes.ts'
 import { describeSchema, schemaFile } from '../scripts/schema.ts'
+import { describeSdkTypes } from '../scripts/sdk-types.ts'
 import { ConfigError, readConfig, settings } from '../server/config.ts'
 import { isMigrated, migrate } from '../server/lib/migrate.ts'
 import { createDatabase } from './support.ts'
@@ -210,6 +211,23 @@ test('CONTRIBUTING.md gives the reason for every dependency', () => {
 
 test('server/ROUTES.md lists every route with its handler and access', async () => {
   assert.equal(await describeRoutes(), readFileSync(routesFile, 'utf8'), 'run `npm run routes`')
+})
+
+test('the generated types of the SDK match the API', async () => {
+  for (const { path, text } of await describeSdkTypes())
+    assert.equal(readFileSync(path, 'utf8'), text, 'run `npm run sdk-types`')
+})
+
+test('the SDK has no dependencies and uses no Node-only APIs', () => {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync('sdk/package.json', 'utf8'))
+  assert.deepEqual([dependencies, peerDependencies], [undefined, undefined])
+  const files = globSync('sdk/src/*.ts')
+  assert.ok(files.length >= 9)
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8')
+    assert.doesNotMatch(text, /node:|\bBuffer\b|\bprocess\.|\brequire\(/, file)
+    for (const [, path = ''] of text.matchAll(/from '([^']+)'/g)) assert.match(path, /^\.\/[\w-]+\.ts$/, file)
+  }
 })
 
 test('.env.example names every setting with its default', () => {

@@ -13,7 +13,6 @@ export type Seconds = Record<string, number>
 /** Files that change `process.env`, replace timers of the whole process, or need ids that no other file has advanced. */
 const ownProcess = [
   'tests/libraries.test.ts',
-  'tests/sdk-package.test.ts',
   'tests/sdk.test.ts',
   'tests/sdk-stream.test.ts',
   'tests/sdk-webhooks.test.ts',

@@ -4,8 +4,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runExample } from './example.ts'
-import { type Json, start, until } from './support.ts'
+import { runExample } from '../example.ts'
+import { type Json, start, until } from '../support.ts'
 
 const phone = '+14155550100'
 const userId = '90000001'

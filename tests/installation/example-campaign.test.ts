@@ -1,8 +1,8 @@
 /** `examples/campaign`: reaches each person once, whatever interrupts it, and reports every outcome. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runExample } from './example.ts'
-import { start } from './support.ts'
+import { runExample } from '../example.ts'
+import { start } from '../support.ts'
 
 const phoneOf = (i: number) => `+1415${5_000_000 + i}`
 

@@ -8,17 +8,17 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { signatureOf } from '../common/webhook-request.ts'
-import { verifyWebhook } from '../receivers/verify.ts'
-import * as shown from '../reference/src/webhook-vectors.ts'
-import { freePort } from '../scripts/free-port.ts'
-import { addEndpoint, happen } from './deliveries.ts'
-import { newId } from './internals.ts'
-import { startReceiver } from './receiver.ts'
-import { cases, secret, t, vectors } from './signatures.ts'
-import { start, until } from './support.ts'
+import { signatureOf } from '../../common/webhook-request.ts'
+import { verifyWebhook } from '../../receivers/verify.ts'
+import * as shown from '../../reference/src/webhook-vectors.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { addEndpoint, happen } from '../deliveries.ts'
+import { newId } from '../internals.ts'
+import { startReceiver } from '../receiver.ts'
+import { cases, secret, t, vectors } from '../signatures.ts'
+import { start, until } from '../support.ts'
 
-const folder = join(import.meta.dirname, '../receivers')
+const folder = join(import.meta.dirname, '../../receivers')
 const read = (path: string) => readFileSync(join(folder, path), 'utf8')
 
 /** How a language judges all cases, by a program beside its file, and how its example is started. */

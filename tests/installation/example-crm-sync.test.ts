@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runExample } from './example.ts'
-import { type Json, start } from './support.ts'
+import { runExample } from '../example.ts'
+import { type Json, start } from '../support.ts'
 
 const phoneOf = (n: number) => `+1415${5_550_000 + n}`
 

@@ -4,8 +4,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runExample } from './example.ts'
-import { start, until } from './support.ts'
+import { runExample } from '../example.ts'
+import { start, until } from '../support.ts'
 
 const phoneOf = (i: number) => `+1415555${1_000 + i}`
 
