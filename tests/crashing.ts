@@ -21,7 +21,7 @@ import { createProgram, type Program } from './program.ts'
 import { type Provider, toProvider } from './provider.ts'
 import { createDatabase, type Json, type Owner } from './support.ts'
 
-export const encryptionKey = 'cd'.repeat(32)
+const encryptionKey = 'cd'.repeat(32)
 /** An address without a server. */
 export const nowhere = 'http://127.0.0.1:1'
 
@@ -39,7 +39,7 @@ export type Programs = {
   workspace(options?: { messagesPerSecond?: number }): Promise<Workspace>
 }
 
-export type Workspace = {
+type Workspace = {
   id: string
   owner: { email: string; password: string }
   connections: Record<ChannelName, Connection>

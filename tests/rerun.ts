@@ -11,7 +11,7 @@ type Options = NonNullable<Parameters<typeof run>[0]> & {
 }
 
 export type Outcome = { failures: Failure[]; flaky: Failure[]; counts: Counts }
-export type Failure = Extract<TestEvent, { type: 'test:fail' }>
+type Failure = Extract<TestEvent, { type: 'test:fail' }>
 /** The counts of the runner's summary, in its order. */
 export type Counts = Map<string, number>
 

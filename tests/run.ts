@@ -133,7 +133,8 @@ const checked = await checking
 await Promise.all([postgres.stop(), postgres15?.stop(), chromium?.stop()])
 const isPassed = failures.length === 0 && !stopping.signal.aborted && checked?.passed !== false
 if (checked && !checked.passed) console.error(checked.output)
-if (options.includes('--times')) console.log(timer.describe(readFileSync(process.env.PARLEY_TEST_SPENT, 'utf8')))
+if (isPassed && options.includes('--times'))
+  console.log(timer.describe(readFileSync(process.env.PARLEY_TEST_SPENT, 'utf8')))
 if (isPassed && isWhole && !isFast) storeSeconds(timer.secondsOfFiles(), Object.values(listTestFiles()).flat())
 for (const failure of failures) reporter.write(failure)
 for (const message of describeSummary()) reporter.write(describe(message))
