@@ -54,7 +54,7 @@ import { spend } from './spent.ts'
 
 export const publicUrl = 'http://parley.test'
 export { divideTimes, times } from '../common/times.ts'
-export { createDatabase, createTemplate, file, type TestDatabase, testSettings } from './database.ts'
+export { createDatabase, file, type TestDatabase } from './database.ts'
 export type { Json, Owner } from './owner.ts'
 export { until } from './until.ts'
 
@@ -156,7 +156,7 @@ type Service = Pick<World, 'url' | 'db' | 'database' | 'contract' | 'memberRoute
 const sharedServices: Record<string, Promise<Service>> = {}
 
 /** Tests of a file that differ in no other option share a service, if they agree in these. */
-const sharedOptions = ['pages', 'limits', 'times']
+const sharedOptions = ['pages', 'limits', 'trustedProxies']
 
 function joinService(starting: Starting): Promise<Service> {
   const name = JSON.stringify(starting)

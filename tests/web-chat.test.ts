@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { newId, sweepVisitors } from './internals.ts'
@@ -30,11 +30,15 @@ type Stream = {
   ended: Promise<void>
 }
 
-async function openPage(t: TestContext, url: string, siteId: string, token?: string): Promise<Page> {
+/** `address`: of the client behind the proxy. Some limits are counted by it. */
+type Site = { url: string; siteId: string; address: string }
+
+async function openPage(t: TestContext, { url, siteId, address }: Site, token?: string): Promise<Page> {
+  const from = { origin, 'x-forwarded-for': address }
   const call: Page['call'] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${url}/web-chat/${siteId}${path}`, {
       method,
-      headers: { origin, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: { ...from, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
@@ -48,15 +52,15 @@ async function openPage(t: TestContext, url: string, siteId: string, token?: str
     says: (text, more = {}) => call('POST', '/messages', { text, ...more }, own),
     thread: async (query = '') => (await call('GET', `/messages${query}`, undefined, own)).body.data,
     stream: ({ url: other = url, after } = {}) =>
-      openStream(t, `${other}/web-chat/${siteId}/stream?token=${encodeURIComponent(visitor)}`, after),
+      openStream(t, `${other}/web-chat/${siteId}/stream?token=${encodeURIComponent(visitor)}`, from, after),
   }
 }
 
-async function openStream(t: TestContext, address: string, after?: string): Promise<Stream> {
+async function openStream(t: TestContext, url: string, from: Record<string, string>, after?: string): Promise<Stream> {
   const abort = new AbortController()
   t.after(() => abort.abort())
-  const response = await fetch(address, {
-    headers: { origin, ...(after ? { 'last-event-id': after } : {}) },
+  const response = await fetch(url, {
+    headers: { ...from, ...(after ? { 'last-event-id': after } : {}) },
     signal: abort.signal,
   })
   const received: Stream['received'] = []
@@ -79,10 +83,13 @@ async function openStream(t: TestContext, address: string, after?: string): Prom
   return { response, received, texts, ended }
 }
 
-/** A site, a member who looks after it, and a page. */
+let sites = 0
+
+/** A site, a member who looks after it, and a page. Its visitors have a network of their own. */
 async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
   const world = await start(t, { trustedProxies })
   const siteId = (await world.connect()).connections.web.id
+  const address = `198.18.0.${++sites}`
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   const answers = async (conversationId: string, text: string) => {
@@ -90,8 +97,8 @@ async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
     assert.equal(answer.status, 201, answer.text)
     return answer.body.data
   }
-  const page = await openPage(t, world.url, siteId)
-  return { ...world, siteId, browser, answers, page, open: (token?: string) => openPage(t, world.url, siteId, token) }
+  const open = (token?: string, url = world.url) => openPage(t, { url, siteId, address }, token)
+  return { ...world, siteId, address, browser, answers, page: await open(), open }
 }
 
 test('the first message creates contact, conversation and events', main, async (t) => {
@@ -142,26 +149,24 @@ test('the first message creates contact, conversation and events', main, async (
 })
 
 test('a visitor who sends no message leaves no row', async (t) => {
-  const { db, page, open } = await startSite(t)
+  const { db, api, page, open } = await startSite(t)
   assert.deepEqual(await page.thread(), [])
   await page.stream()
   await (await open()).thread()
   for (const table of ['contacts', 'contact_identities', 'conversations', 'messages', 'webhook_events']) {
-    assert.equal((await db`select 1 from ${db(table)}`).length, 0, table)
+    assert.equal((await db`select 1 from ${db(table)} where workspace_id = ${api.workspaceId}`).length, 0, table)
   }
 })
 
 test('concurrent first messages of one visitor in two processes create one contact', async (t) => {
-  const { db, url, siteId, page, twin } = await startSite(t)
+  const { db, api, url, page, open, twin } = await startSite(t)
   const bases = [url, await twin()]
   const answers = await Promise.all(
-    Array.from({ length: 20 }, async (_, i) =>
-      (await openPage(t, bases[i % 2] ?? url, siteId, page.token)).says(`${i}`),
-    ),
+    Array.from({ length: 20 }, async (_, i) => (await open(page.token, bases[i % 2])).says(`${i}`)),
   )
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
   assert.equal(new Set(answers.map(({ body }) => body.data.conversation_id)).size, 1)
-  assert.equal((await db`select 1 from contacts`).length, 1)
+  assert.equal((await db`select 1 from contacts where workspace_id = ${api.workspaceId}`).length, 1)
   assert.equal((await page.thread()).length, 20)
 })
 
@@ -305,7 +310,7 @@ test('a visitor who does not read is sent a bounded amount, whatever they claim 
   const { page, url, siteId } = world
   const { conversation_id } = (await page.says('first')).body.data
   await insertMessages(world, conversation_id, 1_000, 'long '.repeat(819))
-  const answers: { response: ServerResponse; socket: Socket }[] = []
+  const answers: { request: IncomingMessage; response: ServerResponse; socket: Socket }[] = []
   const note = (message: unknown) => answers.push(message as (typeof answers)[number])
   subscribe('http.server.request.start', note)
   t.after(() => unsubscribe('http.server.request.start', note))
@@ -316,7 +321,7 @@ test('a visitor who does not read is sent a bounded amount, whatever they claim 
   client.pause()
   client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nlast-event-id: ${randomUUID().replace(/^.{8}/, '00000000')}\r\n\r\n`)
   const answer = await until('the end of the replay', async () =>
-    answers.find(({ response }) => response.writableEnded),
+    answers.find(({ request, response }) => request.url === path && response.writableEnded),
   )
   assert.ok(
     answer.socket.bytesWritten > 200_000 && answer.socket.bytesWritten < 400_000,
@@ -396,7 +401,7 @@ test('other origins may call the web channel and nothing else', async (t) => {
 })
 
 test('an unknown site is 404, a token of another site 401', async (t) => {
-  const { url, siteId, workspace, connect, db, page } = await startSite(t)
+  const { url, siteId, address, workspace, connect, db, api, page, open } = await startSite(t)
   const { api: theirs } = await workspace()
   const { web, msgapp } = (await connect({ workspaceId: theirs.workspaceId })).connections
   for (const unknown of [randomUUID(), 'nonsense', '%00', msgapp.id]) {
@@ -415,10 +420,10 @@ test('an unknown site is 404, a token of another site 401', async (t) => {
     assertRefused(await call('GET', `/stream?token=${encodeURIComponent(page.token)}`), 404, 'not_found')
   }
 
-  const elsewhere = await openPage(t, url, web.id)
+  const elsewhere = await openPage(t, { url, siteId: web.id, address })
   const half = page.token.slice(0, page.token.length / 2)
   for (const token of [elsewhere.token, '', 'x', half, `${page.token}x`, page.token.toLowerCase(), randomUUID()]) {
-    const stranger = await openPage(t, url, siteId, token || ' ')
+    const stranger = await open(token || ' ')
     assertRefused(await stranger.says('hi'), 401, 'unauthorized')
     assertRefused(await stranger.call('GET', '/messages'), 401, 'unauthorized')
     const { response } = await stranger.stream()
@@ -428,11 +433,12 @@ test('an unknown site is 404, a token of another site 401', async (t) => {
   assert.equal((await fetch(url + twice)).status, 401)
   assert.equal((await fetch(`${url}/web-chat/${siteId}/stream`)).status, 401)
   assert.equal((await fetch(`${url}/web-chat/${siteId}/messages`)).status, 401)
-  assert.equal((await db`select 1 from contacts`).length, 0)
+  const workspaces = [api.workspaceId, theirs.workspaceId]
+  assert.equal((await db`select 1 from contacts where workspace_id in ${db(workspaces)}`).length, 0)
 })
 
 test('a visitor message is rejected with field and rule, or stored unchanged', async (t) => {
-  const { page, db } = await startSite(t)
+  const { page, db, api } = await startSite(t)
   for (const [body, message] of [
     [{}, 'text: required'],
     [{ text: '' }, 'text: must have 1 to 4096 characters'],
@@ -452,7 +458,7 @@ test('a visitor message is rejected with field and rule, or stored unchanged', a
   ] as const) {
     assertRefused(await page.call('POST', '/messages', body), 400, 'bad_request', message)
   }
-  assert.equal((await db`select 1 from contacts`).length, 0)
+  assert.equal((await db`select 1 from contacts where workspace_id = ${api.workspaceId}`).length, 0)
   for (const text of [
     '🙂'.repeat(4096),
     '<script>alert(1)</script>',
@@ -464,12 +470,12 @@ test('a visitor message is rejected with field and rule, or stored unchanged', a
     assert.deepEqual([said.status, said.body.data?.content_text], [201, text], said.text)
   }
   assert.equal((await page.thread()).length, 5)
-  const [contact] = await db`select name, email from contacts`
+  const [contact] = await db`select name, email from contacts where workspace_id = ${api.workspaceId}`
   assert.deepEqual(contact, { name: null, email: null })
 })
 
 test('a visitor who writes faster than a person is rate-limited, and no other visitor is', async (t) => {
-  const { page, open, db } = await startSite(t)
+  const { siteId, page, open, db } = await startSite(t)
   const answers = await Promise.all(Array.from({ length: 65 }, (_, i) => page.says(`${i}`)))
   assert.equal(answers.filter(({ status }) => status === 201).length, 60)
   const refused = answers.filter(({ status }) => status !== 201)
@@ -483,16 +489,16 @@ test('a visitor who writes faster than a person is rate-limited, and no other vi
 
   // A client that collects tokens is limited by its address.
   const gathered = [await open(), await open()] as const
-  await db`update visitor_windows set call_count = 600 where key like '% messages'`
+  await db`update visitor_windows set call_count = 600 where key like ${`${siteId} % messages`}`
   assertRefused(await gathered[0].says('flood'), 429, 'rate_limited', /600 messages a minute from one address/)
   // A client at that rate cannot fill the disk.
-  await db`update visitor_windows set call_count = 0`
-  await db`update visitor_windows set call_count = 20000 where key like '% messages day'`
+  await db`update visitor_windows set call_count = 0 where key like ${`${siteId} %`}`
+  await db`update visitor_windows set call_count = 20000 where key like ${`${siteId} % messages day`}`
   const day = await gathered[0].says('more')
   assertRefused(day, 429, 'rate_limited', /20000 messages a day from one address/)
   assert.ok(Number(day.headers.get('retry-after')) > 80_000)
   await sweepVisitors(db)
-  assert.ok((await db`select 1 from visitor_windows where key like '% day'`).length > 0)
+  assert.ok((await db`select 1 from visitor_windows where key like ${`${siteId} % day`}`).length > 0)
   const elsewhere = { 'x-forwarded-for': '203.0.113.9' }
   assert.equal((await gathered[1].call('POST', '/messages', { text: 'not me' }, elsewhere)).status, 201)
 })
@@ -519,7 +525,7 @@ test('a member replies to a visitor with text or a file, at any time', async (t)
   ] as const) {
     assertRefused(await browser.call('POST', path, body), 400, 'bad_request', field)
   }
-  await db`update conversations set last_inbound_at = now() - interval '30 days'`
+  await db`update conversations set last_inbound_at = now() - interval '30 days' where id = ${conversation_id}`
   await answers(conversation_id, 'late, but here')
   const image = { type: 'image', media_url: 'https://cdn.example/a.png', text: 'a picture' }
   assert.equal((await browser.call('POST', path, image)).status, 201)
@@ -540,7 +546,7 @@ test('a member replies to a visitor with text or a file, at any time', async (t)
 })
 
 test('a visitor sends a file; its type is checked, and only its visitor can send it', main, async (t) => {
-  const { url, siteId, page, open, browser, db } = await startSite(t)
+  const { url, siteId, page, open, browser, db, api } = await startSite(t)
   const give = async (token: string, name: string, type: string, bytes: Uint8Array<ArrayBuffer>) => {
     const response = await fetch(`${url}/web-chat/${siteId}/files?filename=${encodeURIComponent(name)}`, {
       method: 'POST',
@@ -584,7 +590,9 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
   const large = new Uint8Array(10 * 1024 * 1024 + 1)
   assertRefused(await give(page.token, 'x.txt', 'text/plain', large), 400, 'bad_request', /^body: a file may have/)
   assertRefused(await give('unknown', 'x.txt', 'text/plain', bytes('a')), 401, 'unauthorized')
-  await db`update visitor_windows set call_count = 10 where key like '% files'`
+  await db`
+    update visitor_windows set call_count = 10
+    where key in (select external_id || ' files' from contact_identities where workspace_id = ${api.workspaceId})`
   const limited = await give(page.token, 'x.txt', 'text/plain', bytes('a'))
   assertRefused(limited, 429, 'rate_limited', /^over 10 files a minute/)
 
@@ -605,13 +613,13 @@ test('a name or e-mail that arrives later is stored; an existing one is kept', a
 
 test('a message repeated with its client_id is stored once, in any process', async (t) => {
   const world = await startSite(t)
-  const { url, siteId, page, open, twin, api, db } = world
+  const { url, page, open, twin, api, db } = world
   const eventsOf = await recordEvents(t, world)
   const client_id = randomUUID()
   const bases = [url, await twin()]
   const answers = await Promise.all(
     Array.from({ length: 6 }, async (_, i) =>
-      (await openPage(t, bases[i % 2] ?? url, siteId, page.token)).says(`attempt ${i}`, { client_id }),
+      (await open(page.token, bases[i % 2])).says(`attempt ${i}`, { client_id }),
     ),
   )
   answers.push(await page.says('later', { client_id: client_id.toUpperCase() }))
@@ -629,7 +637,7 @@ test('a message repeated with its client_id is stored once, in any process', asy
   const other = (await (await open()).says('mine', { client_id })).body.data
   assert.notEqual(other.id, data.id)
   await page.says('no name')
-  assert.equal((await db`select 1 from messages`).length, 3)
+  assert.equal((await db`select 1 from messages where workspace_id = ${api.workspaceId}`).length, 3)
   assert.deepEqual(
     (await page.thread()).map((message) => message.client_id),
     [undefined, client_id],
@@ -657,10 +665,10 @@ test('new visitors are limited by address across all processes', async (t) => {
   assert.ok(Number(refused.headers.get('retry-after')) >= 1)
   assert.equal(refused.headers.get('access-control-allow-origin'), '*')
   assert.equal((await visit(0, '192.0.2.2')).status, 201)
-  await db`update visitor_windows set started_at = started_at - interval '61 seconds'`
+  await db`update visitor_windows set started_at = started_at - interval '61 seconds' where key like ${`${siteId} %`}`
   assert.equal((await visit(0, '192.0.2.1')).status, 201)
   await sweepVisitors(db)
-  assert.equal((await db`select 1 from visitor_windows`).length, 1)
+  assert.equal((await db`select 1 from visitor_windows where key like ${`${siteId} %`}`).length, 1)
 })
 
 test('an untrusted proxy cannot set the address of its visitors', async (t) => {

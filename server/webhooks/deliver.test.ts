@@ -17,7 +17,17 @@ import {
   waitForAttempts,
 } from '../../tests/deliveries.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
-import { createBrowser, type Json, main, start, startSignedIn, times, until } from '../../tests/support.ts'
+import {
+  createBrowser,
+  file,
+  type Json,
+  main,
+  start,
+  startSignedIn,
+  times,
+  until,
+  type World,
+} from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { firstIdOf } from '../lib/partitions.ts'
@@ -33,6 +43,14 @@ const everything = ['message.received', 'message.status_updated', 'conversation.
 
 /** Deliveries that a test queues or makes due are found at once. */
 const brisk = { times: { ...times, webhooks: { ...times.webhooks, pollMs: 20 } } }
+
+let briskWorld: Promise<World> | undefined
+/** A workspace in a brisk service, which most tests of this file share. */
+async function startBrisk(): Promise<World> {
+  briskWorld ??= start(file, brisk)
+  const world = await briskWorld
+  return { ...world, ...(await world.workspace()) }
+}
 
 /** A resolver of these names; `silent` names never resolve. */
 function names(known: Record<string, string | 'silent'>): DnsResolver {
@@ -81,7 +99,7 @@ function assertSigned({ headers, raw, body }: Received, id: string, secret: stri
 }
 
 test('the recorded bytes are sent unchanged: key order, big numbers, spaces, every character', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   const receiver = await startReceiver(t)
   const { id, secret } = await addEndpoint(api, receiver.url)
   const bodies = [
@@ -98,7 +116,7 @@ test('the recorded bytes are sent unchanged: key order, big numbers, spaces, eve
 })
 
 test('a failing endpoint is retried and delivered once it recovers, with the same id and a new timestamp', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   const receiver = await startReceiver(t)
   receiver.answers(500, 200)
   const { id, secret } = await addEndpoint(api, receiver.url)
@@ -337,7 +355,7 @@ test('every receiver fault ends the attempt with the right outcome and delays no
 })
 
 test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 seconds, varied by up to a fifth', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   const receiver = await startReceiver(t)
   receiver.answers((response, { path }) => void response.writeHead(Number(path.slice(1, 4))).end())
   const codes = [408, 429, 500, 502, 503, 504]
@@ -381,7 +399,7 @@ test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 
 })
 
 test('an event is posted at most five times, also over kept-alive connections that fail whenever they are reused', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   for (const end of ['reset', 'end', 'destroy'] as const) {
     const receiver = await startReceiver(t)
     // Both endpoints share the connections to one origin: each success of the first leaves one for the second to reuse.
@@ -524,7 +542,7 @@ test('an event of a rolled-back transaction is not sent', async (t) => {
 })
 
 test('14 failed events, a success and 14 more leave an endpoint active; the next one deactivates it, once', async (t) => {
-  const { api, db, owner, url } = await start(t, brisk)
+  const { api, db, owner, url } = await startBrisk()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const endpoint = async () => (await api.get(`/webhooks/${id}`)).body.data
@@ -621,8 +639,8 @@ async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes
   })
 }
 
-test('a settled batch counts its attempts in the order in which they ended', async (t) => {
-  const { api, db } = await start(t, brisk)
+test('a settled batch counts its attempts in the order in which they ended', async () => {
+  const { api, db } = await startBrisk()
   const f = (times: number) => 'f'.repeat(times)
   for (const [batches, failure_count, is_active] of [
     [[`${f(14)}s${f(14)}`], 14, true],
@@ -645,8 +663,8 @@ test('a settled batch counts its attempts in the order in which they ended', asy
   }
 })
 
-test('deactivating an endpoint cancels its queued deliveries, also those waiting for a retry', async (t) => {
-  const { api, db } = await start(t, brisk)
+test('deactivating an endpoint cancels its queued deliveries, also those waiting for a retry', async () => {
+  const { api, db } = await startBrisk()
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const waiting = await claimed(db, api.workspaceId, id, 'aa')
   const batch = await claimed(db, api.workspaceId, id, `a${'f'.repeat(15)}a`)
@@ -666,8 +684,8 @@ test('deactivating an endpoint cancels its queued deliveries, also those waiting
   assert.equal(attempts.filter(({ status }) => status === 'failed').length, 15)
 })
 
-test('workers that settle for the same endpoints at once do not deadlock', async (t) => {
-  const { api, db, database } = await start(t, brisk)
+test('workers that settle for the same endpoints at once do not deadlock', async () => {
+  const { api, db, database } = await startBrisk()
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
   const pool = database.connect(8)
@@ -694,7 +712,7 @@ test('workers that settle for the same endpoints at once do not deadlock', async
 })
 
 test('a deactivated or deleted endpoint receives nothing more, and the log shows the cancellations', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   for (const end of ['deactivated', 'deleted'] as const) {
     const receiver = await startReceiver(t)
     receiver.answers(500)
@@ -725,7 +743,7 @@ test('a deactivated or deleted endpoint receives nothing more, and the log shows
 })
 
 test('a delivery whose worker crashed in the first attempt is in the log once', async (t) => {
-  const { api, db, owner, url } = await start(t, brisk)
+  const { api, db, owner, url } = await startBrisk()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
@@ -749,7 +767,7 @@ test('a delivery whose worker crashed in the first attempt is in the log once', 
 })
 
 test('after a crash in the fifth attempt there is no sixth: the delivery has failed, and the log says why', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
@@ -762,8 +780,8 @@ test('after a crash in the fifth attempt there is no sixth: the delivery has fai
   assert.equal(receiver.received.length, 0)
 })
 
-test('an attempt that ends after its lease is logged and does not count', async (t) => {
-  const { api, db } = await start(t, brisk)
+test('an attempt that ends after its lease is logged and does not count', async () => {
+  const { api, db } = await startBrisk()
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const batch = await claimed(db, api.workspaceId, id, 'fff')
   const [taken] = batch
@@ -831,8 +849,8 @@ test('deliveries that cannot be signed wait without counting, are reported once,
   )
 })
 
-test('a delivery that was queued while its endpoint was deactivated is canceled by the sweep', async (t) => {
-  const { api, db } = await start(t, brisk)
+test('a delivery that was queued while its endpoint was deactivated is canceled by the sweep', async () => {
+  const { api, db } = await startBrisk()
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   await db`update webhook_endpoints set is_active = false where workspace_id = ${api.workspaceId}`
   await queueEvents(db, api.workspaceId, [id], ['{}', '{}'])
@@ -877,7 +895,7 @@ test('two workers send each event once', async (t) => {
 })
 
 test('a long queue of one endpoint gets idle slots, and an event for another endpoint is still posted at once', async (t) => {
-  const { api, db } = await start(t, brisk)
+  const { api, db } = await startBrisk()
   const [busy, other] = [await startReceiver(t), await startReceiver(t)]
   let inFlight = 0
   let most = 0
