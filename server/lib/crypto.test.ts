@@ -10,9 +10,12 @@ const refused = (words: RegExp) => (error: unknown) => error instanceof SealErro
 
 const row: SealContext = ['secrets', 'workspace', '1']
 
+/** A half of a surrogate pair is no text in UTF-8. */
+const wellFormed = fc.string({ unit: codePoint }).map((text) => text.toWellFormed())
+
 test('a sealed text opens, and sealing twice gives different texts', () => {
   fc.assert(
-    fc.property(fc.string({ unit: codePoint }), fc.array(fc.string()), (text, keys) => {
+    fc.property(wellFormed, fc.array(fc.string()), (text, keys) => {
       const sealed = sealer.seal(text, ['table', ...keys])
       assert.match(sealed, /^v2\.[\w-]+$/)
       assert.equal(sealer.open(sealed, ['table', ...keys]), text)
