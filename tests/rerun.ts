@@ -18,15 +18,15 @@ export type Counts = Map<string, number>
 /** More files than this fail for a reason that no second run removes. */
 const maxFiles = 5
 
-/** Yields the events but for failures and the summary, which it returns. */
+/** Yields the events but for the summary, which it returns. */
 export async function* runTests(options: Options): AsyncGenerator<TestEvent, Outcome> {
   const failures: Failure[] = []
   const counts: Counts = new Map()
   for await (const event of run(options)) {
     const { name, count } = readCount(event)
     if (isFailure(event)) failures.push(event)
-    else if (name !== undefined) counts.set(name, count)
-    else yield event
+    if (name === undefined) yield event
+    else counts.set(name, count)
   }
   const files = [...new Set(failures.map(({ data }) => data.file))]
   const mayRepeat = files.length > 0 && files.length <= maxFiles && !options.signal?.aborted

@@ -106,8 +106,8 @@ function toModule(process: readonly string[]): string {
   return module
 }
 
-const reporter = spec()
-reporter.on('data', (text) => process.stdout.write(text))
+/** Prints each event. At its end it lists the failures, so it ends only if there are any that count. */
+const reporter = createReporter()
 const timer = createTimer()
 
 async function runPhase({ processes, env, only = false }: Phase): Promise<Outcome> {
@@ -136,10 +136,10 @@ if (checked && !checked.passed) console.error(checked.output)
 if (isPassed && options.includes('--times'))
   console.log(timer.describe(readFileSync(process.env.PARLEY_TEST_SPENT, 'utf8')))
 if (isPassed && isWhole && !isFast) storeSeconds(timer.secondsOfFiles(), Object.values(listTestFiles()).flat())
-for (const failure of failures) reporter.write(failure)
-for (const message of describeSummary()) reporter.write(describe(message))
-reporter.end()
-await finished(reporter)
+if (failures.length > 0) await end(reporter)
+const summary = createReporter()
+for (const message of describeSummary()) summary.write(describe(message))
+await end(summary)
 if (isPassed) rmSync(dataDir, { recursive: true, force: true })
 else console.error(`The databases of tests that failed are in ${dataDir}`)
 process.exit(isPassed && !(process.env.PARLEY_STRICT === '1' && flaky.length > 0) ? 0 : 1)
@@ -154,6 +154,15 @@ function describeSummary(): string[] {
   for (const outcome of outcomes)
     for (const [name, count] of outcome.counts) counts.set(name, (counts.get(name) ?? 0) + count)
   return [...names, `flaky: ${flaky.length}`, ...[...counts].map(([name, count]) => `${name} ${count}`)]
+}
+
+function createReporter(): InstanceType<typeof spec> {
+  return spec().on('data', (text) => process.stdout.write(text))
+}
+
+async function end(reporter: InstanceType<typeof spec>): Promise<void> {
+  reporter.end()
+  await finished(reporter)
 }
 
 function describe(message: string): TestEvent {
