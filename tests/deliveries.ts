@@ -4,7 +4,7 @@ import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
 import { sealContext } from '../server/webhooks/endpoints.ts'
-import { type Api, testEncryptionKey, until } from './support.ts'
+import { type Api, type TestDatabase, testEncryptionKey, until } from './support.ts'
 
 export async function addEndpoint(api: Api, url: string): Promise<{ id: string; secret: string }> {
   const created = await api.post('/webhooks', { url, events: ['contact.created'] })
@@ -90,4 +90,27 @@ export async function multiply(
     cross join unnest(${ids}::uuid[], ${[...urls]}::text[], ${secrets}::text[]) as n (id, url, secret)
     where e.id = ${id}`
   return ids
+}
+
+/** Holds the locks that `pg_dump` takes. Returns a function that releases them. */
+export async function startBackup(database: TestDatabase): Promise<() => Promise<void>> {
+  const connection = await database.connect(1).reserve()
+  await connection`begin isolation level repeatable read read only`
+  const tables = await connection<{ name: string }[]>`
+    select format('%I', relname) as name from pg_class
+    where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`
+  await connection.unsafe(`lock table ${tables.map(({ name }) => name).join(', ')} in access share mode`)
+  return async () => {
+    await connection`rollback`
+    connection.release()
+  }
+}
+
+/** The days that have a partition of events or attempts. */
+export async function listDays(db: Db, table = 'webhook_events'): Promise<string[]> {
+  const rows = await db<{ day: string }[]>`
+    select right(i.inhrelid::regclass::text, 8) as day from pg_inherits i
+    where i.inhparent = ${table}::regclass and i.inhrelid::regclass::text not like '%_rest'
+    order by day`
+  return rows.map(({ day }) => day)
 }
