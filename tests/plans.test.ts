@@ -23,18 +23,18 @@ async function startLimited(world: World, limit: number) {
 const numbersFrom = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(3, '0')}`)
 
-test('500 concurrent sends through two processes: a quota of 100 admits exactly 100', async (t) => {
+test('200 concurrent sends through two processes: a quota of 100 admits exactly 100', async (t) => {
   const world = await start(t)
   const { api, db, url, twin } = world
   const { provider, planOf } = await startLimited(world, 100)
   const urls = [url, await twin()]
-  const known = numbersFrom('+14155552', 50)
+  const known = numbersFrom('+14155552', 40)
   // More sends than numbers: sends that create a contact and sends that find it meet in one statement.
-  const strangers = numbersFrom('+14155563', 60)
+  const strangers = numbersFrom('+14155563', 50)
   await Promise.all(known.map((from) => provider.writes({ from, text: 'hi' })))
   const keys = await Promise.all(Array.from({ length: 5 }, () => api.key('messages:send')))
   const answers = await Promise.all(
-    Array.from({ length: 500 }, async (_, i) => {
+    Array.from({ length: 200 }, async (_, i) => {
       const to = i % 2 === 0 ? known[(i / 2) % known.length] : strangers[((i - 1) / 2) % strangers.length]
       const response = await fetch(`${urls[(i >> 1) % 2]}/v1/messages`, {
         method: 'POST',
@@ -50,7 +50,7 @@ test('500 concurrent sends through two processes: a quota of 100 admits exactly 
     [...new Set(refused.map(({ status, body }) => `${status} ${body.error?.code}`))],
     ['402 plan_limit_reached'],
   )
-  assert.deepEqual([sent.length, refused.length], [100, 400])
+  assert.deepEqual([sent.length, refused.length], [100, 100])
   const usage = await db`select message_count from plan_usage where workspace_id = ${api.workspaceId}`
   assert.deepEqual(
     usage.map(({ message_count }) => message_count),
@@ -60,8 +60,9 @@ test('500 concurrent sends through two processes: a quota of 100 admits exactly 
   const { used, left } = await planOf()
   assert.deepEqual([used, left], [100, 0])
   const [rows] = await db`
-    select (select count(*)::int from contacts) as contacts, (select count(*)::int from conversations) as conversations,
-      (select count(*)::int from messages where direction = 'outbound') as messages`
+    select (select count(*)::int from contacts where workspace_id = ${api.workspaceId}) as contacts,
+      (select count(*)::int from conversations where workspace_id = ${api.workspaceId}) as conversations,
+      (select count(*)::int from messages where workspace_id = ${api.workspaceId} and direction = 'outbound') as messages`
   const made = known.length + sent.filter(({ body }) => body.data.contact_created).length
   assert.deepEqual(
     { ...rows },
