@@ -30,7 +30,7 @@ async function join(world: World, owner: Member, name: string, role = 'agent', a
   return signIn(world, { email, password }, at)
 }
 
-/** The data of the `presence` events of a member's stream, and how often it reported a change. */
+/** The data of the `presence` events of a member's stream, its changes, and the data of the last change of conversations. */
 async function openStream(t: TestContext, { url, cookie }: Member) {
   const abort = new AbortController()
   t.after(() => abort.abort())
@@ -38,7 +38,7 @@ async function openStream(t: TestContext, { url, cookie }: Member) {
     headers: { cookie, origin: publicUrl },
     signal: abort.signal,
   })
-  const seen = { presence: [] as Json[], changedCount: 0 }
+  const seen = { presence: [] as Json[], changes: [] as string[], inbox: '' }
   const read = async () => {
     let text = ''
     for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -46,8 +46,10 @@ async function openStream(t: TestContext, { url, cookie }: Member) {
       text = blocks.pop() ?? ''
       for (const block of blocks) {
         const [, event] = /^event: (.*)$/m.exec(block) ?? []
-        if (event === 'changed' || event === 'conversations') seen.changedCount++
-        if (event === 'presence') seen.presence.push(JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '').members)
+        const [, data = ''] = /^data: (.*)$/m.exec(block) ?? []
+        if (event === 'changed' || event === 'conversations') seen.changes.push(event)
+        if (event === 'conversations') seen.inbox = data
+        if (event === 'presence') seen.presence.push(JSON.parse(data).members)
       }
     }
   }
@@ -115,28 +117,29 @@ test('a page without heartbeats expires, and heartbeats write no logged row and 
   const owner = await signIn(world)
   const ben = await join(world, owner, 'Ben')
   const id = await openConversation(world, owner)
-  const stream = await openStream(t, owner)
+  const earlier = await openStream(t, owner)
   const report = (who: Member, page: string, conversation_id: string | null) =>
     who.ask('POST', '/presence', { page_id: pageOf(page), state: 'open', conversation_id })
+  // The process announces changes in order: a stream that shows this one has received all earlier ones.
+  const mark = async (stream: typeof earlier, label: string) => {
+    await owner.ask('PATCH', `/conversations/${id}`, { labels: [label] })
+    await until(label, async () => stream.inbox.includes(`"${label}"`))
+  }
   await report(ben, 'b', id)
-  await until('Ben', async () => stream.presence.at(-1)?.length === 1)
+  await until('Ben', async () => earlier.presence.at(-1)?.length === 1)
   await report(owner, 'a', id)
-  await until('both', async () => stream.presence.at(-1)?.length === 2)
+  await until('both', async () => earlier.presence.at(-1)?.length === 2)
 
   const [table] = await db`select relpersistence from pg_class where relname = 'member_presence'`
   assert.equal(table?.relpersistence, 'u')
-  await until('the audit entries of both', async () => {
-    const entries = await db`select from audit_log where workspace_id = ${api.workspaceId}`
-    return entries.length >= 3
+  await mark(earlier, 'before')
+  await until('the audit entries', async () => {
+    const entries = await db<{ action: string }[]>`select action from audit_log where workspace_id = ${api.workspaceId}`
+    return entries.length >= 4 && entries.some(({ action }) => action === 'conversation.changed')
   })
-  await until('silence', async () => {
-    const before = stream.changedCount
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    return stream.changedCount === before
-  })
+  const stream = await openStream(t, owner)
   const read = await createChecksum(db, { except: ['member_presence', 'sessions'] })
   const rows = await read(api.workspaceId)
-  const counts = [stream.presence.length, stream.changedCount]
   for (let i = 0; i < 10; i++) {
     assert.deepEqual((await report(ben, 'b', id)).data, { is_changed: false })
     await report(owner, 'a', id)
@@ -146,7 +149,8 @@ test('a page without heartbeats expires, and heartbeats write no logged row and 
   await db`update member_presence set seen_at = seen_at - interval '31 seconds' where member_id = ${ben.id}`
   await report(owner, 'a', id)
   await until('only the owner', async () => stream.presence.at(-1)?.length === 1)
-  assert.deepEqual([stream.presence.length, stream.changedCount], [(counts[0] ?? 0) + 1, counts[1]])
+  await mark(stream, 'after')
+  assert.deepEqual([stream.presence.length, stream.changes], [2, ['conversations']])
 
   // A script that reports random pages does not fill the table.
   for (let i = 0; i < 25; i++) await report(ben, (i % 16).toString(16), null)
