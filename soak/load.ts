@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { times as realTimes, type Times } from '../common/times.ts'
 import { Parley } from '../sdk/src/index.ts'
 import type { Json, Owner } from '../tests/owner.ts'
 import type { Stack } from './stack.ts'
@@ -50,10 +51,11 @@ type LoadOptions = {
    * a queue in which every request exceeds the time of its attempt.
    */
   maxWaiting?: number
+  /** Of the services. An attempt of a caller takes as long as a repeated request may wait for its outcome. */
+  times?: Times
 }
 
 const template = { name: 'order_confirmed', language: 'en_US', params: ['Ada', 'A-10042'] }
-const attemptTimeoutMs = 20_000
 const repeatMs = 250
 
 /** Whether the provider may have taken the message. A repeat would get the same answer. */
@@ -62,7 +64,13 @@ const isUnknown = (body: Json): boolean => body.error?.details?.outcome === 'unk
 export async function startLoad(
   owner: Owner,
   stack: Stack,
-  { pauseMs = 20, broadcastSize = 100, broadcastEveryMs = 15_000, maxWaiting = 20 }: LoadOptions = {},
+  {
+    pauseMs = 20,
+    broadcastSize = 100,
+    broadcastEveryMs = 15_000,
+    maxWaiting = 20,
+    times = realTimes,
+  }: LoadOptions = {},
 ): Promise<Load> {
   const asked: Asked = {
     sends: new Map(),
@@ -97,7 +105,7 @@ export async function startLoad(
           'idempotency-key': idempotencyKey,
         },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(attemptTimeoutMs),
+        signal: AbortSignal.timeout(times.messages.repeatMs),
       }).catch(() => undefined)
       const answer: Json = await response?.json().catch(() => undefined)
       if (response && response.status >= 500) failures.push(`${path}: ${response.status} ${JSON.stringify(answer)}`)

@@ -13,7 +13,7 @@ import { type StackOptions, startInstallation } from './stack.ts'
 
 export const services = ['service-1', 'service-2'] as const
 
-export async function startMachines(owner: Owner, { envOf }: Pick<StackOptions, 'envOf'> = {}) {
+export async function startMachines(owner: Owner, settings: Pick<StackOptions, 'env' | 'envOf'>) {
   const network = await createNetwork(
     owner,
     ['database', 'pooler', ...services, 'provider'],
@@ -23,7 +23,7 @@ export async function startMachines(owner: Owner, { envOf }: Pick<StackOptions, 
   const placeOf = (machine: string) => ({ host: network.addressOf(machine), command: network.commandOf(machine) })
   const installation = await startInstallation(owner, {
     databaseUrl,
-    ...(envOf ? { envOf } : {}),
+    ...settings,
     places: {
       service: (index) => placeOf(services[index] ?? ''),
       simulator: placeOf('provider'),

@@ -63,6 +63,8 @@ export type StackOptions = {
   /** The data folder of the services. A temporary one by default. */
   dataDir?: string
   serviceCount?: number
+  /** Further settings of all programs. */
+  env?: Record<string, string>
   /** Further settings of the service with this index. */
   envOf?: (index: number) => Record<string, string>
   /** The folder with the code that the service with this index runs from its next start on. */
@@ -105,6 +107,7 @@ export async function startInstallation(
     databaseUrl,
     dataDir: ownDataDir,
     serviceCount = databaseUrl ? 2 : 1,
+    env = {},
     envOf = () => ({}),
     codeOf = () => '.',
     places = oneMachine,
@@ -117,7 +120,7 @@ export async function startInstallation(
   const simulator = await createProgram(
     owner,
     '/simulator/control/faults',
-    (port) => ({ args: [...simulatorArgs, '--port', String(port)] }),
+    (port) => ({ args: [...simulatorArgs, '--port', String(port)], env }),
     places.simulator,
   )
   const launch = (index: number) => {
@@ -135,6 +138,7 @@ export async function startInstallation(
         LOG_LEVEL: 'warn',
         WEBHOOK_ALLOWED_CIDRS: places.receiverNetwork,
         NODE_EXTRA_CA_CERTS: join(import.meta.dirname, `../tests/fixtures/${places.receiver.certificate}.crt`),
+        ...env,
         ...envOf(index),
       },
     })
