@@ -21,7 +21,7 @@ import { createProgram, type Program } from './program.ts'
 import { type Provider, toProvider } from './provider.ts'
 import { createDatabase, type Json, type Owner } from './support.ts'
 
-const encryptionKey = 'cd'.repeat(32)
+export const encryptionKey = 'cd'.repeat(32)
 /** An address without a server. */
 export const nowhere = 'http://127.0.0.1:1'
 

@@ -1,37 +1,16 @@
 /** Webhook delivery and crashes: real processes that are killed or stopped with hundreds of posts in flight. */
 import assert from 'node:assert/strict'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { createConnection } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { encryptionKey, startPrograms } from '../crashing.ts'
 import { multiply, queueEvents } from '../deliveries.ts'
-import { createKey, createWorkspace, type Db } from '../internals.ts'
-import { createProgram, type Program } from '../program.ts'
+import type { Db } from '../internals.ts'
+import { demoOf, folder, start } from '../launched.ts'
 import { type Received, type Receiver, startReceiver } from '../receiver.ts'
-import { createDatabase, type Json, until } from '../support.ts'
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-deliver-'))
-  t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
-  return path
-}
-
-/** The service itself, without its launcher: a signal goes where it should. */
-async function launch(t: TestContext, env: Record<string, string>): Promise<Program> {
-  const service = await createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: {
-      PORT: String(port),
-      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../fixtures/tls.crt'),
-      ...env,
-    },
-  }))
-  await service.start()
-  return service
-}
+import { type Json, until } from '../support.ts'
 
 async function post(url: string, key: string, path: string, body: unknown): Promise<Json> {
   const answer = await fetch(`${url}/v1${path}`, {
@@ -50,34 +29,19 @@ const slots = 512
 /** Events for each worker until its endpoints have earned what they can. */
 const warmUp = 60
 
-/** A service with the API, and 40 endpoints at one receiver that have earned all the slots there are. */
-async function begin(t: TestContext, workers: number) {
-  const { address, connect } = await createDatabase(t)
-  const { host, port, database, username } = address
-  const env = {
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
-    ENCRYPTION_KEY: 'ab'.repeat(32),
-    DATA_DIR: folder(t),
-  }
-  // Engines beside an API have a lower priority. Several workers that share the work equally run alone.
-  const first = await launch(t, workers === 1 ? env : { ...env, ROLES: 'api' })
-  const others = await Promise.all(
-    Array.from({ length: workers === 1 ? 0 : workers }, () =>
-      launch(t, { ...env, DATA_DIR: folder(t), ROLES: 'worker' }),
-    ),
-  )
-  const db = connect(3)
-  const owner = { email: 'owner@acme.test', password: 'correct horse' }
-  const { workspace_id } = await db.begin((sql) => createWorkspace(sql, { name: 'Acme', default_country: 'US', owner }))
-  const { key } = await createKey(db, workspace_id, { name: 'Test', scopes: ['webhooks:manage'], created_by: null })
+/** Services with these roles, and 40 endpoints at one receiver that have earned all the slots there are. */
+async function begin(t: TestContext, roles: readonly string[], workers: number) {
+  const { db, services, workspace } = await startPrograms(t, { roles })
+  const { id: workspaceId, newKey } = await workspace()
   const receiver = await startReceiver(t)
-  const { id } = await post(first.url, key, '/webhooks', { url: receiver.url, events: ['contact.created'] })
+  const endpoint = { url: receiver.url, events: ['contact.created'] }
+  const { id } = await post(services[0].url, await newKey(), '/webhooks', endpoint)
   const urls = Array.from({ length: endpointCount - 1 }, (_, i) => receiver.url.replace('hook', `${i}`))
-  const ids = [id, ...(await multiply(db, id, urls, env.ENCRYPTION_KEY))]
+  const ids = [id, ...(await multiply(db, id, urls, encryptionKey))]
   const happen = (count: number, what: string) =>
     queueEvents(
       db,
-      workspace_id,
+      workspaceId,
       ids,
       Array.from({ length: count }, (_, i) => `{"${what}":${i}}`),
     )
@@ -85,15 +49,11 @@ async function begin(t: TestContext, workers: number) {
   receiver.answers((response) => setTimeout(() => response.end(), 100))
   await happen(warmUp * workers, 'warm')
   await drained(db)
-  return { env, db, receiver, processes: [first, ...others], happen }
+  return { db, receiver, services, happen }
 }
 
-const drained = (db: Db, withinMs = 60_000) =>
-  until(
-    'the queue to be empty',
-    async () => (await db`select 1 from webhook_deliveries limit 1`).length === 0,
-    withinMs,
-  )
+const drained = (db: Db) =>
+  until('the queue to be empty', async () => (await db`select 1 from webhook_deliveries limit 1`).length === 0)
 
 const nameOf = ({ path, raw }: Received): string => `${path} ${raw}`
 
@@ -107,46 +67,45 @@ function countsOf(receiver: Receiver, what: string): Map<string, number> {
 }
 
 test('kill -9 of one of two workers with 500 posts in flight: the other delivers them, and nothing is lost', async (t) => {
-  const { db, receiver, processes, happen } = await begin(t, 2)
+  // Engines beside an API have a lower priority. Workers that share the work equally run alone.
+  const { db, receiver, services, happen } = await begin(t, ['api', 'worker', 'worker'], 2)
   const held: { response: ServerResponse; one: Received }[] = []
   receiver.answers((response, one) => held.push({ response, one }))
   await happen(40, 'event')
-  await until('both to be full', async () => held.length >= 960, 4_000).catch(() => {})
+  const broken = () => held.filter(({ one }) => one.socket.destroyed)
+  // More than one process can have.
+  await until('posts of both', () => held.length - broken().length > slots)
   const inFlight = held.length
-  const [, worker] = processes
+  const [, worker] = services
   await worker?.kill()
-  const killedAt = Date.now()
-  const [leases] = await db<{ last_ms: number }[]>`
-    select (1000 * extract(epoch from max(leased_until) - now()))::int as last_ms from webhook_deliveries`
-  const broken = () => held.filter(({ one }) => one.socket.destroyed).length
-  await until('its connections to break', async () => broken() > 0 && broken() >= inFlight - slots)
-  await new Promise((resolve) => setTimeout(resolve, 200))
-  const lost = new Set(held.flatMap(({ one }) => (one.socket.destroyed ? [nameOf(one)] : [])))
-  // On a slow machine the other worker may have given up on some of its own, after five seconds.
-  const late = new Set(held.flatMap(({ one }) => (Date.now() - one.at > 4_000 ? [nameOf(one)] : [])))
+  await until('its connections to break', () => broken().length > 0 && broken().length >= inFlight - slots)
+  const lost = new Set(broken().map(({ one }) => nameOf(one)))
+  t.diagnostic(`${inFlight} in flight, ${lost.size} of them in the killed process`)
   receiver.answers(200)
   for (const { response } of held) if (!response.destroyed) response.end()
-  t.diagnostic(`${inFlight} in flight, ${lost.size} of them in the killed process`)
-  // The other worker has at most all of its slots. A busy machine may not fill both before the first posts time out.
-  assert.ok(inFlight > slots && lost.size >= inFlight - slots, `${lost.size} of ${inFlight}`)
-  assert.ok((leases?.last_ms ?? 0) < 10_000, `the last lease ends after ${leases?.last_ms} ms`)
+  const heldNames = new Set(held.map(({ one }) => nameOf(one)))
+  await until('the rest', () => countsOf(receiver, 'event').size === 40 * endpointCount)
+  // As if the 8 seconds were over that a claim of a dead process holds.
+  await db`
+    update webhook_deliveries d set leased_until = now()
+    from webhook_endpoints e, webhook_events v
+    where e.id = d.endpoint_id and v.id = d.event_id
+      and substring(e.url from '//[^/]+(/.*)') || ' ' || v.body = any(${[...lost]}::text[])`
 
   await drained(db)
   const counts = countsOf(receiver, 'event')
   assert.equal(counts.size, 40 * endpointCount, 'nothing is lost')
-  const repeated = [...counts].filter(([, count]) => count > 1)
+  const repeated = [...counts].flatMap(([name, count]) => (count > 1 ? [name] : []))
   assert.deepEqual(
-    repeated.filter(([name, count]) => !(lost.has(name) || late.has(name)) || count > 2),
+    repeated.filter((name) => !heldNames.has(name)),
     [],
     'only deliveries in flight arrive twice',
   )
-  const madeUpAfter = receiver.received
-    .flatMap((one) => (one.at > killedAt + 1_000 && lost.has(nameOf(one)) ? [one.at - killedAt] : []))
-    .toSorted((one, other) => one - other)
-  const [first = 0] = madeUpAfter
-  const last = madeUpAfter.at(-1) ?? 0
-  t.diagnostic(`made up for from ${first} ms to ${last} ms after the kill`)
-  assert.equal(madeUpAfter.length, lost.size)
+  assert.deepEqual(
+    [...lost].filter((name) => !repeated.includes(name)),
+    [],
+    'deliveries of the killed process arrive again',
+  )
   const [log] = await db<{ deliveries: number; delivered: number; firsts: number }[]>`
     select count(distinct delivery_id)::int as deliveries,
       count(distinct delivery_id) filter (where status = 'delivered')::int as delivered,
@@ -156,10 +115,9 @@ test('kill -9 of one of two workers with 500 posts in flight: the other delivers
   assert.deepEqual(log, { deliveries: all, delivered: all, firsts: all })
 })
 
-test('SIGTERM under load: the service exits within ten seconds, posted deliveries are settled, and the rest is not lost', async (t) => {
-  const { env, db, receiver, processes, happen } = await begin(t, 1)
-  const [service] = processes
-  assert.ok(service)
+test('SIGTERM under load: posted deliveries are settled, and the rest is not lost', async (t) => {
+  const { db, receiver, services, happen } = await begin(t, ['api,worker'], 1)
+  const [service] = services
   receiver.answers((response, { path }) => {
     // This endpoint never answers.
     if (path !== '/7') setTimeout(() => response.end(), 300)
@@ -171,12 +129,7 @@ test('SIGTERM under load: the service exits within ten seconds, posted deliverie
   const caller = createConnection(Number(new URL(service.url).port), '127.0.0.1')
   caller.on('error', () => {})
   caller.write('POST /v1/contacts HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
-  const toldAt = Date.now()
-  const code = await service.kill('SIGTERM')
-  const ms = Date.now() - toldAt
-  t.diagnostic(`ended after ${ms} ms`)
-  assert.equal(code, 0, service.output())
-  assert.ok(ms < 10_000, `${ms} ms`)
+  assert.equal(await service.kill('SIGTERM'), 0, service.output())
   const posted = countsOf(receiver, 'event')
   assert.ok(posted.size < 60 * endpointCount, 'it was under load')
   const waiting = await db<{ count: number }[]>`
@@ -187,7 +140,7 @@ test('SIGTERM under load: the service exits within ten seconds, posted deliverie
 
   receiver.answers(200)
   await db`update webhook_deliveries set next_attempt_at = now(), leased_until = null`
-  await launch(t, { ...env, ROLES: 'worker' })
+  await service.start()
   await drained(db)
   const counts = countsOf(receiver, 'event')
   assert.equal(counts.size, 60 * endpointCount)
@@ -198,9 +151,13 @@ test('SIGTERM under load: the service exits within ten seconds, posted deliverie
 })
 
 test('kill -9 of PostgreSQL under load: it is started again, and events of acknowledged calls are delivered', async (t) => {
-  const env = { DATA_DIR: folder(t) }
-  const service = await launch(t, env)
-  const { api_key }: Json = JSON.parse(readFileSync(join(env.DATA_DIR, 'demo.json'), 'utf8'))
+  const dataDir = folder(t)
+  const service = await start(t, {
+    DATA_DIR: dataDir,
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../fixtures/tls.crt'),
+  })
+  const { api_key } = demoOf(dataDir)
   const receiver = await startReceiver(t)
   receiver.answers((response) => setTimeout(() => response.end(), 500))
   for (let i = 0; i < 5; i++) {
@@ -217,7 +174,7 @@ test('kill -9 of PostgreSQL under load: it is started again, and events of ackno
     }
   })
   await until('some contacts', async () => acknowledged.length >= 40)
-  const [pidFile = ''] = globSync(`${env.DATA_DIR}/**/postmaster.pid`)
+  const [pidFile = ''] = globSync(`${dataDir}/**/postmaster.pid`)
   process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL')
   isUp = false
   await Promise.all(callers)
@@ -231,7 +188,6 @@ test('kill -9 of PostgreSQL under load: it is started again, and events of ackno
   t.diagnostic(
     `${acknowledged.length} acknowledged, ${missing().length} of ${expected.length} not delivered at the kill`,
   )
-  await until('the database', async () => (await fetch(`${service.url}/readyz`)).status === 200)
-  await until('the rest', async () => missing().length === 0, 120_000).catch(() => {})
-  assert.deepEqual(missing(), [])
+  await until('the database', async () => (await fetch(`${service.url}/readyz`).catch(() => undefined))?.ok)
+  await until('the rest', () => missing().length === 0)
 })
