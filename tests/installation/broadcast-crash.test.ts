@@ -74,7 +74,7 @@ test('one process, killed at random moments of a broadcast: each recipient is se
   const id = await accept(people(count))
   let kills = 0
   for (let before = 0; kills < 4; kills++) {
-    await until('it to go on', async () => (await handedOver(id)) > before, 20_000)
+    await until('it to go on', async () => (await handedOver(id)) > before)
     await sleep(Math.random() * 300)
     await service.kill()
     before = await handedOver(id)
@@ -92,12 +92,12 @@ test('three workers, two killed: the last continues, and each recipient is sent 
   const id = await accept(people(count))
   for (const worker of [one, two]) {
     const before = await handedOver(id)
-    await until('it to go on', async () => (await handedOver(id)) > before, 30_000)
+    await until('it to go on', async () => (await handedOver(id)) > before)
     await sleep(Math.random() * 150)
     await worker?.kill()
     const after = await handedOver(id)
     assert.ok(after < count, 'it was over before the kill')
-    await until('the others to go on', async () => (await handedOver(id)) > after, 30_000)
+    await until('the others to go on', async () => (await handedOver(id)) > after)
   }
   await assertOnce(id, count)
 })
@@ -126,7 +126,7 @@ test('the channel is killed during a broadcast: the broadcast continues by itsel
   const pace = 80
   const { db, simulator, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], pace)
   const id = await accept(people(count))
-  await until('the middle', async () => (await handedOver(id)) > 50, 20_000)
+  await until('the middle', async () => (await handedOver(id)) > 50)
   await simulator.kill()
   await until('the circuit breaker to open', async () => {
     const [number] = await db`select 1 from broadcast_paces where breaker_state = 'open'`

@@ -28,7 +28,7 @@ import { createProgram } from '../program.ts'
 import { createDatabase, type Json, main, type Owner, start, type TestDatabase, testEncryptionKey } from '../support.ts'
 
 type Finding = { name: string; state: string; found: string; fix: string | null }
-type Doctor = { code: number; text: string; findings: Finding[]; tookMs: number }
+type Doctor = { code: number; text: string; findings: Finding[] }
 
 type Env = Record<string, string>
 type RunOptions = { asText?: boolean; cwd?: string; uid?: number }
@@ -46,7 +46,6 @@ const ownEnv: Env = Object.fromEntries(
 async function runDoctor(env: Env, { asText = false, cwd = '.', uid }: RunOptions = {}): Promise<Doctor> {
   const args = ['bin/parley.ts', 'doctor', ...(asText ? [] : ['--json'])]
   const user = uid === undefined ? {} : { uid, gid: uid }
-  const began = performance.now()
   return new Promise((resolve) => {
     execFile(
       process.execPath,
@@ -56,7 +55,7 @@ async function runDoctor(env: Env, { asText = false, cwd = '.', uid }: RunOption
         assert.equal(stderr, '')
         const code = error ? Number(error.code) : 0
         const findings = asText ? [] : JSON.parse(stdout).checks
-        resolve({ code, text: stdout, findings, tookMs: performance.now() - began })
+        resolve({ code, text: stdout, findings })
       },
     )
   })
@@ -293,7 +292,7 @@ test('.env is read: unknown names and open rights are named, and an unreadable f
   assertFound(await runDoctor({}, { cwd: copy }), 'settings', 'problem', /\.env cannot be read: EISDIR/)
 })
 
-test('a database that cannot be reached is a problem with a fix, within 15 seconds', async (t) => {
+test('a database that cannot be reached is a problem with a fix', async (t) => {
   const env = { DATA_DIR: folder(t), PORT: String(await freePort()), ENCRYPTION_KEY: testEncryptionKey }
   const refused = await runDoctor({ ...env, DATABASE_URL: 'postgres://parley:pw-of-database@127.0.0.1:1/parley' })
   assert.equal(refused.code, 1)
@@ -311,7 +310,6 @@ test('a database that cannot be reached is a problem with a fix, within 15 secon
   assertFound(hanging, 'database', 'problem', /does not answer|no answer/)
   assertFound(hanging, 'mail', 'problem', /no answer|Greeting/i)
   assertFound(hanging, 'port', 'problem', /another program/)
-  assert.ok(hanging.tookMs < 60_000, `${hanging.tookMs} ms`)
   for (const { text } of [refused, hanging]) assert.doesNotMatch(text, /pw-of/)
 })
 
@@ -397,7 +395,6 @@ test('a pooler may have session mode, not transaction mode', {
   await pooler.start()
   const doctor = await runDoctor({ ...env, DATABASE_URL: pooler.url })
   assert.match(assertFound(doctor, 'database', 'problem', /pooler in transaction mode/), /pool_mode = session/)
-  assert.ok(doctor.tookMs < 60_000, `${doctor.tookMs} ms`)
 })
 
 test('a data folder that the user cannot write to is a problem', async (t) => {

