@@ -621,8 +621,8 @@ test('unusual text is stored unchanged, or rejected with the field name or by th
   await onEveryCall(hasBody, async ({ name, body: schema, valid, send }) => {
     const texts = fieldsOf(schema, (await valid()).body).filter((field) => takes(field.schema, 'text'))
     for (const [turn, field] of texts.entries()) {
-      // All of them together in every field, and one alone.
-      for (const value of ['', odd.join(' '), ...someOf([' ', ...odd], turn + name.length, 1)]) {
+      // One of them in every field, or all together.
+      for (const value of ['', ...someOf([odd.join(' '), ' ', ...odd], turn + name.length, 1)]) {
         const { path, body } = await valid()
         const answer = await send(json(path, replaced(body, field.steps, value)))
         const about = `${name} ${field.path} = ${JSON.stringify(value)}`
@@ -665,7 +665,7 @@ test('every operator of every filter field stores a value unchanged or rejects i
     for (const [place, [listed, ops]] of Object.entries(filterFields).entries()) {
       const field = listed.replace('NAME', 'plan')
       for (const [turn, op] of Object.keys(ops).entries()) {
-        for (const value of someOf(['', 'x'.repeat(501), ...odd], place + turn + name.length, 2)) {
+        for (const value of someOf(['', 'x'.repeat(501), ...odd], place + turn + name.length, 1)) {
           const { path, body } = await valid()
           const filter = { match: 'any', rules: [body.filter.rules[0], { field, op, value }] }
           const answer = await send(json(path, { ...body, filter }))
@@ -789,7 +789,7 @@ test('a body on a call without a body is ignored or rejected', async () => {
     (operation) => !hasBody(operation),
     async ({ name, method, valid, send }) => {
       const bodies = ['{}', 'null', '{broken', '\u0000', Buffer.from([0xff]), Buffer.alloc(2 * mebibyte, 'x')]
-      for (const [turn, body] of someOf(bodies, name.length, 3).entries()) {
+      for (const [turn, body] of someOf(bodies, name.length, 2).entries()) {
         for (const headers of someOf(types, turn + name.length, 1)) {
           const { path } = await valid()
           const answer = await send({ path, body, headers })
@@ -926,26 +926,19 @@ test('unusual headers are ignored, and an invalid header of the API is named', a
         return send({ ...request, headers: { ...request.headers, ...headers } })
       }
       const turn = name.length
-      for (const id of someOf(['a', 'req-1.2:3+4/5=6@7_8', 'x'.repeat(128)], turn, 1)) {
-        assert.equal((await attempt({ 'x-request-id': id })).headers.get('x-request-id'), id)
-      }
-      for (const id of someOf(wrongIds, turn, 1)) {
-        const given = (await attempt({ 'x-request-id': id })).headers.get('x-request-id') ?? ''
-        assert.match(given, /^[0-9a-f-]{36}$/, JSON.stringify(id))
-      }
-      for (const key of someOf(['', 'x'.repeat(256), '\xff'.repeat(256)], turn, 1)) {
-        const answer = await attempt({ 'idempotency-key': key })
-        if (method === 'POST') assertNames(answer, 'Idempotency-Key', `${name} ${key.length}`)
-        else assert.ok(answer.status < 300, answer.text)
-      }
-      for (const key of someOf(keys, turn, 1)) {
-        const answer = await attempt({ 'idempotency-key': key })
-        assert.ok(answer.status < 300, `${name} ${key}: ${answer.text}`)
-      }
-      for (const headers of someOf(harmless, turn, 1)) {
-        const answer = await attempt(headers)
-        assert.ok(answer.status < 300, `${name} ${JSON.stringify(headers)}: ${answer.text}`)
-      }
+      const [requestId = ''] = someOf(['a', 'req-1.2:3+4/5=6@7_8', 'x'.repeat(128)], turn, 1)
+      const [wrongKey = ''] = someOf(['', 'x'.repeat(256), '\xff'.repeat(256)], turn, 1)
+      const first = await attempt({ 'x-request-id': requestId, 'idempotency-key': wrongKey })
+      assert.equal(first.headers.get('x-request-id'), requestId)
+      if (method === 'POST') assertNames(first, 'Idempotency-Key', `${name} ${wrongKey.length}`)
+      else assert.ok(first.status < 300, first.text)
+
+      const [wrongId = ''] = someOf(wrongIds, turn, 1)
+      const [key = ''] = someOf(keys, turn, 1)
+      const unusual = { 'x-request-id': wrongId, 'idempotency-key': key, ...someOf(harmless, turn, 1)[0] }
+      const second = await attempt(unusual)
+      assert.ok(second.status < 300, `${name} ${JSON.stringify(unusual)}: ${second.text}`)
+      assert.match(second.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/, JSON.stringify(wrongId))
     },
   )
 })
