@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startPrograms } from '../crashing.ts'
-import { type Json, until } from '../support.ts'
+import { file, type Json, until } from '../support.ts'
+
+const programs = startPrograms(file)
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 
-test('killed amid 200 sends: every accepted message is stored once as sent, inbound messages of the outage arrive once, and retries send nothing twice', async (t) => {
-  const { db, services, workspace } = await startPrograms(t)
+test('killed amid 200 sends: every accepted message is stored once as sent, inbound messages of the outage arrive once, and retries send nothing twice', async () => {
+  const { db, services, workspace } = await programs
   const [service] = services
   const { id: workspaceId, provider, newKey, post, listOutbound } = await workspace()
   const numbers = Array.from({ length: 200 }, (_, i) => `+1415555${String(2000 + i)}`)
@@ -80,8 +82,8 @@ test('killed amid 200 sends: every accepted message is stored once as sent, inbo
   assert.equal(usage?.message_count, (await listOutbound()).length)
 })
 
-test('on SIGTERM the service ends open streams and exits', async (t) => {
-  const { services, workspace } = await startPrograms(t)
+test('on SIGTERM the service ends open streams and exits', async () => {
+  const { services, workspace } = await programs
   const [service] = services
   const { connections } = await workspace()
   const site = `${service.url}/web-chat/${connections.web.id}`

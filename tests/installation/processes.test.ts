@@ -1,14 +1,12 @@
 /** A service of several processes: they answer as one, and one that is killed comes back. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { startPrograms } from '../crashing.ts'
 import { createKey, type Db, listListeners, scopes } from '../internals.ts'
-import { createProgram, type Program } from '../program.ts'
+import type { Program } from '../program.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
-import { createDatabase, file, type Json, until } from '../support.ts'
+import { file, type Json, until } from '../support.ts'
 
 let service: Program
 let db: Db
@@ -18,27 +16,13 @@ let key = ''
 let calls = 0
 
 before(async () => {
-  const { address, connect } = await createDatabase(file)
-  db = connect(1)
+  const programs = await startPrograms(file, { env: { PROCESSES: '2', DEMO: '1' } })
+  db = programs.db
+  service = programs.services[0]
   receiver = await startReceiver(file)
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-processes-'))
-  file.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
-  const { host, port: databasePort, database, username } = address
-  service = await createProgram(file, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: {
-      PORT: String(port),
-      PROCESSES: '2',
-      DEMO: '1',
-      DATA_DIR: dataDir,
-      DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
-      ENCRYPTION_KEY: 'ab'.repeat(32),
-      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../fixtures/tls.crt'),
-    },
-  }))
-  await service.start()
-  workspaceId = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')).workspace_id
+  const [demo] = await db<{ workspace_id: string }[]>`
+    select workspace_id from channel_connections where simulator = 'built_in' limit 1`
+  workspaceId = demo?.workspace_id ?? ''
 })
 
 /** On a connection of its own: each goes to any of the API processes. */
