@@ -12,8 +12,6 @@ import { type Browser, createBrowser, createDatabase, until } from '../support.t
 
 const skip = missingForDisk() ?? false
 const mebibyte = 1024 * 1024
-/** A machine with other work needs more than the seconds that the service takes. */
-const timeoutMs = 60_000
 
 const readyOf = async ({ url }: Stack) => {
   const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined)
@@ -22,27 +20,18 @@ const readyOf = async ({ url }: Stack) => {
 }
 
 const untilFailing = (stack: Stack, name: string) =>
-  until(
-    `/readyz to name ${name}`,
-    async () => {
-      const { status, failing } = await readyOf(stack)
-      return status === 503 && failing.includes(name)
-    },
-    timeoutMs,
-  )
+  until(`/readyz to name ${name}`, async () => {
+    const { status, failing } = await readyOf(stack)
+    return status === 503 && failing.includes(name)
+  })
 
-const untilReady = (stack: Stack) =>
-  until('/readyz to answer 200', async () => (await readyOf(stack)).status === 200, timeoutMs)
+const untilReady = (stack: Stack) => until('/readyz to answer 200', async () => (await readyOf(stack)).status === 200)
 
 /** Waits until every journey has had `count` more answers. */
 async function untilAllWork(load: Load, count: number): Promise<void> {
   const before = load.counts()
   const isPast = (what: string) => (load.counts()[what] ?? 0) >= (before[what] ?? 0) + count
-  await until(
-    'every journey to work',
-    async () => ['sends', 'inbound', 'contacts', 'streamed'].every(isPast),
-    timeoutMs,
-  )
+  await until('every journey to work', async () => ['sends', 'inbound', 'contacts', 'streamed'].every(isPast))
 }
 
 /**
@@ -57,7 +46,8 @@ async function untilRefused({ url, keys }: Stack, message: RegExp): Promise<void
       headers: { authorization: `Bearer ${keys[phone % keys.length]}`, 'content-type': 'application/json' },
       body: JSON.stringify({ phone: `+${++phone}` }),
     }).catch(() => undefined)
-    if (!response || response.status === 201) return false
+    // Callers who repeat their requests share the keys, and may have used them up for this minute.
+    if (!response || response.status === 201 || response.status === 429) return false
     const body = await response.text()
     assert.equal(response.status, 503, body)
     assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
@@ -80,18 +70,19 @@ test('a full disk of the embedded database is reported, loses nothing, and is su
   const pid = service.pid()
 
   disk.fill()
+  const filledAt = performance.now()
   await untilFailing(stack, 'disk')
   await untilRefused(stack, /^the disk of the service is full; repeat the request later$/)
   const advice = 'the disk is full; free some space, and the service continues by itself'
-  await until('the log to name the disk', async () => service.output().includes(advice), timeoutMs)
+  await until('the log to name the disk', async () => service.output().includes(advice))
 
   // PostgreSQL stops when there is no space for the next segment of its log.
   // The answer may be lost with it.
   await stack.db`select pg_switch_wal()`.catch(() => {})
   await untilFailing(stack, 'database')
-  await until('the end of PostgreSQL', async () => service.output().includes('the embedded database ended'), timeoutMs)
+  await until('the end of PostgreSQL', async () => service.output().includes('the embedded database ended'))
   await untilRefused(stack, /^the database of the service is not available; repeat the request later$/)
-  await until('an attempt to start it', async () => service.output().includes('could not start'), timeoutMs)
+  await until('an attempt to start it', async () => service.output().includes('could not start'))
 
   disk.free()
   const freedAt = performance.now()
@@ -105,7 +96,8 @@ test('a full disk of the embedded database is reported, loses nothing, and is su
   assert.deepEqual([service.pid(), await Promise.race([service.ended(), 'runs'])], [pid, 'runs'])
   const failures = listFailures(service.output())
   // Each of three processes: a line for each kind of outage every 30 s, and each attempt to start PostgreSQL.
-  assert.ok(failures.length < 60, `${failures.length} lines:\n${failures.join('\n')}`)
+  const periods = Math.ceil((performance.now() - filledAt) / 30_000)
+  assert.ok(failures.length < 30 * (periods + 1), `${failures.length} lines:\n${failures.join('\n')}`)
 })
 
 /** Without folders. */
@@ -186,7 +178,7 @@ const noFullDevice = !existsSync('/dev/full') && 'needs the device /dev/full of 
 
 test('a log whose disk is full ends no process', { skip: noFullDevice }, async () => {
   const source = `
-    import { createLog, openOutput } from '../server/lib/log.ts'
+    import { createLog, openOutput } from './server/lib/log.ts'
     const output = openOutput()
     const log = createLog('info', output)
     const timer = setInterval(() => log.info('a line'), 5)
