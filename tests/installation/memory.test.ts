@@ -1,14 +1,12 @@
 /** A service with little memory serves a thousand streams, large imports and a long download at the same time. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startPrograms } from '../crashing.ts'
 import { createKey, createWorkspace, type Db, scopes } from '../internals.ts'
-import { createProgram, type Program } from '../program.ts'
-import { createBrowser, createDatabase, type Json, type Owner, until } from '../support.ts'
+import type { Program } from '../program.ts'
+import { createBrowser, type Json, type Owner, until } from '../support.ts'
 
 /** For the objects of one process. Buffers and code are extra. */
 const heapMegabytes = 256
@@ -29,7 +27,9 @@ const newline = 10
 type Tenant = { workspaceId: string; key: string; owner: { email: string; password: string } }
 
 test('1,000 streams, five imports of 20 MiB and a slow download need no more than 256 MB of heap', async (t) => {
-  const { service, db } = await startSmall(t)
+  const env = { NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}`, PROCESSES: '1' }
+  const { db, services } = await startPrograms(t, { env })
+  const [service] = services
   const tenants = await Promise.all(Array.from({ length: workspaceCount }, (_, i) => addTenant(db, i)))
   const [exporter = tenants[0] as Tenant, ...others] = tenants
   await insertContacts(db, exporter.workspaceId, exportRows)
@@ -82,27 +82,6 @@ test('1,000 streams, five imports of 20 MiB and a slow download need no more tha
   assert.deepEqual(pidsOf(processesOf(service)), pidsOf(before), 'a process was restarted')
   t.diagnostic(`the largest resident sizes in MB: ${JSON.stringify(peaks)}`)
 })
-
-async function startSmall(t: Owner): Promise<{ service: Program; db: Db }> {
-  const { address, connect } = await createDatabase(t)
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-memory-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
-  const { host, port: databasePort, database, username } = address
-  const service = await createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: {
-      NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}`,
-      PORT: String(port),
-      PROCESSES: '1',
-      DEMO: '0',
-      DATA_DIR: dataDir,
-      DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
-      ENCRYPTION_KEY: 'ab'.repeat(32),
-    },
-  }))
-  await service.start()
-  return { service, db: connect(4) }
-}
 
 async function addTenant(db: Db, index: number): Promise<Tenant> {
   const { workspace_id: workspaceId, owner } = await db.begin((sql) =>
