@@ -142,7 +142,8 @@ test('an account restriction shows a banner on every page and a notice on its ca
   skip,
 }, async (t) => {
   const { page, provider, window, member } = await openDashboard(t, '/settings/channels')
-  const report = (field: string, value: object) => provider.callback({ entry: [{ changes: [{ field, value }] }] })
+  const report = async (field: string, value: object) =>
+    assert.equal(await provider.callback({ entry: [{ changes: [{ field, value }] }] }), 200)
   const expiration = Math.floor(Date.now() / 1000) + 86_400
   const limits = [{ restriction_type: 'RESTRICTED_BIZ_INITIATED_MESSAGING', expiration }]
   await report('account_update', { event: 'ACCOUNT_RESTRICTION', restriction_info: limits })
