@@ -208,6 +208,6 @@ test('the metrics report the usage of every quota, and no workspace without one'
   assert.ok((await read()).every((line) => !line.includes(unlimited.api.workspaceId)))
   await db`
     insert into workspaces (id, name, default_country, plan_messages_per_month, created_at)
-    select gen_random_uuid(), 'Many', 'US', 5, now() from generate_series(1, 1_500)`
+    select gen_random_uuid(), 'Many', 'US', 5, now() from generate_series(1, 1500)`
   assert.equal((await read()).length, 2_000)
 })
