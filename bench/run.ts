@@ -21,6 +21,7 @@ import { benchInbound } from './inbound.ts'
 import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
+import { benchRecovery } from './recovery.ts'
 import { benchRequestLog } from './request-log.ts'
 import { benchSlowVisitors } from './slow-visitors.ts'
 import { benchStart } from './start.ts'
@@ -41,6 +42,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   webhooks: benchWebhooks,
   broadcasts: benchBroadcasts,
   'broadcast-crash': benchBroadcastCrash,
+  recovery: benchRecovery,
   dashboard: benchDashboard,
   'slow-visitors': benchSlowVisitors,
   capacity: benchCapacity,
