@@ -11,8 +11,8 @@ import { until } from '../support.ts'
 async function startAll(t: TestContext, isSynchronous: boolean) {
   const cluster = await startCluster(t, { isSynchronous })
   const stack = await startStack(t, { databaseUrl: cluster.url })
-  const load = await startLoad(t, stack, { broadcastEveryMs: 4_000 })
-  await until('load on all journeys', async () => isEveryJourneyPast(load, { sends: 50, inbound: 50, contacts: 20 }))
+  const load = await startLoad(t, stack, { pauseMs: 60, broadcastEveryMs: 4_000, broadcastSize: 30 })
+  await until('load on all journeys', async () => isEveryJourneyPast(load, { sends: 50, inbound: 25, contacts: 12 }))
   return { cluster, stack, load }
 }
 
