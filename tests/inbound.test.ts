@@ -211,6 +211,35 @@ test('status reports in any order: the stored status only advances, and every re
   }
 })
 
+test('of two reports that wait for the same message the higher status stays', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ mode: 'no_statuses' })
+  const to = '+14155550210'
+  const sent = (await api.post('/messages', { to, ...hello })).body.data
+  const report = (status: string) =>
+    provider.callback(
+      envelope({ statuses: [{ id: sent.msgapp_message_id, status, timestamp: now(), recipient_id: to.slice(1) }] }),
+    )
+  const untilWaiting = (count: number) =>
+    until('the reports to wait', async () => {
+      const waiting = await db`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return waiting.length === count
+    })
+  const reports: Promise<number>[] = []
+  await db.begin(async (sql) => {
+    await sql`
+      select from messages where workspace_id = ${api.workspaceId} and id = ${sent.message_id} for no key update`
+    for (const status of ['read', 'delivered']) {
+      reports.push(report(status))
+      await untilWaiting(reports.length)
+    }
+  })
+  assert.deepEqual(await Promise.all(reports), [200, 200])
+  assert.equal((await messagesOf(api, sent.conversation_id))[0].status, 'read')
+})
+
 test('a report that arrives before its message waits for it', async (t) => {
   const world = await start(t)
   const { api, connect, db } = world
