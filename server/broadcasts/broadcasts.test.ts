@@ -804,6 +804,25 @@ test('without an approved template or a connection a broadcast pauses with a rea
   assert.equal((await provider.sent()).length, 30 - left.pending_count)
 })
 
+test('a broadcast that is resumed at once, beside another one, finds that its template is approved again', async (t) => {
+  const { api, db, connect } = await start(t)
+  await connect({ messagesPerSecond: 20 })
+  // Its sends keep the number busy, so what was read for the paused broadcast could still be cached.
+  const values = { template: { name: 'order_confirmed', params: ['A', 'B'] } }
+  const busy = await accept(api, { ...values, recipients: people(200, 100) })
+  const { id } = await accept(api, { recipients: people(30) })
+  await until('the first', async () => (await read(api, id)).sent_count > 0)
+  const setTemplate = (status: string) => db`
+    update templates set status = ${status} where workspace_id = ${api.workspaceId} and name = 'hello_world'`
+  await setTemplate('PAUSED')
+  await until('its pausing', async () => (await requireBroadcast(db, api.workspaceId, id)).is_paused)
+  await setTemplate('APPROVED')
+  const before = (await read(api, id)).sent_count
+  await resumeBroadcast(db, api.workspaceId, id)
+  await until('it to go on', async () => (await read(api, id)).sent_count > before)
+  assert.equal((await read(api, busy.id)).status, 'sending')
+})
+
 test('a repeated request creates one broadcast', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()

@@ -323,15 +323,18 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   }
 }
 
-/** Caches the templates of a workspace for `cacheMs`. Reads in the transaction of the caller. */
+/**
+ * Caches the approved templates of a workspace for `cacheMs`. A broadcast pauses for any other one, and after a resume it must find
+ * the new state. Reads in the transaction of the caller.
+ */
 function createTemplateReader(workspaceId: string, cacheMs: number): HandOverContext['getTemplate'] {
-  const cache = new Map<string, { at: number; template: Template | undefined }>()
+  const cache = new Map<string, { at: number; template: Template }>()
   return async (sql, name, language) => {
     const key = JSON.stringify([name, language])
     const cached = cache.get(key)
     if (cached && performance.now() - cached.at < cacheMs) return cached.template
     const template = await getTemplate(sql, workspaceId, name, language)
-    cache.set(key, { at: performance.now(), template })
+    if (template?.status === 'APPROVED') cache.set(key, { at: performance.now(), template })
     return template
   }
 }

@@ -1,4 +1,4 @@
-/** Caches each key's value for `ttlMs`. Concurrent readers share one load. A failed load is not cached. */
+/** Caches each key's value for `ttlMs`. Concurrent readers share one load. A failed load and `undefined` are not cached. */
 export type TtlCache<Value> = (key: string) => Promise<Value>
 
 /** The cache is emptied at this size, so it needs no eviction order. */
@@ -13,9 +13,10 @@ export function createTtlCache<Value>(load: (key: string) => Promise<Value>, ttl
     if (entries.size >= maxKeys) entries.clear()
     const value = load(key)
     entries.set(key, { loadedAt: now, value })
-    value.catch(() => {
+    const forget = () => {
       if (entries.get(key)?.value === value) entries.delete(key)
-    })
+    }
+    value.then((loaded) => loaded === undefined && forget(), forget)
     return value
   }
 }
