@@ -33,8 +33,8 @@ const isFast = options.includes('--fast')
 const isInstallation = options.includes('--installation')
 const isWhole = asked.length === 0
 
-/** Some files wait more than they compute. */
-const concurrency = availableParallelism() + 1
+/** A quarter of the time is waiting for conditions, and more for the browser. */
+const concurrency = availableParallelism() + 2
 
 const stopping = new AbortController()
 // Stopped, or without the launcher: nothing of ours stays behind.
