@@ -106,8 +106,9 @@ function toModule(process: readonly string[]): string {
   return module
 }
 
-/** Prints each event. At its end it lists the failures, so it ends only if there are any that count. */
 const reporter = createReporter()
+/** The reporter lists all failures at this event, so it gets the event only if there are any that count. */
+let rootSummary: TestEvent | undefined
 const timer = createTimer()
 
 async function runPhase({ processes, env, only = false }: Phase): Promise<Outcome> {
@@ -120,7 +121,8 @@ async function runPhase({ processes, env, only = false }: Phase): Promise<Outcom
     const { done, value } = await running.next()
     if (done) return value
     timer.record(value)
-    reporter.write(value)
+    if (isRootSummary(value)) rootSummary = value
+    else reporter.write(value)
   }
 }
 
@@ -136,10 +138,10 @@ if (checked && !checked.passed) console.error(checked.output)
 if (isPassed && options.includes('--times'))
   console.log(timer.describe(readFileSync(process.env.PARLEY_TEST_SPENT, 'utf8')))
 if (isPassed && isWhole && !isFast) storeSeconds(timer.secondsOfFiles(), Object.values(listTestFiles()).flat())
-if (failures.length > 0) await end(reporter)
-const summary = createReporter()
-for (const message of describeSummary()) summary.write(describe(message))
-await end(summary)
+if (failures.length > 0) reporter.write(rootSummary)
+for (const message of describeSummary()) reporter.write(describe(message))
+reporter.end()
+await finished(reporter)
 if (isPassed) rmSync(dataDir, { recursive: true, force: true })
 else console.error(`The databases of tests that failed are in ${dataDir}`)
 process.exit(isPassed && !(process.env.PARLEY_STRICT === '1' && flaky.length > 0) ? 0 : 1)
@@ -160,9 +162,8 @@ function createReporter(): InstanceType<typeof spec> {
   return spec().on('data', (text) => process.stdout.write(text))
 }
 
-async function end(reporter: InstanceType<typeof spec>): Promise<void> {
-  reporter.end()
-  await finished(reporter)
+function isRootSummary({ type, data }: TestEvent): boolean {
+  return type === 'test:summary' && data.file === undefined
 }
 
 function describe(message: string): TestEvent {
