@@ -408,6 +408,26 @@ test('after a 500 or a lost connection the outcome is unknown: the message stays
   )
 })
 
+test('a message whose reports arrive before the answer to its send keeps the status of the reports', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  // The template is cached first, so that only the answer is late.
+  await api.post('/messages', { to: '+14155550101', ...template('hello_world') })
+  await provider.fault({ to: phone, mode: 'delay', delay_ms: 4_000 })
+  let isAnswered = false
+  const sending = api.post('/messages', { to: phone, ...template('hello_world') }).finally(() => (isAnswered = true))
+  const conversation = await until('the conversation', async () =>
+    (await api.get('/conversations')).body.data.find(({ contact }: Json) => contact.phone === phone),
+  )
+  await until('the reports', async () => (await messagesOf(api, conversation.id))[0]?.status === 'read')
+  assert.equal(isAnswered, false, 'the answer was first')
+  assert.equal((await sending).status, 201)
+  const [message] = await messagesOf(api, conversation.id)
+  assert.equal(message.status, 'read')
+  const [accepted] = await provider.sent(phone)
+  assert.equal(message.msgapp_message_id, accepted?.message_id)
+})
+
 /** After 15 seconds: `common/times.test.ts` has the real time. */
 test('no answer in time: 502, pending', async (t) => {
   const { api, connect } = await start(t, { times: divideTimes(10) })
