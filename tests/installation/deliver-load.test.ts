@@ -10,13 +10,12 @@ import { type Receiver, startReceiver } from '../receiver.ts'
 import { type Api, start, times, until } from '../support.ts'
 
 const minuteMs = 60_000
-/** Not shorter: a healthy endpoint that a busy machine answers late would count as slow, and wait for the slots of those that hang. */
-const { slowMs } = times.webhooks
+const slowMs = 200
 const starting = {
   alone: 'fills the queue of all workspaces',
   times: {
     ...times,
-    webhooks: { ...times.webhooks, postMs: 10 * minuteMs, leaseMs: 20 * minuteMs, stopMs: 100 },
+    webhooks: { ...times.webhooks, postMs: 10 * minuteMs, leaseMs: 20 * minuteMs, slowMs, stopMs: 100 },
   },
 }
 
