@@ -1,8 +1,8 @@
 /**
  * The pools of database connections, and why each is apart. A process has those of its role.
  *
- * A statement never waits behind another pool's statements. `hot` statements have a fixed text and are prepared once per
- * connection; all others are planned with their values at each call (`lib/db.ts` gives the measurements).
+ * A statement never waits behind another pool's statements. The statements of a `hot` pool are planned once per connection, for any
+ * values; in the others PostgreSQL decides that (`lib/db.ts`).
  */
 import type { Connect } from './lib/database.ts'
 import type { Db } from './lib/db.ts'
@@ -11,7 +11,7 @@ export type Pools = {
   /** Everything else: filtered lists, searches, settings, sweeps. Its statements may be slow. */
   general: Db
   /**
-   * Reads of the API that take a fixed number of steps in an index: a resource by its id, a page of a list. Prepared, because
+   * Reads of the API that take a fixed number of steps in an index: a resource by its id, a page of a list. Planned once, because
    * planning took as long as reading: a page of conversations took 2.6 ms of the database, 1.4 ms of it for the rows.
    */
   reads: Db

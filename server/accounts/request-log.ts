@@ -236,11 +236,13 @@ function describeFailure({ failure, method, rawBody }: FastifyRequest): FailureE
 
 /** The commit does not wait for the disk: a power cut may lose the last requests of the log. */
 async function writeBlocks(db: Db, blocks: readonly ClosedBlock[]): Promise<void> {
-  const rows = blocks.map(({ workspaceId, id, failedCount, text }) => [workspaceId, id, failedCount, text])
   await db.begin(async (sql) => {
     await sql.unsafe(`set local lock_timeout = ${lockTimeoutMs}; set local synchronous_commit = off`)
     await sql`
-      insert into request_blocks (workspace_id, id, failed_count, entries) values ${sql(rows)}
+      insert into request_blocks (workspace_id, id, failed_count, entries)
+      select "workspaceId", id, "failedCount", text
+      from json_to_recordset(${JSON.stringify(blocks)}::text::json)
+        as i ("workspaceId" uuid, id uuid, "failedCount" int, text text)
       on conflict (workspace_id, id) do nothing`
   })
 }

@@ -5,7 +5,7 @@
  * compared without regard to case are also stored folded (`…_key`), and together in `search`.
  */
 import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../lib/changes.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
@@ -168,24 +168,28 @@ export async function deleteContact(sql: Sql, workspaceId: string, id: string): 
 /** Condition on contact `c`: it has the tag with this id or name. */
 export function hasTag(sql: Sql, workspaceId: string, tag: string): Fragment {
   // The ids of the tags are an array, so that the planner reads only their rows of the index.
-  return sql`
-    exists (
+  return plannedPerCall(
+    sql,
+    sql`exists (
       select from contact_tags ct
       where ct.workspace_id = c.workspace_id and ct.contact_id = c.id and ct.tag_id = any(array(
         select t.id from tags t
         where t.workspace_id = ${workspaceId}
           and (t.name_key = ${fold(tag.trim())} or t.id = ${isUuid(tag) ? tag : null}::uuid)
       ))
-    )`
+    )`,
+  )
 }
 
 /** Condition on contact `c`: it can be reached on this channel. */
 export function hasChannel(sql: Sql, channel: string): Fragment {
-  return sql`
-    exists (
+  return plannedPerCall(
+    sql,
+    sql`exists (
       select from contact_identities i
       where i.workspace_id = c.workspace_id and i.contact_id = c.id and i.channel = ${channel}
-    )`
+    )`,
+  )
 }
 
 export async function getContactByIdentity(
@@ -224,6 +228,10 @@ function hasEmail(sql: Sql, email: string): Fragment {
  * match beginnings only. A phone number is found as people write it, with spaces, brackets and hyphens.
  */
 export function matches(sql: Sql, search: string): Fragment {
+  return plannedPerCall(sql, toSearchCondition(sql, search))
+}
+
+function toSearchCondition(sql: Sql, search: string): Fragment {
   const text = fold(search).replaceAll('\n', ' ')
   if (lengthOf(search) < 3) return sql`c.search like ${`%\n${escapeLike(text)}%`}`
   const number = text.replace(/[\s()./-]/g, '')

@@ -4,7 +4,7 @@
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { readTagsOf, type Tag, tagIds, tagsJson } from '../contacts/tags.ts'
-import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
+import { type Fragment, isoTime, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page, Position } from '../lib/page.ts'
@@ -86,7 +86,9 @@ export async function selectConversations(
   if (label !== undefined) {
     const labeled = await findLabeled(sql, workspaceId, label)
     if (!labeled) return undefined
-    conditions.push(labeled.ids ? sql`v.id = any(${labeled.ids}::uuid[])` : hasLabel(sql, workspaceId, labeled.labelId))
+    const { ids, labelId } = labeled
+    const isLabeled = ids ? sql`v.id = any(${ids}::uuid[])` : hasLabel(sql, workspaceId, labelId)
+    conditions.push(plannedPerCall(sql, isLabeled))
   }
   return { condition: conditions.reduce((one, other) => sql`${one} and ${other}`) }
 }

@@ -17,7 +17,7 @@
  */
 import type { Channel, ContentType } from '../channels/channel.ts'
 import { type ChannelName, channels as channelNames, matches } from '../contacts/contacts.ts'
-import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
+import { type Fragment, plannedPerCall, requireRow, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
@@ -138,7 +138,13 @@ async function scanPage(
   const after = decodePosition(cursor) ?? (isDescending ? newestPosition : oldestPosition)
   const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   const scanned = conditions.length > 0 ? maxScanned : limit + 1
-  const isMatch = conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
+  const isMatch =
+    conditions.length === 0
+      ? sql`true`
+      : plannedPerCall(
+          sql,
+          conditions.reduce((one, other) => sql`${one} and ${other}`),
+        )
   const merged = ranges
     .map(
       (range) => sql`(

@@ -7,7 +7,7 @@
 import type postgres from 'postgres'
 import { type Address, type Host, readAddress } from './db-address.ts'
 import { createSocketOpener, nameOf } from './db-socket.ts'
-import driver from './driver.ts'
+import driver, { perCallComment } from './driver.ts'
 import type { DatabaseAddress } from './embedded-postgres.ts'
 import { within } from './time.ts'
 
@@ -20,9 +20,8 @@ export type ConnectOptions = {
   database: string | DatabaseAddress
   max: number
   /**
-   * For the few hot statements with a fixed text: they are prepared once per connection. All other statements are planned
-   * with their values at each call. That costs 0.3 ms and is right at any size: a generic plan for a search reads a million
-   * rows for a term that occurs in every name. It also keeps the texts of arbitrary filters from piling up in the server.
+   * Every statement is prepared once per connection, unless it is `plannedPerCall`. PostgreSQL plans it with its values for the first
+   * calls and then decides by the cost. With `hot` it is planned once, for any values.
    */
   hot?: boolean
   /**
@@ -70,7 +69,6 @@ export function connect(options: ConnectOptions): Db {
   const driverOptions: postgres.Options<Record<string, postgres.PostgresType>> & { socket: unknown } = {
     ...address.options,
     max,
-    prepare: hot,
     connect_timeout: 10,
     // At most a second, so that every connection is back soon after the database is.
     backoff: (retries: number) => Math.min(1, 0.05 * 2 ** retries) * (0.5 + Math.random() / 2),
@@ -167,6 +165,13 @@ const isFourDigitYear = (text: string): boolean => text[10] === ' ' && text.ends
 /** A `timestamptz` expression as ISO 8601 text, for JSON that a statement builds. */
 export const isoTime = (sql: Sql, time: Fragment): Fragment =>
   sql`to_char(${time} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/**
+ * A condition whose statement is planned with its values at each call. For a search: a plan for any term reads a million rows for a
+ * term that occurs in every name. And for a text that a caller composes: prepared, such texts would pile up in the server.
+ */
+export const plannedPerCall = (sql: Sql, condition: Fragment): Fragment =>
+  sql`${sql.unsafe(perCallComment)} ${condition}`
 
 /** A JSON object, without white space, of a list of select columns. */
 export const jsonObject = (sql: Sql, columns: Fragment): Fragment =>

@@ -14,7 +14,13 @@
  */
 import { registerHooks } from 'node:module'
 
-/** In `src/connection.js`. */
+/**
+ * A statement whose text has this comment is not prepared, but planned with its values at each call. The comment can be in a part of
+ * the statement, so that the code that composes a condition decides for every statement that contains it.
+ */
+export const perCallComment = '/* planned per call */'
+
+/** In `src/connection.js`. The last one is that comment. */
 const repairs: [defect: string, repaired: string][] = [
   ['    clearImmediate(nextWriteTimer)\n', '    clearImmediate(nextWriteTimer)\n    chunk = nextWriteTimer = null\n'],
   ['!hadError && (query || sent.length) && error(', ';(query || sent.length) && error('],
@@ -23,6 +29,7 @@ const repairs: [defect: string, repaired: string][] = [
     '    query = results = errorResponse = null\n    closedTime = performance.now()\n',
   ],
   ['return fetchArrayTypes()', 'return fetchArrayTypes().catch((error) => socket.destroy(error))'],
+  ['q.prepare = options.prepare &&', `q.prepare = options.prepare && !string.includes('${perCallComment}') &&`],
 ]
 
 function repair(source: string): string {

@@ -7,7 +7,7 @@
  */
 import { namePattern } from '../contacts/attributes.ts'
 import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
@@ -93,7 +93,7 @@ export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields,
   const joined = conditions.reduce((one, other) =>
     match === 'all' ? sql`${one} and ${other}` : sql`${one} or ${other}`,
   )
-  return sql`(${joined})`
+  return plannedPerCall(sql, sql`(${joined})`)
 }
 
 /** Every field with its ops and the kind of value of each. */

@@ -3,7 +3,7 @@
  *
  * A filter has no index: a page checks events for at most `budgetMs`, and its cursor continues the search.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
@@ -89,7 +89,7 @@ function isMatch(sql: Sql, { event, search }: EventFilter): Fragment {
   if (!search) return isEvent
   // Bodies are JSON, so they have quotes and backslashes as escapes.
   const text = JSON.stringify(search).slice(1, -1)
-  return sql`(${isEvent} and (strpos(body, ${text}) > 0))`
+  return plannedPerCall(sql, sql`(${isEvent} and (strpos(body, ${text}) > 0))`)
 }
 
 async function readEvents(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<EventSummary[]> {
