@@ -1,7 +1,7 @@
 /** A scheduled broadcast in a real browser: rescheduled, edited, duplicated and sent now. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
 import { until } from './support.ts'
 
 test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { skip }, async (t) => {
@@ -15,7 +15,7 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
   const { id, scheduled_at: before } = created.body.data
   const read = async () => (await api.get(`/broadcasts/${id}`)).body.data
   const at = page.getByLabel('Date and time')
-  await page.goto(`/broadcasts/${id}`)
+  await visit(page, `/broadcasts/${id}`)
   await page.getByRole('link', { name: 'Edit' }).click()
   await at.waitFor()
   await page.goBack()
@@ -69,7 +69,7 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
     ],
     scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
   })
-  await page.goto(`/broadcasts/${own.body.data.id}`)
+  await visit(page, `/broadcasts/${own.body.data.id}`)
   await page.getByRole('link', { name: 'Duplicate' }).click()
   await page.getByText('Some recipients have template values of their own.').waitFor()
   await page.locator('textarea').first().fill('+1 (415) 555-0104, Dee')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import type { Provider } from './provider.ts'
 import { times, until } from './support.ts'
 
@@ -183,7 +183,7 @@ test('a paused broadcast shows whether it waits for a confirmation or for the ch
   }
   const notice = page.getByText(/^2 awaiting confirmation, at most 15 min\./)
   for (const i of [1, 2]) await provider.fault({ to: phoneOf(i), mode: 'http_500' })
-  await page.goto(`/broadcasts/${await send([0, 1, 2].map((i) => ({ to: phoneOf(i) })))}`)
+  await visit(page, `/broadcasts/${await send([0, 1, 2].map((i) => ({ to: phoneOf(i) })))}`)
   await notice.waitFor()
   await page.getByText('1 of 3 processed').waitFor()
   assert.equal(await page.getByText('per second').count(), 0, 'nothing is left to send, so there is no sending rate')
@@ -194,7 +194,7 @@ test('a paused broadcast shows whether it waits for a confirmation or for the ch
   await assertAccessible(page)
 
   await provider.fault({ mode: 'http_500' })
-  await page.goto(`/broadcasts/${await send(Array.from({ length: 60 }, (_, i) => ({ to: phoneOf(100 + i) })))}`)
+  await visit(page, `/broadcasts/${await send(Array.from({ length: 60 }, (_, i) => ({ to: phoneOf(100 + i) })))}`)
   await page.getByText(/^The provider is not responding: 131000/).waitFor()
   await page.getByText(/Next attempt in \d+ s, at \d/).waitFor()
   await page.getByText('Paused', { exact: true }).waitFor()
@@ -230,7 +230,7 @@ test('a template preview shows the values that the member enters', { skip }, asy
   await page.getByText('This template cannot be sent.').waitFor()
   assert.equal(await page.getByRole('link', { name: 'Use in a broadcast' }).count(), 0)
 
-  await page.goto('/templates/spring_news/en_US')
+  await visit(page, '/templates/spring_news/en_US')
   const preview = page.getByRole('figure', { name: 'Preview of spring_news' })
   await preview.getByText('News for Ann').waitFor()
   assert.equal(await preview.locator('strong').innerText(), 'really spring')
@@ -242,7 +242,7 @@ test('a template preview shows the values that the member enters', { skip }, asy
   await preview.getByText('really autumn').waitFor()
   await preview.getByText('News for {{1}}').waitFor()
 
-  await page.goto('/templates/offer_carousel/en_US')
+  await visit(page, '/templates/offer_carousel/en_US')
   await page.getByRole('group', { name: 'Card 2' }).getByLabel('Value {{1}}').fill('half')
   await page.getByRole('listitem').getByText('Now with half off.').waitFor()
   const agent = await window({ as: await member('agent') })

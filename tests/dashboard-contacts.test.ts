@@ -1,7 +1,7 @@
 /** Contacts and segments in a real browser: people added, found, changed, imported, forgotten, and put into audiences. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { until } from './support.ts'
 
 test('a contact is added, found by a few letters, tagged, opted out and erased', {
@@ -53,7 +53,7 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
     ['VIP'],
   )
 
-  await page.goto('/contacts')
+  await visit(page, '/contacts')
   await page.getByLabel('Search contacts').fill('kafo')
   await page.getByRole('link', { name: 'Ann Okafor' }).waitFor()
   await page.getByLabel('Search contacts').fill('nobody')
@@ -130,7 +130,7 @@ test('contacts are added to a static segment and removed from it', { skip }, asy
   await api.post('/contacts', { phone: '+14155550106', name: 'Gus' })
   const { id } = (await api.post('/segments', { name: 'Friends'.padEnd(80, 's') })).body.data
   await page.setViewportSize({ width: 390, height: 844 })
-  await page.goto(`/segments/${id}`)
+  await visit(page, `/segments/${id}`)
   await page.getByRole('button', { name: 'Add contacts' }).click()
   await page.getByRole('dialog').getByLabel('Gus').check()
   await page.getByRole('button', { name: 'Add 1 contact' }).click()

@@ -1,7 +1,7 @@
 /** The shared components in the dashboard: keyboard, focus and roles of menus, comboboxes and dialogs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
 import { until } from './support.ts'
 
 test('a menu opens, searches and closes by keyboard, and returns the focus to its button', { skip }, async (t) => {
@@ -54,7 +54,7 @@ test('a menu opens, searches and closes by keyboard, and returns the focus to it
 test('a combobox suggests and takes new text; Escape closes its list before the dialog', { skip }, async (t) => {
   const { page, api } = await openDashboard(t)
   await api.post('/contacts', { phone: '+14155550199', tags: ['VIP', 'Wholesale'] })
-  await page.goto('/contacts')
+  await visit(page, '/contacts')
   await page.getByRole('button', { name: 'Add contact' }).click()
   const dialog = page.getByRole('dialog')
   const input = dialog.getByRole('combobox', { name: 'Add tag' })

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { freePort } from '../scripts/free-port.ts'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { until } from './support.ts'
 
 /** Records notifications and sounds instead of showing them: a headless browser has no desktop. */
@@ -128,7 +128,7 @@ test('a member chooses notifications, quiet hours and density, and a click opens
   await assertFits(phone)
   await assertAccessible(phone)
 
-  await page.goto('/overview')
+  await visit(page, '/overview')
   const write = (text: string) => provider.writes({ from: '+14155550100', name: 'Ann', text })
   await write('Not mine')
   await holds(page, "document.title.startsWith('(1)')")

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
 import { createBrowser, until } from './support.ts'
 
 /** A row of the table by its first cell: messaging app, social, web chat, all; received, then sent. */
@@ -29,7 +29,7 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
     return today.msgapp.inbound === 3 && today.social.inbound === 1 && today.msgapp.outbound === 2 && funnel.read === 2
   })
 
-  await page.goto('/overview?days=7')
+  await visit(page, '/overview?days=7')
   const tile = (name: string) =>
     page.getByRole('list', { name: 'Key metrics' }).getByRole('listitem').filter({ hasText: name })
   await tile('Messages received').getByText('4', { exact: true }).waitFor()

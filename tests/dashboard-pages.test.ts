@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { addEndpoint } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { createBrowser, until } from './support.ts'
@@ -81,9 +81,9 @@ const settle = (page: Page, heading = '') =>
     ),
   )
 
-/** Opens a page without loading the application again. */
+/** Opens a page and waits for its data. */
 async function show(page: Page, path: string, heading: string): Promise<void> {
-  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
+  await visit(page, path)
   await settle(page, heading)
 }
 

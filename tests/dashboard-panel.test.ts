@@ -1,7 +1,7 @@
 /** Knowing the contact, in a real browser: the contact panel, merging a duplicate, and the command palette. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { type Json, until } from './support.ts'
 
 test('the panel edits attributes in place, keeps notes, and merges a duplicate into the open conversation', {
@@ -13,7 +13,7 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   const contacts = (await api.get('/contacts')).body.data
   for (const { id } of contacts) await api.patch(`/contacts/${id}`, { company: 'Porter Ltd' })
   const [open] = (await api.get('/conversations')).body.data
-  await page.goto(`/inbox/${open.id}`)
+  await visit(page, `/inbox/${open.id}`)
   const panel = page.locator('.inbox-contact')
 
   await panel.getByRole('button', { name: 'Add attribute' }).click()

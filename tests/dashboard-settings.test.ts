@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { readUserAgent } from '../dashboard/src/lib/user-agent.ts'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { createKey, importKey } from './internals.ts'
 import { until } from './support.ts'
 
@@ -76,11 +76,11 @@ test('a key is found among many, an expired key is marked, and an agent can only
   await agent.getByRole('row').filter({ hasText: 'Old shop' }).waitFor()
   assert.equal(await agent.getByRole('button', { name: /create api key|revoke/i }).count(), 0)
   assert.equal(await agent.getByRole('link', { name: 'Audit log' }).count(), 0)
-  await agent.goto('/settings/channels/msgapp')
+  await visit(agent, '/settings/channels/msgapp')
   await agent.waitForURL('**/settings/channels')
   await agent.getByRole('heading', { name: 'Web chat' }).waitFor()
   assert.equal(await agent.getByRole('button', { name: /connect|check/i }).count(), 0)
-  await agent.goto('/settings/workspace')
+  await visit(agent, '/settings/workspace')
   assert.ok(await agent.getByLabel('Name').isDisabled())
 })
 
@@ -103,7 +103,7 @@ test('a member is invited, joins, changes role, and loses access when removed', 
   await other.getByLabel('Password', { exact: true }).fill('long enough')
   await other.getByRole('button', { name: 'Join' }).click()
   await other.locator('.inbox-search').waitFor()
-  await other.goto('/settings/members')
+  await visit(other, '/settings/members')
   await other.getByText('Only owners and admins can invite').waitFor()
 
   await page.reload()
@@ -257,7 +257,7 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   await page.unrouteAll({ behavior: 'wait' })
   assert.equal(await page.getByLabel('New keyword').inputValue(), 'PARAR', 'typed during the removal')
 
-  await page.goto('/settings/plan')
+  await visit(page, '/settings/plan')
   await page.getByText('Unlimited messages').waitFor()
   await db`update workspaces set plan_messages_per_month = 0, plan_state = 'lapsed' where id = ${api.workspaceId}`
   await page.reload()
@@ -266,7 +266,7 @@ test('changes to the workspace, the plan and the profile appear in the audit log
 
   const other = await window()
   await other.goto('/settings/plan')
-  await page.goto('/settings/profile')
+  await visit(page, '/settings/profile')
   const sessions = page.getByRole('list', { name: 'Active sessions' })
   await sessions.getByText('This session').waitFor()
   await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).first().click()
@@ -289,7 +289,7 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   await page.getByRole('button', { name: /^Your account/ }).click()
   await page.getByRole('menuitemradio', { name: 'Dark', checked: true }).waitFor()
 
-  await page.goto('/settings/audit')
+  await visit(page, '/settings/audit')
   for (const done of ['Updated the workspace', 'Updated their profile', 'Signed in']) {
     await page.getByRole('cell', { name: done }).first().waitFor()
   }

@@ -1,7 +1,7 @@
 /** The pages in front of the door: signing in and out, the first run, an invitation, in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { sha256, totpCodeOf, totpStepOf } from './internals.ts'
 import { startMailServer } from './mail-server.ts'
 import { startOidcServer } from './oidc-server.ts'
@@ -166,7 +166,7 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await phone.getByText('9 recovery codes left').waitFor()
   await assertFits(phone)
 
-  await page.goto('/settings/workspace')
+  await visit(page, '/settings/workspace')
   await require.click()
   await page.getByText('Changes saved').waitFor()
   await assertAccessible(page)
@@ -187,7 +187,7 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await robin.getByRole('button', { name: 'I have stored the codes' }).click()
   await robin.getByRole('heading', { name: 'Inbox' }).first().waitFor()
 
-  await page.goto('/settings/members')
+  await visit(page, '/settings/members')
   await page.getByRole('row').filter({ hasText: 'Robin Agent' }).filter({ hasText: 'On' }).waitFor()
   await assertAccessible(page)
   await page.getByRole('button', { name: 'Actions for Robin Agent' }).click()
@@ -196,7 +196,7 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await page.getByText('Two-step sign-in of Robin Agent reset').waitFor()
   await robin.reload()
   await robin.getByText('Acme requires two-step sign-in.').waitFor()
-  await page.goto('/settings/audit')
+  await visit(page, '/settings/audit')
   await page.getByRole('cell', { name: 'Reset a member’s two-step sign-in' }).waitFor()
   assert.equal((await db`select from member_second_factors where workspace_id = ${api.workspaceId}`).length, 1)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { type Json, until } from './support.ts'
 
 const ann = '+14155550100'
@@ -264,7 +264,7 @@ test('a viewer reads the inbox, and the pages say why nothing can be changed', {
     await reason.waitFor()
     assert.equal(await viewer.getByText(button).count(), 0, button)
   }
-  await viewer.goto('/broadcasts/new')
+  await visit(viewer, '/broadcasts/new')
   await viewer.getByRole('heading', { name: 'You can only read' }).waitFor()
   assert.deepEqual(refused, [])
 })

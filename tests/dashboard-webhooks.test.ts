@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
 import { addEndpoint, happen, postpone, waitForAttempts } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { until } from './support.ts'
@@ -85,7 +85,7 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await agent.getByRole('link', { name: 'contact.created' }).first().click()
   await dialog(agent, 'contact.created').getByText('Request').waitFor()
   assert.equal(await agent.getByRole('button', { name: 'Resend' }).count(), 0)
-  await agent.goto('/webhooks')
+  await visit(agent, '/webhooks')
   await agent.getByRole('table', { name: 'Endpoints' }).waitFor()
   assert.equal(await agent.getByRole('button', { name: 'Add endpoint' }).count(), 0)
 
@@ -103,7 +103,7 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
   const receiver = await startReceiver(t)
   receiver.answers(410)
   const { id } = await addEndpoint(api, receiver.url)
-  await page.goto(`/webhooks/${id}`)
+  await visit(page, `/webhooks/${id}`)
   await Promise.all(Array.from({ length: 15 }, () => happen(api)))
   await waitForAttempts(db, id, 15)
   await page.getByText('Disabled after 15 consecutive failed events.').waitFor()
@@ -189,7 +189,7 @@ test('a tool is connected, tested live, and disconnected', { skip }, async (t) =
   await agent.getByRole('link', { name: /^Delivery log/ }).click()
   await agent.getByRole('link', { name: 'tool_a.test' }).first().waitFor()
 
-  await page.goto('/webhooks')
+  await visit(page, '/webhooks')
   await page.getByText('1 more endpoint belongs to integrations.').waitFor()
   assert.equal(await page.getByRole('table', { name: 'Endpoints' }).count(), 0, 'not listed twice')
   await page.getByRole('link', { name: 'View integrations' }).click()

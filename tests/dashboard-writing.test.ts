@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, fakeMicrophone, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, fakeMicrophone, openDashboard, skip, visit } from './dashboard.ts'
 import { until } from './support.ts'
 
 const ann = '+14155550100'
@@ -133,7 +133,7 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await page.getByRole('heading', { name: 'Shared with all members' }).waitFor()
   await page.getByText('/hours').waitFor()
 
-  await page.goto('/inbox')
+  await visit(page, '/inbox')
   await rowOf(page, 'Ann Porter').click()
   await box(page).press('/')
   const search = page.getByRole('combobox', { name: 'Search canned replies' })
@@ -187,7 +187,7 @@ test('a conversation is started from the inbox and from a contact, with a templa
   await box(page).waitFor()
   await page.getByRole('heading', { name: 'Ann Porter' }).waitFor()
 
-  await page.goto('/contacts')
+  await visit(page, '/contacts')
   await page
     .getByRole('row', { name: /Ben Carter/ })
     .getByRole('button', { name: 'New conversation' })
@@ -200,7 +200,7 @@ test('a conversation is started from the inbox and from a contact, with a templa
   await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
   await rowOf(page, 'Ben Carter').waitFor()
   assert.equal((await provider.sent(ben))[0]?.body.template.name, 'hello_world')
-  await page.goto('/contacts')
+  await visit(page, '/contacts')
   await page.getByRole('link', { name: 'Ben Carter' }).click()
   await page.getByRole('button', { name: 'New conversation' }).click()
   await page.waitForURL('**/inbox/*')
