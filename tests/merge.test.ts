@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pastId } from './internals.ts'
-import { assertRefused, type Json, main, type SignedIn, startSignedIn, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, main, type SignedIn, startSignedIn, until } from './support.ts'
 
 const phoneOf = (i: number) => `+1415559${String(i).padStart(4, '0')}`
 
@@ -328,8 +328,11 @@ test('a call to a merged conversation reaches the one with its content, and a wr
 })
 
 test('a call that has begun before the merge ends reaches the merged conversation', async (t) => {
-  const { api, browser, connect, database, db, get, idOf, merge } = await signedIn(t)
+  const { api, browser, connect, database, db, get, idOf, merge, owner, twin } = await signedIn(t)
   const provider = await connect()
+  // Each waiting call has a connection, so two processes share them.
+  const elsewhere = createBrowser(await twin())
+  await elsewhere.signIn(owner)
   const read = async (phone: string) => {
     await provider.writes({ from: phone, text: 'hello' })
     const contactId = await idOf(phone)
@@ -355,8 +358,8 @@ test('a call that has begun before the merge ends reaches the merged conversatio
       browser.call('POST', `${path}/notes`, { text: 'a note' }),
       browser.call('POST', `${path}/messages`, { text: 'a reply' }),
       browser.call('PATCH', path, { add_labels: ['vip'] }),
-      browser.call('POST', `${path}/read`),
-      browser.call('PUT', `${path}/draft`, { text: 'half a reply' }),
+      elsewhere.call('POST', `${path}/read`),
+      elsewhere.call('PUT', `${path}/draft`, { text: 'half a reply' }),
     ]
     await untilWaiting(1 + calls.length)
     return { merging, calls }
