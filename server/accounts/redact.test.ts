@@ -59,3 +59,78 @@ test('a query keeps everything but secrets', () => {
     '/v1/contacts?phone=%2B14155550100&email=ann@example.com&api_key=[removed]&access_token=[removed]',
   )
 })
+
+test('codes for one sign-in are removed, and other codes stay', () => {
+  const body = {
+    code: '123456',
+    otp: '123456',
+    sms_otp: '1',
+    verification_code: '2',
+    error_code: 131_026,
+    country_code: 'US',
+  }
+  assert.deepEqual(JSON.parse(redact(JSON.stringify(body))), {
+    code: '[removed]',
+    otp: '[removed]',
+    sms_otp: '[removed]',
+    verification_code: '[removed]',
+    error_code: 131_026,
+    country_code: 'US',
+  })
+  assert.equal(redactText('/cb?code=123&state=1&country_code=US'), '/cb?code=[removed]&state=1&country_code=US')
+})
+
+test('the value of another name may contain a secret', () => {
+  assert.equal(redactText('note: password: hunter2'), 'note: password: [removed]')
+  assert.equal(redactText('a=token=hunter2&b=1'), 'a=token=[removed]&b=1')
+})
+
+test('the work grows linearly with the text, whatever it contains', () => {
+  const words = [
+    'pwd',
+    'secret',
+    'token',
+    'api_key',
+    'a',
+    '-',
+    '_',
+    ' ',
+    '"',
+    "'",
+    ':',
+    '=',
+    '{',
+    '[',
+    '\\',
+    '/',
+    '@',
+    '//a',
+    'Bearer ',
+    'svc_live_',
+    'pwd ',
+    'pwd:',
+    'pwd="',
+    'pwd="\\',
+    "pwd='",
+    'a=',
+    '//',
+    'otp_',
+  ]
+  const ends = ['', ' '.repeat(32_768), ':', '"', '@', 'x'.repeat(32_768)]
+  const measure = (text: string) => {
+    const start = process.cpuUsage().user
+    redactText(text)
+    return process.cpuUsage().user - start
+  }
+  for (const word of words) {
+    for (const end of ends) {
+      // Quadratic work takes seconds for the longer text.
+      const text = word.repeat(Math.ceil(1_048_576 / word.length)) + end
+      const us = measure(text)
+      assert.ok(
+        us < 1_000_000,
+        `${us} us for 1 MiB of ${JSON.stringify(word)} before ${JSON.stringify(end.slice(0, 3))}`,
+      )
+    }
+  }
+})

@@ -1,19 +1,20 @@
 /**
  * Removes secrets from requests before the request log keeps them: API keys, the values of fields and parameters with a name
- * such as `secret`, `token` or `password`, and the credentials of a URL.
+ * such as `secret`, `token` or `password`, and the credentials of a URL. The work grows linearly with the text.
  */
 
 const removed = '[removed]'
 
-const secretWords =
-  'secret|token|passw(?:or)?d|pwd|passphrase|authorization|credential|signature|cookie|(?:api|private|access)[_-]?key'
-const secretName = new RegExp(secretWords, 'i')
+const secretName =
+  /secret|token|passw(?:or)?d|pwd|passphrase|authorization|credential|signature|cookie|(?:api|private|access)[_-]?key|(?:^|[_-])otp(?:$|[_-])|^code$|(?:one[_-]?time|verification|security|recovery|backup|auth|login|sms|mfa|2fa)[_-]?code/i
 
-/** A name and its value in a text that is not valid JSON. A value with brackets may have any length, so the rest is removed. */
-const secretPair = new RegExp(
-  `(?<![\\w-])([\\w-]*(?:${secretWords})[\\w-]*["']?\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|'[^']*'?|[{[][^]*|[^\\s,;&"'}\\]]+)`,
-  'gi',
-)
+/**
+ * A name and the sign after it in a text that is not valid JSON. The work is linear: the name cannot start within a word, and each
+ * shorter one fails at its next character.
+ */
+const name = /(?<![\w-])([\w-]+)["']?\s*[:=]\s*/g
+/** The value after the sign. One with brackets may have any length, so the rest of the text is removed. */
+const value = /"(?:[^"\\]|\\.)*"?|'[^']*'?|[{[].*|[^\s,;&"'}\]]+/sy
 const apiKey = /\b(?:svc_live|legacy_live|whsec)_[^\s"'&,\\]+/g
 const bearer = /\b(Bearer|Basic)\s+[^\s"',]+/gi
 const urlCredentials = /\/\/[^\s/"'?#@]+@/g
@@ -33,14 +34,25 @@ export function redactBody(bytes: Buffer): string {
 
 /** Replaces secrets in a text. */
 export function redactText(text: string): string {
-  return text
-    .replace(apiKey, removed)
-    .replace(bearer, `$1 ${removed}`)
-    .replace(urlCredentials, `//${removed}@`)
-    .replace(
-      secretPair,
-      (_pair, name: string, value: string) => `${name}${/^["']/.test(value) ? `"${removed}"` : removed}`,
-    )
+  return removeValues(
+    text.replace(apiKey, removed).replace(bearer, `$1 ${removed}`).replace(urlCredentials, `//${removed}@`),
+  )
+}
+
+/** Replaces the values of secret names. A value of another name may contain a secret name, so it is read as well. */
+function removeValues(text: string): string {
+  let result = ''
+  let copiedTo = 0
+  name.lastIndex = 0
+  for (let found = name.exec(text); found; found = name.exec(text)) {
+    if (!secretName.test(found[1] ?? '')) continue
+    value.lastIndex = name.lastIndex
+    const [secret] = value.exec(text) ?? []
+    if (secret === undefined) continue
+    result += `${text.slice(copiedTo, name.lastIndex)}${/^["']/.test(secret) ? `"${removed}"` : removed}`
+    copiedTo = name.lastIndex = name.lastIndex + secret.length
+  }
+  return result + text.slice(copiedTo)
 }
 
 function redactJson(text: string): string | undefined {
@@ -50,8 +62,8 @@ function redactJson(text: string): string | undefined {
   } catch {
     return undefined
   }
-  return JSON.stringify(body, (name, value: unknown) => {
-    if (secretName.test(name) && value !== null) return removed
-    return typeof value === 'string' ? redactText(value) : value
+  return JSON.stringify(body, (field, content: unknown) => {
+    if (secretName.test(field) && content !== null) return removed
+    return typeof content === 'string' ? redactText(content) : content
   })
 }
