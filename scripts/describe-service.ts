@@ -46,7 +46,7 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
   const db = connect({ database: 'postgres://none@127.0.0.1:1/none', max: 1 })
   const live = { announce: () => {}, listen: () => () => {}, stop: async () => {} }
   const app = await createApp({
-    pools: { general: db, reads: db, admission: db, messages: db, settle: db },
+    pools: { general: db, slow: db, reads: db, admission: db, messages: db, settle: db },
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     health: createHealth(times.health),

@@ -53,12 +53,14 @@ import { noteEventHeard } from './insights/checklist.ts'
 import { insightsDashboard } from './insights/dashboard.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Disk } from './lib/disk.ts'
+import { createFairQueue } from './lib/fair-queue.ts'
 import type { Health } from './lib/health.ts'
 import type { Live } from './lib/live.ts'
 import type { Mailer } from './lib/mail.ts'
 import type { Metrics } from './lib/metrics.ts'
 import type { Peers } from './lib/peers.ts'
 import { type App, createServer, defaultLimits, refuseUnknownPaths, type ServerOptions } from './lib/server.ts'
+import { createSlowReads } from './lib/slow-reads.ts'
 import type { Store } from './lib/store.ts'
 import { uploadDashboard } from './media/dashboard.ts'
 import { deleteFiles, watchMedia } from './media/media.ts'
@@ -154,7 +156,7 @@ export async function createApp(application: Application): Promise<App> {
   app.addHook('onClose', requestLog.stop)
   await registerApi(app, application, pages, requestLog)
   const document = describePublicApi(routes, publicUrl)
-  await app.register(systemRoutes({ db: pools.general, metrics, health, disk, peers, document }))
+  await app.register(systemRoutes({ db: pools.admission, metrics, health, disk, peers, document }))
   return app
 }
 
@@ -168,7 +170,10 @@ async function registerApi(
   const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer, times } =
     application
   const { simulator, demoSite, oidc, operatorWorkspace, backups } = application
-  const { general: db, reads } = pools
+  const { general: db, reads, admission } = pools
+  const slow = createSlowReads(pools.slow)
+  /** Writes of up to 1,000 rows: two at a time, so that they never have all connections. */
+  const bulk = createFairQueue(2)
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
   const answering = { sql: db, sealer, times: times.idempotency }
@@ -193,10 +198,11 @@ async function registerApi(
     follower: recipientFollower,
     times: times.messages,
   })
-  const acceptContext = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
+  const acceptContext = { db, slow, bulk, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
   const merging = { db, live, signals }
   const contactOptions = {
     db,
+    slow,
     signals,
     eraseContact: createEraser({
       ...{ db, store, log },
@@ -218,15 +224,15 @@ async function registerApi(
   await app.register(
     async (v1: App) => {
       requestLog.watch(v1)
-      authenticateKeys(v1, pools.admission)
+      authenticateKeys(v1, admission)
       refuseUnknownPaths(v1)
       shareReads(v1)
       keepAnswers(v1, { ...answering, workspaceOf: ({ caller }) => caller?.workspaceId })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
       v1.register(accountRoutes(db))
-      v1.register(contactRoutes({ ...contactOptions, reads }))
-      v1.register(segmentRoutes({ db, reads, fields: filterFields }))
-      v1.register(conversationRoutes({ db, reads, signals }))
+      v1.register(contactRoutes({ ...contactOptions, reads, bulk }))
+      v1.register(segmentRoutes({ db, reads, slow, fields: filterFields }))
+      v1.register(conversationRoutes({ db, reads, slow, signals }))
       v1.register(noteRoutes(db, signals))
       v1.register(messageRoutes({ reads, sender, publicUrl }))
       v1.register(templateRoutes({ db, sealer, channel: channels.msgapp }))
@@ -239,18 +245,18 @@ async function registerApi(
   const inboxContext = { lastMessagesOf, channels }
   await app.register(
     async (members: App) => {
-      authenticateMembers(members, db, publicUrl)
+      authenticateMembers(members, admission, publicUrl)
       refuseUnknownPaths(members)
       keepAnswers(members, { ...answering, workspaceOf: ({ session }) => session?.workspaceId })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
       members.register(
-        sessionDashboard({ db, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace }),
+        sessionDashboard({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace }),
       )
-      members.register(oidcDashboard({ db, sealer, publicUrl, signals, unassign: unassignMember, oidc }))
+      members.register(oidcDashboard({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc }))
       members.register(secondFactorDashboard(db, sealer))
       members.register(accountDashboard(db))
-      members.register(requestDashboard(db))
+      members.register(requestDashboard(db, slow))
       members.register(
         memberDashboard({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies }),
       )
@@ -264,9 +270,9 @@ async function registerApi(
           onTagRenamed: replaceRenamedTag,
         }),
       )
-      members.register(segmentDashboard(db, filterFields))
+      members.register(segmentDashboard(db, slow, filterFields))
       members.register(streamRoutes({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext)] }))
-      members.register(conversationDashboard(db, inboxContext, signals))
+      members.register(conversationDashboard({ db, slow, context: inboxContext, signals }))
       members.register(timelineDashboard(db, signals))
       members.register(presenceDashboard(db, signals))
       members.register(draftDashboard(db, signals))
@@ -276,17 +282,27 @@ async function registerApi(
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
       members.register(notificationDashboard(db))
       members.register(uploadDashboard({ db, store, publicUrl }))
-      members.register(insightsDashboard(db))
+      members.register(insightsDashboard(db, slow))
       members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))
       members.register(webhookDashboard({ db, sealer, guard, signals }))
-      members.register(eventDashboard(db))
+      members.register(eventDashboard(db, slow))
       members.register(statusDashboard({ db, backups, operatorWorkspace }))
     },
     { prefix: '/app/api' },
   )
   await app.register(callbackRoutes({ db: pools.messages, sealer, channels, intake, count: countCallback }))
   await app.register(
-    webChatRoutes({ db, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs }),
+    webChatRoutes({
+      db: pools.messages,
+      sealer,
+      web: channels.web,
+      intake,
+      store,
+      live,
+      signals,
+      publicUrl,
+      drainTimeoutMs,
+    }),
   )
   await app.register(mediaRoutes({ db, store }))
   if (pages) {

@@ -6,18 +6,21 @@
  */
 import type { Connect } from './lib/database.ts'
 import type { Db } from './lib/db.ts'
+import { slowReadMs } from './lib/slow-reads.ts'
 
 export type Pools = {
-  /** Everything else: filtered lists, searches, settings, sweeps. Its statements may be slow. */
+  /** Everything else: writes of the API, settings, pages of the dashboard, sweeps. */
   general: Db
+  /** Searches, composed filters and exports, whose cost the caller decides (`lib/slow-reads.ts`). No other statement may wait for them. */
+  slow: Db
   /**
    * Reads of the API that take a fixed number of steps in an index: a resource by its id, a page of a list. Planned once, because
    * planning took as long as reading: a page of conversations took 2.6 ms of the database, 1.4 ms of it for the rows.
    */
   reads: Db
-  /** API key, rate and scope of every request: nothing may be ahead of them. */
+  /** API key, rate and scope of every request, sessions, sign-in and readiness: nothing may be ahead of them. */
   admission: Db
-  /** Sends and inbound messages. */
+  /** Sends, inbound messages and the web chat. */
   messages: Db
   /** Outcomes of sends. Loses its last commits in a power cut; the reports of the channel settle those messages again. */
   settle: Db
@@ -32,7 +35,8 @@ export type Pools = {
 }
 
 const sizes: Record<keyof Pools, number> = {
-  general: 7,
+  general: 5,
+  slow: 2,
   reads: 3,
   admission: 2,
   messages: 6,
@@ -42,7 +46,7 @@ const sizes: Record<keyof Pools, number> = {
 }
 
 /** The pools of a process that serves HTTP. */
-export const apiPools = ['general', 'reads', 'admission', 'messages', 'settle'] as const
+export const apiPools = ['general', 'slow', 'reads', 'admission', 'messages', 'settle'] as const
 /** The pools of a process that runs the engines. */
 export const workerPools = ['general', 'settle', 'broadcasts', 'queue'] as const
 
@@ -52,7 +56,7 @@ export type WorkerPools = Pick<Pools, (typeof workerPools)[number]>
 /** Up to so many API processes have pools of the full size. More share as many connections: PostgreSQL allows 100 by default. */
 const fullProcesses = 3
 /** A transaction and its neighbours must not wait for each other. */
-const minSizes: Partial<typeof sizes> = { general: 3 }
+const minSizes: Partial<typeof sizes> = { general: 2 }
 
 /** How many connections a service opens at most. Each process also has one for notifications. */
 export function countConnections({ roles, processes }: { roles: ReadonlySet<string>; processes: number }): number {
@@ -80,6 +84,7 @@ function sizeOf(name: keyof Pools, processes: number): number {
 
 const options: Record<keyof Pools, Parameters<Connect>[1]> = {
   general: {},
+  slow: { statementTimeoutMs: slowReadMs },
   reads: { hot: true, byIndex: true },
   admission: { hot: true },
   messages: { hot: true },

@@ -232,8 +232,7 @@ async function startService(
   const serve = async (port = 0) => {
     const http = createHttp()
     const health = createHealth(times.health)
-    // As small as in one of four processes: fewer connections to open, and none spare that would hide a wait for another one.
-    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])], 4)
+    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
     const live = await startLive({ db: pools.general, log, health })
     const guard = createGuard({ allowedCidrs, times: times.webhooks, ...(resolver ? { resolver } : {}) })
     const ca = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))

@@ -3,6 +3,7 @@ import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { listRequests, requireRequest } from './requests.ts'
 
 const RequestView = Type.Object({
@@ -34,13 +35,13 @@ const Filters = {
   request_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
 }
 
-export const requestDashboard = (db: Db) => async (app: App) => {
+export const requestDashboard = (db: Db, slow: SlowReads) => async (app: App) => {
   app.get(
     '/requests',
     { schema: { querystring: ListQuery(Filters), response: { 200: ListOf(RequestView) } } },
     async ({ session, query }) => {
-      const { limit } = readPosition(query)
-      return listRequests(db, session.workspaceId, query, { limit, cursor: query.cursor })
+      const position = { limit: readPosition(query).limit, cursor: query.cursor }
+      return slow(session.workspaceId, (sql) => listRequests(sql, session.workspaceId, query, position))
     },
   )
   app.get(

@@ -10,6 +10,7 @@ import { type Sealer, sha256, verifyPassword } from '../lib/crypto.ts'
 import { requireRow, type Sql } from '../lib/db.ts'
 import { ApiError, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { createRateWindow } from '../lib/rate-window.ts'
 import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
@@ -73,6 +74,7 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     if (members === 'public') return
     const session = await getRequestSession(sql, request)
     if (!session) throw new ApiError('unauthorized', 'sign in first')
+    requireRate(session.member)
     if (session.secondFactorDue && !isForSetup) {
       throw new ApiError('forbidden', 'set up two-step sign-in first', {}, { second_factor: 'setup_required' })
     }
@@ -87,6 +89,17 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     if (allowed.includes(session.member.role)) return
     throw forbidden(members ? `only ${members.join(' and ')} may do this` : 'a viewer can only read')
   })
+}
+
+/** A page makes about 20 calls when it loads. */
+const maxCalls = 1_200
+const countCall = createRateWindow(maxCalls, 60_000)
+
+function requireRate({ id }: Member): void {
+  const seconds = countCall(id)
+  if (seconds === 0) return
+  const message = `more than ${maxCalls} calls in a minute; try again in ${seconds} s`
+  throw new ApiError('rate_limited', message, { 'retry-after': String(seconds) })
 }
 
 type SignInAttempt = { email: string; password: string; workspaceId: string | undefined; code: string | undefined }

@@ -13,7 +13,9 @@ import { nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import type { FairQueue } from '../lib/fair-queue.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
@@ -37,7 +39,15 @@ export type NewBroadcast = {
   draft?: boolean | undefined
 }
 
-export type AcceptContext = { db: Db; sealer: Sealer; channel: Channel; fields: FilterFields; publicUrl: string }
+export type AcceptContext = {
+  db: Db
+  slow: SlowReads
+  bulk: FairQueue
+  sealer: Sealer
+  channel: Channel
+  fields: FilterFields
+  publicUrl: string
+}
 
 export type Caller = {
   workspaceId: string
@@ -71,7 +81,7 @@ export async function checkBroadcast(
 }
 
 export async function acceptBroadcast(context: AcceptContext, caller: Caller, input: NewBroadcast): Promise<Broadcast> {
-  const { db, publicUrl } = context
+  const { db, bulk, publicUrl } = context
   const { workspaceId, subject } = caller
   const name = requireName(input.name)
   const scheduledAt = requireRules(input)
@@ -86,21 +96,20 @@ export async function acceptBroadcast(context: AcceptContext, caller: Caller, in
   }
   const id = subject?.id ?? newId()
   const values = [input.template.params, ...(recipients ?? []).map(({ params }) => params)]
-  await withRetries(() =>
-    db.begin(async (sql) => {
-      const status = isDraft ? 'draft' : isDue && segmentId !== undefined ? 'sending' : 'scheduled'
-      await insertBroadcast(sql, workspaceId, { ...input, id, name, status, scheduledAt, count: rows.length })
-      if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
-      await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
-      if (!isDraft && isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
-    }),
-  )
+  const insert = async (sql: Sql) => {
+    const status = isDraft ? 'draft' : isDue && segmentId !== undefined ? 'sending' : 'scheduled'
+    await insertBroadcast(sql, workspaceId, { ...input, id, name, status, scheduledAt, count: rows.length })
+    if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
+    await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
+    if (!isDraft && isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
+  }
+  await bulk(workspaceId, () => withRetries(() => db.begin(insert)))
   return requireBroadcast(db, workspaceId, id)
 }
 
 /** The checks against the database: schedule, connection, template with its values, segment. */
 export async function requireAcceptable(
-  { db, sealer, channel, fields }: AcceptContext,
+  { db, slow, sealer, channel, fields }: AcceptContext,
   { workspaceId, defaultCountry }: Caller,
   input: NewBroadcast,
   scheduledAt: string | null,
@@ -113,7 +122,8 @@ export async function requireAcceptable(
   let count = async () => ({ total: rows.length, usable: rows.filter(({ reason }) => reason === null).length })
   if (segmentId !== undefined) {
     const segment = await requireSegment(db, workspaceId, segmentId)
-    count = () => countMembersOf(db, workspaceId, memberCondition(db, workspaceId, fields, segment))
+    const condition = memberCondition(db, workspaceId, fields, segment)
+    count = () => slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, condition))
   }
   return { isDue, startsAt, rows, count }
 }

@@ -31,7 +31,7 @@ const knownReason = 'the number is in the broadcast already'
 
 /** Adds recipients to a draft. Those that cannot be sent to, or whose number it has already, are not added. */
 export async function addRecipients(
-  { db, sealer, channel, publicUrl }: AcceptContext,
+  { db, bulk, sealer, channel, publicUrl }: AcceptContext,
   { workspaceId, defaultCountry }: Caller,
   id: string,
   recipients: readonly RecipientInput[],
@@ -51,15 +51,14 @@ export async function addRecipients(
     return { ...row, reason: row.reason ?? fault ?? missing }
   })
   const usable = rows.filter(({ reason }) => reason === null)
-  const known = await withRetries(() =>
-    db.begin(async (sql) => {
-      const locked = await lockBroadcast(sql, workspaceId, id)
-      requireDraft(locked)
-      if (usable.length === 0) return new Set<number>()
-      await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(usable.map(({ params }) => params)), publicUrl))
-      return new Set(await insertNew(sql, workspaceId, id, locked, usable))
-    }),
-  )
+  const insert = async (sql: Sql) => {
+    const locked = await lockBroadcast(sql, workspaceId, id)
+    requireDraft(locked)
+    if (usable.length === 0) return new Set<number>()
+    await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(usable.map(({ params }) => params)), publicUrl))
+    return new Set(await insertNew(sql, workspaceId, id, locked, usable))
+  }
+  const known = await bulk(workspaceId, () => withRetries(() => db.begin(insert)))
   const reasons = new Map(rows.map(({ index, reason }) => [index, reason]))
   const skipped = recipients.flatMap((_, index) => {
     // A number that occurs twice in the batch has a row for its first occurrence only.

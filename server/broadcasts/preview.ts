@@ -50,7 +50,7 @@ type Audience = {
 }
 
 export async function previewBroadcast(
-  { db, sealer, channel, fields }: AcceptContext,
+  { db, slow, sealer, channel, fields }: AcceptContext,
   { workspaceId, defaultCountry }: PreviewCaller,
   input: NewBroadcast,
 ): Promise<Preview> {
@@ -74,7 +74,7 @@ export async function previewBroadcast(
   else {
     const segment = await requireSegment(db, workspaceId, input.segment_id)
     const condition = memberCondition(db, workspaceId, fields, segment)
-    audience = await checkSegment(db, workspaceId, condition, params, judgePeople)
+    audience = await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, condition, params, judgePeople))
   }
   const { total, quotaUnits, skipped, judged } = audience
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)

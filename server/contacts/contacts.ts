@@ -10,6 +10,7 @@ import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { readValues, writePage } from '../lib/page-text.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import type { deciders } from './opt-out.ts'
@@ -129,14 +130,15 @@ export async function listContactsWhere(
 
 /** All contacts `c` that meet a condition, newest first, in chunks. No connection is held between two chunks. */
 export async function* readContactChunks(
-  sql: Sql,
+  slow: SlowReads,
   workspaceId: string,
   condition: Fragment,
   chunkSize: number,
 ): AsyncGenerator<Contact[]> {
   let before = top
   for (;;) {
-    const { data } = await listContactsWhere(sql, workspaceId, condition, { limit: chunkSize, before })
+    const position = { limit: chunkSize, before }
+    const { data } = await slow(workspaceId, (sql) => listContactsWhere(sql, workspaceId, condition, position))
     const last = data.at(-1)
     if (!last) return
     yield data

@@ -42,13 +42,17 @@ export type ContactDashboardOptions = ContactRoutesOptions & {
 }
 
 export const contactDashboard = (options: ContactDashboardOptions) => async (app: App) => {
-  const { db, signals, eraseContact, inSegment } = options
+  const { db, slow, signals, eraseContact, inSegment } = options
   app.register(importDashboard(options))
   app.register(contactPanelDashboard(options))
   app.get(
     '/contacts',
     { schema: { querystring: ListQuery(filters), response: { 200: ListOf(ContactView) } } },
-    async ({ session, query }) => listContacts(db, session.workspaceId, toFilters(query), readPosition(query)),
+    async ({ session: { workspaceId }, query }) => {
+      const filters = toFilters(query)
+      const list = (sql: Sql) => listContacts(sql, workspaceId, filters, readPosition(query))
+      return Object.values(filters).some((value) => value) ? slow(workspaceId, list) : list(db)
+    },
   )
   app.post(
     '/contacts',
@@ -84,14 +88,15 @@ export const contactDashboard = (options: ContactDashboardOptions) => async (app
       const segment = segmentId === undefined ? undefined : await inSegment(db, workspaceId, segmentId)
       const condition = segment ? db`${filtered} and ${segment.condition}` : filtered
       // The audit log cannot read a streamed response.
-      const summary: ExportSummary = { count: await countContacts(db, workspaceId, condition), segment: segment?.name }
+      const count = await slow(workspaceId, (sql) => countContacts(sql, workspaceId, condition))
+      const summary: ExportSummary = { count, segment: segment?.name }
       request.handlerResult = { data: summary }
       reply.headers({
         'content-type': 'text/csv; charset=utf-8',
         'content-disposition': 'attachment; filename="contacts.csv"',
         'x-content-type-options': 'nosniff',
       })
-      return reply.send(Readable.from(writeContacts(db, workspaceId, condition), { objectMode: false }))
+      return reply.send(Readable.from(writeContacts(slow, workspaceId, condition), { objectMode: false }))
     },
   )
   app.get(

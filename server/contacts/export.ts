@@ -3,7 +3,8 @@
  * cannot be imported.
  */
 import { byteOrderMark, writeRow } from '../lib/csv.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment } from '../lib/db.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { readContactChunks } from './contacts.ts'
 import { joinTags } from './import-file.ts'
 
@@ -13,9 +14,13 @@ const columns = ['phone', 'name', 'email', 'company', 'tags', 'channels', 'opted
 const chunkSize = 1_000
 
 /** The contacts `c` that meet a condition, newest first, a chunk whenever the reader can take one. */
-export async function* writeContacts(sql: Sql, workspaceId: string, condition: Fragment): AsyncGenerator<string> {
+export async function* writeContacts(
+  slow: SlowReads,
+  workspaceId: string,
+  condition: Fragment,
+): AsyncGenerator<string> {
   yield byteOrderMark + writeRow(columns)
-  for await (const contacts of readContactChunks(sql, workspaceId, condition, chunkSize)) {
+  for await (const contacts of readContactChunks(slow, workspaceId, condition, chunkSize)) {
     const rows = contacts.map(({ phone, name, email, company, tags, channels, opted_out_at, created_at }) =>
       writeRow([
         ...[phone, name, email, company, joinTags(tags.map((tag) => tag.name))],

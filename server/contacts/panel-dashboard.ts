@@ -42,7 +42,7 @@ const VisitView = Type.Unsafe<Visit | null>({
 const DuplicateView = Type.Object({ contact: ContactView, reason: OneOf(duplicateReasons) })
 
 export const contactPanelDashboard =
-  ({ db, mergeContacts }: ContactRoutesOptions) =>
+  ({ db, slow, mergeContacts }: ContactRoutesOptions) =>
   async (app: App) => {
     app.get(
       '/contacts/:id/notes',
@@ -83,7 +83,9 @@ export const contactPanelDashboard =
     app.get(
       '/contacts/:id/duplicates',
       { schema: { params: IdParams, response: { 200: DataOf(Type.Array(DuplicateView)) } } },
-      async ({ session, params }) => ({ data: await listDuplicates(db, session.workspaceId, params.id) }),
+      async ({ session: { workspaceId }, params }) => ({
+        data: await slow(workspaceId, (sql) => listDuplicates(sql, workspaceId, params.id)),
+      }),
     )
     app.post(
       '/contacts/:id/merge',

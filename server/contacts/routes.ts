@@ -1,11 +1,13 @@
 /** `/contacts`: find or create (one or many), list and search, read, change, merge, erase. `/tags`: list. */
 import type { Signals } from '../accounts/signals.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/db.ts'
+import type { FairQueue } from '../lib/fair-queue.ts'
 import { readItem } from '../lib/items.ts'
 import { readPosition } from '../lib/page.ts'
 import { CursorQuery, DataOf, Deleted, IdParams, ListOf, ListQuery } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { resolveContacts } from './batch.ts'
 import { resolveContact, updateContact } from './change.ts'
 import { listChangedContacts, listPublicContacts, requireContact } from './contacts.ts'
@@ -33,6 +35,7 @@ export const mergeMs = 5 * 60_000
 
 export type ContactRoutesOptions = {
   db: Db
+  slow: SlowReads
   signals: Signals
   /** Erases a contact with everything about it, in all rooms. Throws 404 when it does not exist. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
@@ -40,12 +43,11 @@ export type ContactRoutesOptions = {
   mergeContacts: (workspaceId: string, id: string, otherId: string) => Promise<void>
 }
 
-/** A filter needs a plan for its value, which `reads` does not make. */
-const isFiltered = (query: object): boolean =>
-  [...Object.keys(contactFilters), ...Object.keys(exactFilters)].some((name) => name in query)
+/** All filters but `phone`, which takes one step in an index. */
+const searchFilters = ['search', 'email', 'tag', 'channel'] as const
 
-export const contactRoutes = (options: ContactRoutesOptions & { reads: Db }) => async (app: App) => {
-  const { db, reads, signals, eraseContact, mergeContacts } = options
+export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk: FairQueue }) => async (app: App) => {
+  const { db, reads, slow, bulk, signals, eraseContact, mergeContacts } = options
   app.post(
     '/contacts',
     {
@@ -90,7 +92,9 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db }) => 
     async (request) => {
       const { workspaceId, defaultCountry } = request.caller
       const readInput = (input: unknown) => readItem(request, NewContact, input)
-      const data = await resolveContacts(db, workspaceId, defaultCountry, request.body.contacts, readInput)
+      const data = await bulk(workspaceId, () =>
+        resolveContacts(db, workspaceId, defaultCountry, request.body.contacts, readInput),
+      )
       if (data.some((result) => 'created' in result && result.created)) signals.deliveriesQueued()
       return { data }
     },
@@ -112,9 +116,12 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db }) => 
       const phone = query.phone === undefined ? undefined : requirePhone(query.phone, defaultCountry, 'phone')
       const filters = { ...query, phone }
       const changes = readChangePosition(query)
-      return changes
-        ? listChangedContacts(db, workspaceId, filters, changes)
-        : listPublicContacts(isFiltered(query) ? db : reads, workspaceId, filters, readPosition(query))
+      const list = (sql: Sql) =>
+        changes
+          ? listChangedContacts(sql, workspaceId, filters, changes)
+          : listPublicContacts(sql, workspaceId, filters, readPosition(query))
+      if (searchFilters.some((name) => query[name] !== undefined)) return slow(workspaceId, list)
+      return list(changes || phone ? db : reads)
     },
   )
   app.get(

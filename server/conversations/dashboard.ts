@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import { contentTypes } from '../channels/channel.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
@@ -17,6 +17,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, updateConversation, updateConversations } from './changes.ts'
 import { readConversation } from './conversations.ts'
@@ -142,14 +143,18 @@ const summarizeBulk = (
   return `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(assignee?.email, body)}`
 }
 
-export const conversationDashboard = (db: Db, context: InboxContext, signals: Signals) => async (app: App) => {
+type ConversationDashboardOptions = { db: Db; slow: SlowReads; context: InboxContext; signals: Signals }
+
+export const conversationDashboard = (options: ConversationDashboardOptions) => async (app: App) => {
+  const { db, slow, context, signals } = options
   app.get(
     '/conversations',
     { schema: { querystring: InboxQuery, response: { 200: ListOf(MemberConversation) } } },
     async ({ session, query }) => {
       const filters = { ...readInboxQuery(session, query), contact_id: query.contact_id }
-      const { limit } = readPosition(query)
-      return listInbox(db, session.workspaceId, context, filters, { limit, cursor: query.cursor })
+      const position = { limit: readPosition(query).limit, cursor: query.cursor }
+      const list = (sql: Sql) => listInbox(sql, session.workspaceId, context, filters, position)
+      return filters.search || filters.label ? slow(session.workspaceId, list) : list(db)
     },
   )
   app.get(

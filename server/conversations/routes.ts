@@ -4,7 +4,7 @@ import type { Signals } from '../accounts/signals.ts'
 import { channels } from '../contacts/contacts.ts'
 import { contactExample, TagSchema } from '../contacts/schemas.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
@@ -24,6 +24,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { updateConversation } from './changes.ts'
 import { listConversations, readConversation, requireConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
@@ -164,10 +165,10 @@ function requireKnownChannel({ query }: FastifyRequest, _reply: FastifyReply, do
   done(isKnown ? undefined : new ApiError('invalid_request', `channel: must be one of ${channels.join(', ')}`))
 }
 
-type ConversationRoutesOptions = { db: Db; reads: Db; signals: Signals }
+type ConversationRoutesOptions = { db: Db; reads: Db; slow: SlowReads; signals: Signals }
 
 export const conversationRoutes =
-  ({ db, reads, signals }: ConversationRoutesOptions) =>
+  ({ db, reads, slow, signals }: ConversationRoutesOptions) =>
   async (app: App) => {
     app.get(
       '/conversations',
@@ -188,10 +189,14 @@ export const conversationRoutes =
         requireUsable(query)
         const changes = readChangePosition(query)
         const position = readPosition(query)
-        if (changes) return listChangedConversations(db, workspaceId, query, changes)
-        if (query.sort) return listByActivity(db, workspaceId, query, { ...position, cursor: query.cursor })
         const hasFixedPlan = query.label === undefined && query.assigned_agent_id === undefined
-        return listConversations(hasFixedPlan ? reads : db, workspaceId, query, position)
+        const list = (sql: Sql) => {
+          if (changes) return listChangedConversations(sql, workspaceId, query, changes)
+          if (query.sort) return listByActivity(sql, workspaceId, query, { ...position, cursor: query.cursor })
+          return listConversations(sql, workspaceId, query, position)
+        }
+        if (!hasFixedPlan) return slow(workspaceId, list)
+        return list(changes || query.sort ? db : reads)
       },
     )
     app.get(

@@ -15,6 +15,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { directions } from '../messages/messages.ts'
 import { lastAttempt } from '../webhooks/dashboard.ts'
 import { providers } from '../webhooks/endpoints.ts'
@@ -72,11 +73,12 @@ const ChecklistSchema = Type.Object({
   dismissed: Type.Boolean(),
 })
 
-export const insightsDashboard = (db: Db) => async (app: App) => {
+export const insightsDashboard = (db: Db, slow: SlowReads) => async (app: App) => {
   app.get(
     '/search',
     { schema: { querystring: ListQuery({ q: Type.String() }), response: { 200: ListOf(SearchResultSchema) } } },
-    async ({ session, query }) => searchMessages(db, session.workspaceId, query.q, readPosition(query)),
+    async ({ session: { workspaceId }, query }) =>
+      slow(workspaceId, (sql) => searchMessages(sql, workspaceId, query.q, readPosition(query))),
   )
   app.get(
     '/overview',

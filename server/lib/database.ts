@@ -6,7 +6,10 @@ import { StartError } from './start-error.ts'
 /** `databaseUrl` names an external database. Without it the embedded one in `dataDir` is used. */
 type DatabaseChoice = { databaseUrl?: string | undefined; dataDir: string }
 
-export type Connect = (max: number, options?: Pick<ConnectOptions, 'hot' | 'byIndex' | 'relaxed'>) => Db
+export type Connect = (
+  max: number,
+  options?: Pick<ConnectOptions, 'hot' | 'byIndex' | 'relaxed' | 'statementTimeoutMs'>,
+) => Db
 
 export const connectorOf =
   (database: string | DatabaseAddress): Connect =>

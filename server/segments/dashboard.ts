@@ -7,6 +7,7 @@ import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, Deleted, IdParams, ListOf, ListQuery, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { describeFields, type FilterFields, valueKinds } from './filter.ts'
 import {
   AddedMembers,
@@ -44,7 +45,7 @@ const nameOf = ({ name }: { name: string }) => name
 const nameAndCount = ({ name, added, removed }: { name: string; added?: number; removed?: number }) =>
   `${name}: ${added ?? removed} contacts`
 
-export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: App) => {
+export const segmentDashboard = (db: Db, slow: SlowReads, fields: FilterFields) => async (app: App) => {
   const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
 
   app.get('/segments/fields', { schema: { response: { 200: DataOf(Type.Array(FieldView)) } } }, async () => ({
@@ -59,7 +60,9 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
         response: { 200: DataOf(Type.Object({ count: Type.Integer(), sample: Type.Array(ContactView) })) },
       },
     },
-    async ({ session, body }) => ({ data: await previewFilter(db, session.workspaceId, fields, body.filter) }),
+    async ({ session: { workspaceId }, body }) => ({
+      data: await slow(workspaceId, (sql) => previewFilter(sql, workspaceId, fields, body.filter)),
+    }),
   )
   app.get(
     '/segments',
@@ -76,15 +79,16 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
     async ({ session: { workspaceId }, body }, reply) => {
       const segment = await createSegment(db, workspaceId, fields, body)
       reply.code(201)
-      return { data: await countMembers(db, workspaceId, fields, segment) }
+      return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
     },
   )
   app.get(
     '/segments/:id',
     { schema: { params: IdParams, response: { 200: DataOf(CountedSegment) } } },
-    async ({ session: { workspaceId }, params }) => ({
-      data: await countMembers(db, workspaceId, fields, await requireSegment(db, workspaceId, params.id)),
-    }),
+    async ({ session: { workspaceId }, params }) => {
+      const segment = await requireSegment(db, workspaceId, params.id)
+      return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
+    },
   )
   app.patch(
     '/segments/:id',
@@ -94,7 +98,7 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
     },
     async ({ session: { workspaceId }, params, body }) => {
       const segment = await updateSegment(db, workspaceId, fields, params.id, body)
-      return { data: await countMembers(db, workspaceId, fields, segment) }
+      return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
     },
   )
   app.delete(
@@ -111,7 +115,8 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
   app.get(
     '/segments/:id/contacts',
     { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(ContactView) } } },
-    async ({ session, params, query }) => listMembers(db, session.workspaceId, fields, params.id, readPosition(query)),
+    async ({ session: { workspaceId }, params, query }) =>
+      slow(workspaceId, (sql) => listMembers(sql, workspaceId, fields, params.id, readPosition(query))),
   )
   app.post(
     '/segments/:id/contacts',

@@ -83,7 +83,9 @@ export function mapRules(filter: Filter, change: (rule: Rule) => Rule): Filter {
 }
 
 export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields, { match, rules }: Filter): Fragment {
-  const conditions = rules.map((rule) => {
+  // Equal rules are evaluated once.
+  const different = new Map(rules.map((rule) => [JSON.stringify(rule), rule]))
+  const conditions = [...different.values()].map((rule) => {
     if (isGroup(rule)) return toCondition(sql, workspaceId, fields, rule)
     const { field, op, value = '' } = rule
     const known = own(opsOf(fields, field) ?? {}, op)

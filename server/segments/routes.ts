@@ -19,6 +19,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { anyAttribute, type Filter, type FilterFields, maxRules } from './filter.ts'
 import {
   addMembers,
@@ -159,7 +160,7 @@ export const SegmentsQuery = ListQuery({
 })
 
 export const segmentRoutes =
-  ({ db, reads, fields }: { db: Db; reads: Db; fields: FilterFields }) =>
+  ({ db, reads, slow, fields }: { db: Db; reads: Db; slow: SlowReads; fields: FilterFields }) =>
   async (app: App) => {
     const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
     const read = { scope: 'contacts:read' }
@@ -182,7 +183,7 @@ export const segmentRoutes =
       async ({ caller: { workspaceId }, body }, reply) => {
         const segment = await createSegment(db, workspaceId, fields, body)
         reply.code(201)
-        return { data: await countMembers(db, workspaceId, fields, segment) }
+        return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
       },
     )
     app.get(
@@ -213,9 +214,10 @@ export const segmentRoutes =
           response: { 200: DataOf(CountedSegment) },
         },
       },
-      async ({ caller: { workspaceId }, params }) => ({
-        data: await countMembers(db, workspaceId, fields, await requireSegment(db, workspaceId, params.id)),
-      }),
+      async ({ caller: { workspaceId }, params }) => {
+        const segment = await requireSegment(db, workspaceId, params.id)
+        return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
+      },
     )
     app.patch(
       '/segments/:id',
@@ -233,7 +235,7 @@ export const segmentRoutes =
       },
       async ({ caller: { workspaceId }, params, body }) => {
         const segment = await updateSegment(db, workspaceId, fields, params.id, body)
-        return { data: await countMembers(db, workspaceId, fields, segment) }
+        return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
       },
     )
     app.delete(
@@ -268,7 +270,8 @@ export const segmentRoutes =
           response: { 200: ListOf(ContactSchema) },
         },
       },
-      async ({ caller, params, query }) => listMembers(db, caller.workspaceId, fields, params.id, readPosition(query)),
+      async ({ caller: { workspaceId }, params, query }) =>
+        slow(workspaceId, (sql) => listMembers(sql, workspaceId, fields, params.id, readPosition(query))),
     )
     app.post(
       '/segments/:id/contacts',

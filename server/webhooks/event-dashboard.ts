@@ -3,6 +3,7 @@ import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
 import { eventNames, testEventNames } from './emit.ts'
 import { providers } from './endpoints.ts'
 import { listEvents, requireEvent } from './events.ts'
@@ -40,11 +41,12 @@ const Filters = {
   search: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 }
 
-export const eventDashboard = (db: Db) => async (app: App) => {
+export const eventDashboard = (db: Db, slow: SlowReads) => async (app: App) => {
   app.get(
     '/events',
     { schema: { querystring: ListQuery(Filters), response: { 200: ListOf(EventView) } } },
-    async ({ session, query }) => listEvents(db, session.workspaceId, query, readPosition(query)),
+    async ({ session: { workspaceId }, query }) =>
+      slow(workspaceId, (sql) => listEvents(sql, workspaceId, query, readPosition(query))),
   )
   app.get(
     '/events/:id',

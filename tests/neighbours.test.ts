@@ -1,0 +1,59 @@
+/** What one workspace does, however slow, delays no other: searches, filters and bulk writes leave connections to all other calls. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBrowser, type Json, start, until } from './support.ts'
+
+test('while the filters of ten workspaces take for ever, another workspace is served in the API, the dashboard and the web chat', async (t) => {
+  const { api, url, db, owner, workspace, connect } = await start(t, { alone: 'locks a table' })
+  const site = `${url}/web-chat/${(await connect()).connections.web.id}`
+  const { id: contactId } = (await api.post('/contacts', { phone: '+14155550100' })).body.data
+  const hostile: { read(): Promise<Json> }[] = []
+  for (let i = 0; i < 10; i++) {
+    const { api: other } = await workspace()
+    const { id } = (await other.post('/segments', { name: 'All' })).body.data
+    hostile.push({ read: () => other.get(`/segments/${id}`) })
+  }
+  const release = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holding = db.begin(async (sql) => {
+    await sql`lock table segment_members in access exclusive mode`
+    locked.resolve()
+    await release.promise
+  })
+  await locked.promise
+  const reads = hostile.flatMap(({ read }) => Array.from({ length: 5 }, () => read()))
+  await until('filters to wait for the lock', async () => {
+    const waiting =
+      await db`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return waiting.length > 0
+  })
+
+  // Each of these would wait for the lock if a filter had its connection.
+  const browser = createBrowser(url)
+  assert.equal((await browser.signIn(owner)).status, 200)
+  for (const path of ['/session', '/conversations', `/contacts/${contactId}`, '/broadcasts']) {
+    assert.equal((await browser.call('GET', path)).status, 200, path)
+  }
+  assert.equal((await api.post('/contacts', { phone: '+14155550101' })).status, 201)
+  for (const path of ['/me', '/contacts?phone=%2B14155550101', '/conversations', `/contacts/${contactId}`]) {
+    assert.equal((await api.get(path)).status, 200, path)
+  }
+  const visitor = await (
+    await fetch(`${site}/visitors`, { method: 'POST', headers: { origin: 'https://shop.test' } })
+  ).json()
+  const said = await fetch(`${site}/messages`, {
+    method: 'POST',
+    headers: {
+      origin: 'https://shop.test',
+      'content-type': 'application/json',
+      'x-visitor-token': (visitor as Json).data.visitor_token,
+    },
+    body: JSON.stringify({ text: 'hello' }),
+  })
+  assert.equal(said.status, 201)
+  assert.equal((await fetch(`${url}/readyz`)).status, 200)
+
+  release.resolve()
+  await holding
+  for (const { status } of await Promise.all(reads)) assert.ok([200, 400, 429].includes(status), String(status))
+})
