@@ -27,7 +27,9 @@ export async function audit(stack: Stack, load: Load, settleMs = 120_000): Promi
     from messages m
     join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where m.workspace_id = ${workspaceId} and m.direction = 'outbound'`
+    where m.workspace_id = ${workspaceId} and m.direction = 'outbound'
+      -- The caller sends a message again that did not reach the provider.
+      and not (m.broadcast_id is null and m.status = 'failed' and coalesce(m.error, '') like '%, so nothing was sent')`
   const storedFor = new Map<string, Outbound[]>()
   for (const row of outbound) storedFor.set(row.phone, [...(storedFor.get(row.phone) ?? []), row])
 

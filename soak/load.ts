@@ -2,7 +2,8 @@
  * Load on all journeys, and a record of what was asked and acknowledged.
  *
  * A caller repeats its request with the same `Idempotency-Key` when it gets no answer, or one of 409, 429 and 5xx. After 503 it waits for
- * the time in `Retry-After`. The documentation asks integrators to do the same.
+ * the time in `Retry-After`. If nothing reached the provider, it sends again under a new key. The documentation asks integrators to do
+ * the same.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -58,8 +59,10 @@ type LoadOptions = {
 const template = { name: 'order_confirmed', language: 'en_US', params: ['Ada', 'A-10042'] }
 const repeatMs = 250
 
+const outcomeOf = (body: Json): string | undefined => body?.error?.details?.outcome
+
 /** Whether the provider may have taken the message. A repeat would get the same answer. */
-const isUnknown = (body: Json): boolean => body.error?.details?.outcome === 'unknown'
+const isUnknown = (body: Json): boolean => outcomeOf(body) === 'unknown'
 
 export async function startLoad(
   owner: Owner,
@@ -95,7 +98,7 @@ export async function startLoad(
 
   /** Posts until the service gives an answer that a repeat would not change. */
   async function post(path: string, body: unknown): Promise<{ status: number; body: Json }> {
-    const idempotencyKey = randomUUID()
+    let idempotencyKey = randomUUID()
     for (;;) {
       const response = await fetch(`${stack.url}/v1${path}`, {
         method: 'POST',
@@ -113,6 +116,8 @@ export async function startLoad(
         response && answer && (isUnknown(answer) || (response.status < 500 && ![409, 429].includes(response.status)))
       if (isFinal) return { status: response.status, body: answer }
       count(`repeated after ${response?.status ?? 'no answer'}`)
+      // The old key would replay this answer.
+      if (outcomeOf(answer) === 'unsent') idempotencyKey = randomUUID()
       // After 429 the next attempt uses another key.
       const waitSeconds = response?.status === 503 ? Number(response.headers.get('retry-after')) : 0
       await sleep(Math.max(repeatMs, waitSeconds * 1000), undefined, { signal: ending.signal })

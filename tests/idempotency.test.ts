@@ -344,7 +344,7 @@ test('a send whose outcome is unknown is answered again, not sent again', async 
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a send that crashed before it was prepared is sent by its retry; a send the channel rejected is rejected again', async (t) => {
+test('a send that crashed before it was prepared is sent by its retry; a failed send keeps its outcome', async (t) => {
   const { api, connect, db } = await start(t)
   const provider = await connect()
   const die = () => db`
@@ -361,6 +361,15 @@ test('a send that crashed before it was prepared is sent by its retry; a send th
   assertRefused(await api.post('/messages', hello, withKey('refused')), 502, 'platform_error')
   await die()
   assertRefused(await api.post('/messages', hello, withKey('refused')), 502, 'platform_error', /131026/)
+  assert.equal((await provider.sent()).length, 2)
+
+  await provider.goDown()
+  assertRefused(await api.post('/messages', hello, withKey('unsent')), 502, 'platform_error')
+  await provider.comeUp()
+  await die()
+  const unsent = await api.post('/messages', hello, withKey('unsent'))
+  assertRefused(unsent, 502, 'platform_error', /nothing was sent$/)
+  assert.equal(unsent.body.error.details.outcome, 'unsent')
   assert.equal((await provider.sent()).length, 2)
 })
 

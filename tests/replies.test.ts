@@ -395,6 +395,38 @@ test('a 502 has the outcome, the message and the code of the channel as fields',
   assert.equal((await reply('msgapp', { text: '' })).body.error.details, undefined)
 })
 
+test(
+  'a message that does not reach the channel fails at once, uses no quota, and may be sent again',
+  main,
+  async (t) => {
+    const { api, provider, ids, reply } = await startTalk(t)
+    const usedUnits = async () => (await api.get('/usage')).body.data.messages_sent
+    const used = await usedUnits()
+    const reason = 'the channel could not be reached (connection refused), so nothing was sent'
+    await provider.goDown()
+    for (const channel of ['msgapp', 'social'] as const) {
+      const call = { headers: { 'idempotency-key': `a reply on ${channel}` } }
+      const unsent = await reply(channel, { text: 'hello again' }, call)
+      assertRefused(unsent, 502, 'platform_error', reason)
+      const failed = await newest(api, ids[channel])
+      assert.deepEqual([failed.status, failed.content_text], ['failed', 'hello again'])
+      assert.deepEqual(failed.error, { code: 'platform_error', message: reason })
+      assert.deepEqual(unsent.body.error.details, { outcome: 'unsent', message_id: failed.id, channel_code: null })
+      const repeated = await reply(channel, { text: 'hello again' }, call)
+      assert.deepEqual([repeated.text, repeated.headers.get('idempotent-replayed')], [unsent.text, 'true'])
+    }
+    const unsent = await api.post('/messages', { to: phone, text: 'hello again' })
+    assert.equal(unsent.body.error.details.outcome, 'unsent', unsent.text)
+    assert.equal(await usedUnits(), used)
+    await provider.comeUp()
+    for (const channel of ['msgapp', 'social'] as const) {
+      assert.equal((await reply(channel, { text: 'hello again' })).status, 201)
+    }
+    assert.deepEqual([(await provider.sent(phone)).length, (await provider.sent(userId)).length], [1, 1])
+    assert.equal(await usedUnits(), used + 2)
+  },
+)
+
 test('contact fields in template values are filled, as in broadcasts', main, async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()

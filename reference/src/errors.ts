@@ -36,5 +36,9 @@ export const errorMeanings: Record<string, { status: number; meaning: string }> 
     status: 500,
     meaning: 'The stored template cannot be converted into a message. Save the template again on the channel.',
   },
-  platform_error: { status: 502, meaning: 'The channel rejected the message. The message quotes its reason.' },
+  platform_error: {
+    status: 502,
+    meaning:
+      'The channel rejected the message (`details.outcome` is `rejected`), could not be reached (`unsent`), or may have sent it (`unknown`). Repeat the send only after `unsent`, under a new `Idempotency-Key`. The message quotes the reason of the channel.',
+  },
 }

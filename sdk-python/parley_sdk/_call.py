@@ -1,8 +1,8 @@
 """One API call without I/O: its request, the meaning of its response, and whether and when to retry.
 
 Every call is safe to retry: GET, PATCH and DELETE are idempotent, and each POST carries an `Idempotency-Key`. The SDK retries
-when there is no response, and on 429, 500, 502, 503 and 504. It does not retry when the channel rejected the message
-(`platform_error`) or the service replayed a stored response, because the next response would be the same.
+when there is no response, and on 429, 500, 502, 503 and 504. It does not retry a send that failed at the channel
+(`platform_error`) or a response that the service replayed, because the next response would be the same.
 
 The delay is `Retry-After`, or 0.5 s, doubled after each attempt up to 8 s, minus a random part of up to half (jitter). If
 `Retry-After` exceeds a minute, the call fails at once.

@@ -763,9 +763,10 @@ class NoteAuthor(TypedDict):
 class PlatformErrorDetails(TypedDict):
     """Present with the code `platform_error`."""
 
-    # `rejected`: the channel did not send the message. `unknown`: it may have sent it; a later
+    # `rejected`: the channel refused the message. `unsent`: nothing reached the channel; you may send the message
+    # again, under a new `Idempotency-Key`. `unknown`: the channel may have sent it; a later
     # `message.status_updated` reports the outcome. Parley does not send it again.
-    outcome: Literal["rejected", "unknown"]
+    outcome: Literal["rejected", "unsent", "unknown"]
     message_id: str
     # The channel's error code, or null if it sent none.
     channel_code: Optional[str]

@@ -41,7 +41,7 @@ export class ParleyError extends Error {
   readonly requestId: string | undefined
   /** The response's `Retry-After` in seconds. */
   readonly retryAfter: number | undefined
-  /** With the code `platform_error` of a send: whether the channel rejected the message, its id, and the channel's code. */
+  /** With the code `platform_error` of a send: the outcome, the id of the message and the channel's code. */
   readonly details: PlatformErrorDetails | undefined
 
   constructor(

@@ -700,8 +700,8 @@ export type Note = {
 }
 
 export type PlatformErrorDetails = {
-  /** `rejected`: the channel did not send the message. `unknown`: it may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again. */
-  outcome: "rejected" | "unknown"
+  /** `rejected`: the channel refused the message. `unsent`: nothing reached the channel; you may send the message again, under a new `Idempotency-Key`. `unknown`: the channel may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again. */
+  outcome: "rejected" | "unsent" | "unknown"
   message_id: string
   /** The channel's error code, or null if it sent none. */
   channel_code: string | null

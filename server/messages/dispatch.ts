@@ -2,7 +2,8 @@
  * Sends a prepared message: calls the channel and settles the message with the answer.
  *
  * No database connection is held during the call, so a slow channel delays no other request. A temporary refusal is
- * retried twice. A message whose outcome is unknown is never sent again.
+ * retried twice. A message whose outcome is unknown is never sent again. One that did not reach the channel fails at once: the
+ * caller may send it again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Times } from '../../common/times.ts'
@@ -14,7 +15,7 @@ import { type Batch, createBatch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
 import { platformError } from './platform-error.ts'
 import type { OutboundMessage } from './prepare.ts'
-import { type SendOutcome, toOutcome } from './settle.ts'
+import { type SendOutcome, toOutcome, unsentError } from './settle.ts'
 import { signalMessages } from './signal-messages.ts'
 
 export type DispatchOptions = {
@@ -37,7 +38,7 @@ export type Dispatch = {
   rename: string | undefined
 }
 
-/** Returns the channel's id of the message. Throws 502 when the channel refused it or the outcome is unknown. */
+/** Returns the channel's id of the message. Throws 502 when the channel refused it, was not reached, or the outcome is unknown. */
 export function createDispatcher({ sql, settle, signals, onSend, times }: DispatchOptions) {
   const recordAnswer = createAnswerRecorder(sql)
   return async (dispatch: Dispatch): Promise<string | null> => {
@@ -52,11 +53,14 @@ export function createDispatcher({ sql, settle, signals, onSend, times }: Dispat
     signalMessages(signals, message.workspace_id, channel.name, message.conversation_id)
     await recordAnswer(connection, contactId, outgoing.to, sent)
     if (sent.ok) return sent.external_id
-    const unknown = 'the outcome is unknown, so the message is not sent again'
-    throw sent.outcome === 'rejected'
-      ? platformError(sent.message, { id: message.id, outcome: 'rejected' })
-      : platformError(`${sent.message.replace(/\.$/, '')}; ${unknown}`, { id: message.id, outcome: 'unknown' })
+    throw platformError(describeOutcome(sent), { id: message.id, outcome: sent.outcome })
   }
+}
+
+function describeOutcome(sent: Extract<SendAnswer, { ok: false }>): string {
+  if (sent.outcome === 'rejected') return sent.message
+  if (sent.outcome === 'unsent') return unsentError(sent)
+  return `${sent.message.replace(/\.$/, '')}; the outcome is unknown, so the message is not sent again`
 }
 
 async function sendWithRetries(

@@ -1,14 +1,14 @@
-/** The 502 of a message that the channel rejected, or whose outcome is unknown. */
+/** The 502 of a message that the channel rejected, that did not reach the channel, or whose outcome is unknown. */
 import { ApiError } from '../lib/errors.ts'
 import { NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 
-const outcomes = ['rejected', 'unknown'] as const
+const outcomes = ['rejected', 'unsent', 'unknown'] as const
 
 export const PlatformErrorDetails = Type.Object(
   {
     outcome: OneOf(outcomes, {
       description:
-        '`rejected`: the channel did not send the message. `unknown`: it may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again.',
+        '`rejected`: the channel refused the message. `unsent`: nothing reached the channel; you may send the message again, under a new `Idempotency-Key`. `unknown`: the channel may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again.',
     }),
     message_id: Uuid,
     channel_code: NullableText({ description: "The channel's error code, or null if it sent none." }),

@@ -10,7 +10,7 @@ import type { Batch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
 import { getMessage, type Message, type MessageStatus } from './messages.ts'
 import { platformError } from './platform-error.ts'
-import { isSweptError, type SendOutcome } from './settle.ts'
+import { isSweptError, isUnsentError, type SendOutcome } from './settle.ts'
 import { signalMessages } from './signal-messages.ts'
 
 /** A message has one of these only after the channel accepted it. */
@@ -43,7 +43,7 @@ export function createRepeatReader({
       if (message.message_id !== id || acceptedStatuses.has(message.status)) return message
       if (message.status === 'failed') {
         const reason = message.error_text ?? 'the channel refused the message'
-        throw platformError(reason, { id, outcome: isSweptError(message.error_text) ? 'unknown' : 'rejected' })
+        throw platformError(reason, { id, outcome: outcomeOf(message.error_text) })
       }
       if (performance.now() > deadline) {
         const unknown = 'the outcome of this message is not known yet, so it is not sent again'
@@ -57,4 +57,10 @@ export function createRepeatReader({
       } else await sleep(times.repeatPollMs)
     }
   }
+}
+
+/** The outcome of a message that failed with this error. */
+function outcomeOf(error: string | null): 'rejected' | 'unsent' | 'unknown' {
+  if (isSweptError(error)) return 'unknown'
+  return isUnsentError(error) ? 'unsent' : 'rejected'
 }

@@ -2,8 +2,9 @@
  * The second write of a send: the outcome of a message that was prepared as `pending`.
  *
  * An outcome is `sent`, `failed` or `unknown`. An unknown outcome leaves the message `pending`: a report of the channel
- * settles it, and after 15 minutes without one the sweep fails it. A message that the channel refused releases its quota
- * unit. The same statement records the event and updates the daily counters and the recipient of a broadcast.
+ * settles it, and after 15 minutes without one the sweep fails it. A message that the channel refused, or that did not
+ * reach the channel, releases its quota unit. The same statement records the event and updates the daily counters and the
+ * recipient of a broadcast.
  */
 import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { SendAnswer } from '../channels/channel.ts'
@@ -30,10 +31,20 @@ export function toOutcome(
   { workspace_id, conversation_id, id }: Pick<OutboundMessage, 'workspace_id' | 'conversation_id' | 'id'>,
   sent: SendAnswer,
 ): SendOutcome {
-  const status = sent.ok ? 'sent' : sent.outcome === 'rejected' ? 'failed' : 'unknown'
-  const external_id = sent.ok ? sent.external_id : null
-  return { workspace_id, conversation_id, id, status, external_id, error: sent.ok ? null : sent.message }
+  const message = { workspace_id, conversation_id, id }
+  if (sent.ok) return { ...message, status: 'sent', external_id: sent.external_id, error: null }
+  const status = sent.outcome === 'unknown' ? 'unknown' : 'failed'
+  return { ...message, status, external_id: null, error: sent.outcome === 'unsent' ? unsentError(sent) : sent.message }
 }
+
+const nothingSent = ', so nothing was sent'
+
+/** The error of a message that did not reach the channel. */
+export const unsentError = ({ message }: { message: string }): string =>
+  `the channel could not be reached (${message.replace(/\.$/, '')})${nothingSent}`
+
+/** Whether the message failed with this error before it reached the channel. */
+export const isUnsentError = (error: string | null): boolean => error?.endsWith(nothingSent) ?? false
 
 /**
  * Settles the messages of concurrent sends in one statement. `sql` may lose its last commits in a power cut: those messages

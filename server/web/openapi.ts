@@ -97,7 +97,7 @@ const failureMeanings: Record<number, string> = {
   404: 'The resource does not exist, or belongs to another workspace.',
   429: 'More than 120 requests in a minute with this key.',
   500: 'A fault of the service. Quote the request id.',
-  502: 'The channel rejected the message, or its outcome is unknown. `message` quotes the error of the channel.',
+  502: 'The channel rejected the message or could not be reached, or the outcome is unknown: `details.outcome` says which. `message` quotes the error of the channel.',
   503: 'The database does not answer, or its disk is full. Repeat the request with the same `Idempotency-Key`.',
 }
 
@@ -218,7 +218,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'Makes a retry safe: for 24 hours the same key with the same query and body replays the first response. A 500 is not stored, so a repeat runs again; it does not send a second time.',
+    'Makes a retry safe: for 24 hours the same key with the same query and body replays the first response, also a 502. A 500 is not stored, so a repeat runs again; it does not send a second time.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
