@@ -25,7 +25,7 @@ export const toUserError = (error: unknown, url: string): unknown =>
 export function toCommandError(error: ParleyError, url: string): CommandError {
   if (error.code === 'timeout') return noResponse(url)
   if (error.code === 'network_error') return toNetworkError(error.cause ?? error, url)
-  if (error.code !== 'unexpected_response') return new CommandError(error.code, error.message)
+  if (error.code !== 'unexpected_response') return new CommandError(error.code, error.message, error.details)
   return isServerError(error)
     ? new CommandError('no_answer', `${url} responded with HTTP ${error.status}.`)
     : new CommandError('no_api', `${url} is not a Parley API (HTTP ${error.status}). Check --url or PARLEY_URL.`)

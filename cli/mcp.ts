@@ -62,7 +62,9 @@ export async function serveMcp({ parley, url, allowSend, signal, note }: McpOpti
     } catch (error) {
       const userError = toUserError(error, url)
       if (!(userError instanceof CommandError)) throw error
-      return { isError: true, content: [{ type: 'text' as const, text: `${userError.code}: ${userError.message}` }] }
+      const { code, message, details } = userError
+      const text = `${code}: ${message}${details ? `\n${JSON.stringify(details)}` : ''}`
+      return { isError: true, content: [{ type: 'text' as const, text }] }
     }
   }
   const inFlight = new Set<Promise<unknown>>()

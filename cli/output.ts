@@ -5,7 +5,7 @@ export type Output = {
   /** Prints a result. A string as `json` must already be JSON. */
   print(json: object | string, lines: readonly string[]): void
   note(line: string): void
-  fail(error: Pick<CommandError, 'code' | 'message'>): void
+  fail(error: Pick<CommandError, 'code' | 'message' | 'details'>): void
 }
 
 export function createOutput(asJson: boolean): Output {
@@ -17,8 +17,8 @@ export function createOutput(asJson: boolean): Output {
     note(line) {
       process.stderr.write(`${line}\n`)
     },
-    fail({ code, message }) {
-      if (asJson) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`)
+    fail({ code, message, details }) {
+      if (asJson) process.stdout.write(`${JSON.stringify({ error: { code, message, details } })}\n`)
       else process.stderr.write(`${code}: ${message}\n`)
     },
   }

@@ -12,10 +12,13 @@ import { environment } from '../common/environment.ts'
 export class CommandError extends Error {
   /** The API's error code, or a code of the command line. */
   readonly code: string
-  constructor(code: string, message: string) {
+  /** The API's `error.details`. */
+  readonly details: object | undefined
+  constructor(code: string, message: string, details?: object) {
     super(message)
     this.name = 'CommandError'
     this.code = code
+    this.details = details
   }
 }
 
