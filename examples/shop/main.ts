@@ -4,7 +4,8 @@
  * The shop appends its updates to `orders.jsonl`, one JSON object per line. This program sends each of them once and writes
  * what it learns to `journal.jsonl`: the message of each update, its outcomes, and the position in the event stream. After a
  * crash it reads the journal and continues. An update whose send was interrupted is sent again under the same
- * `Idempotency-Key`, so the customer gets one message.
+ * `Idempotency-Key`, so the customer gets one message. An update that did not reach the channel is sent again under a new key,
+ * because the old key would return the stored error.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ import { Parley, ParleyError, type WebhookEvent } from '../../sdk/src/index.ts'
 type Update = { order: string; phone: string; name: string; status: string }
 type Outcome = 'pending' | 'sent' | 'failed' | 'delivered' | 'read'
 type Entry =
-  | { kind: 'message'; update: string; message_id: string }
+  | { kind: 'message' | 'unsent'; update: string; message_id: string }
   | { kind: 'outcome'; update: string; outcome: Outcome; reason?: string | undefined }
   | { kind: 'event'; id: string; last_event_id: string }
 
@@ -38,6 +39,8 @@ const parley = new Parley({
 const messageIds = new Map<string, string>()
 const updateIds = new Map<string, string>()
 const outcomes = new Map<string, Outcome>()
+/** The last message of an update that did not reach the channel. */
+const unsentIds = new Map<string, string>()
 /** The stream repeats the last two minutes after a restart. */
 const seenEvents = new Set<string>()
 let lastEventId: string | undefined
@@ -61,6 +64,7 @@ async function sendUpdates(): Promise<never> {
 
 async function send(update: Update): Promise<void> {
   const key = keyOf(update)
+  const unsentId = unsentIds.get(key)
   try {
     const { message_id } = await parley.messages.send(
       {
@@ -69,7 +73,7 @@ async function send(update: Update): Promise<void> {
         type: 'template',
         template: { name: 'order_confirmed', params: [update.name, `${update.order} (${update.status})`] },
       },
-      { idempotencyKey: `order update ${key}` },
+      { idempotencyKey: `order update ${key}${unsentId ? ` after ${unsentId}` : ''}` },
     )
     record({ kind: 'message', update: key, message_id })
     learn(key, 'sent')
@@ -85,6 +89,7 @@ async function send(update: Update): Promise<void> {
     } else if (outcome === 'rejected' || isRefusal(error)) {
       learn(key, 'failed', error.message)
     } else {
+      if (outcome === 'unsent' && message_id) record({ kind: 'unsent', update: key, message_id })
       console.log(`${key}: not sent, trying again: ${error.message}`)
     }
   }
@@ -161,6 +166,7 @@ function apply(entry: Entry): void {
     seenEvents.add(entry.id)
     lastEventId = entry.last_event_id
   } else if (entry.kind === 'outcome') outcomes.set(entry.update, entry.outcome)
+  else if (entry.kind === 'unsent') unsentIds.set(entry.update, entry.message_id)
   else {
     messageIds.set(entry.update, entry.message_id)
     updateIds.set(entry.message_id, entry.update)

@@ -39,6 +39,13 @@ test('the shop sends each update once, survives kills, and shows outcomes and re
   order(4, 'confirmed')
   await first.prints(/A-4 confirmed: (delivered|read)/)
 
+  // Nothing reaches the channel: the shop sends the update again, and the customer gets it once.
+  await provider.goDown()
+  order(6, 'confirmed')
+  await first.prints(/A-6 confirmed: not sent, trying again: .*nothing was sent/)
+  await provider.comeUp()
+  await first.prints(/A-6 confirmed: (delivered|read)/)
+
   // Killed between the send and its report, and while it was away the message was delivered.
   order(1, 'shipped')
   await until('the update to be sent', async () => (await provider.sent(phoneOf(1))).length === 2)
@@ -62,6 +69,7 @@ test('the shop sends each update once, survives kills, and shows outcomes and re
     [1, 2],
     [4, 1],
     [5, 1],
+    [6, 1],
   ] as const)
     assert.equal((await provider.sent(phoneOf(i))).length, count, phoneOf(i))
   // As if it was killed right after the channel accepted the message: the journal does not have it.
@@ -71,6 +79,6 @@ test('the shop sends each update once, survives kills, and shows outcomes and re
   const third = run()
   await third.prints('A-5 confirmed: read')
   await third.kill()
-  assert.doesNotMatch(third.output(), /A-1|A-2|A-4/)
+  assert.doesNotMatch(third.output(), /A-1|A-2|A-4|A-6/)
   assert.equal((await provider.sent(phoneOf(5))).length, 1)
 })
