@@ -535,13 +535,14 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
     spending.map(({ operation }) => [operation.operationId, Object.keys(operation.responses).join(' ')]),
     [
       ['sendMessage', '201 400 401 402 403 429 500 502 503'],
-      ['checkMessage', '200 400 401 402 403 429 500 503'],
+      ['checkMessage', '200 400 401 402 403 429 500 502 503'],
       ['replyToConversation', '201 400 401 402 403 404 429 500 502 503'],
       ['listTemplates', '200 304 400 401 403 429 500 502 503'],
       ['getTemplate', '200 304 400 401 403 404 429 500 502 503'],
-      ['createBroadcast', '202 400 401 402 403 404 429 500 503'],
-      ['checkBroadcast', '200 400 401 402 403 404 429 500 503'],
-      ['startBroadcast', '200 400 401 402 403 404 429 500 503'],
+      ['createBroadcast', '202 400 401 402 403 404 429 500 502 503'],
+      ['checkBroadcast', '200 400 401 402 403 404 429 500 502 503'],
+      ['addBroadcastRecipients', '200 400 401 403 404 429 500 502 503'],
+      ['startBroadcast', '200 400 401 402 403 404 429 500 502 503'],
     ],
   )
   const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { recordEvents } from './receiver.ts'
 import {
+  type Answer,
   type Api,
   assertRefused,
   createBrowser,
@@ -205,6 +206,42 @@ test('a template approved a moment ago is found', async (t) => {
   assert.equal(created.status, 200, await created.text())
   const sent = await api.post('/messages', { to: phone, ...template('fresh', ['Ann']) })
   assert.equal(sent.status, 201, sent.text)
+})
+
+test('a template that is not stored while the channel is down: 502, and the request works later under its key', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const broadcast = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: phone }] }
+  const requests = {
+    '/messages/check': { to: phone, ...template('hello_world') },
+    '/messages': { to: phone, ...template('hello_world') },
+    '/broadcasts/check': broadcast,
+    '/broadcasts': broadcast,
+  }
+  const post = (path: string, body: Json) => api.post(path, body, { headers: { 'idempotency-key': path } })
+  const assertUnsent = (answer: Answer) => {
+    assertRefused(
+      answer,
+      502,
+      'platform_error',
+      /could not be checked: .* did not return its templates, so nothing was sent$/,
+    )
+    assert.deepEqual(answer.body.error.details, { outcome: 'unsent', message_id: null, channel_code: null })
+  }
+  await provider.goDown()
+  for (const [path, body] of Object.entries(requests)) assertUnsent(await post(path, body))
+  assert.deepEqual((await api.get('/contacts')).body.data, [])
+  assert.deepEqual((await api.get('/broadcasts')).body.data, [])
+  await provider.comeUp()
+  for (const [path, body] of Object.entries(requests)) {
+    const answer = await post(path, body)
+    assert.ok(answer.status < 300, answer.text)
+  }
+  await provider.goDown()
+  for (const unclear of [template('no_such'), template('paused_promo'), template('order_confirmed', ['only one'])]) {
+    assertUnsent(await api.post('/messages', { to: phone, ...unclear }))
+  }
+  await provider.comeUp()
 })
 
 test('text and media need an open 24-hour window', async (t) => {

@@ -767,7 +767,8 @@ class PlatformErrorDetails(TypedDict):
     # again, under a new `Idempotency-Key`. `unknown`: the channel may have sent it; a later
     # `message.status_updated` reports the outcome. Parley does not send it again.
     outcome: Literal["rejected", "unsent", "unknown"]
-    message_id: str
+    # Null if the request failed before a message was stored.
+    message_id: Optional[str]
     # The channel's error code, or null if it sent none.
     channel_code: Optional[str]
 

@@ -702,7 +702,8 @@ export type Note = {
 export type PlatformErrorDetails = {
   /** `rejected`: the channel refused the message. `unsent`: nothing reached the channel; you may send the message again, under a new `Idempotency-Key`. `unknown`: the channel may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again. */
   outcome: "rejected" | "unsent" | "unknown"
-  message_id: string
+  /** Null if the request failed before a message was stored. */
+  message_id: string | null
   /** The channel's error code, or null if it sent none. */
   channel_code: string | null
 }

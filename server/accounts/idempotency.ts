@@ -5,8 +5,8 @@
  * path, query and body replays it. A duplicate that arrives while the first request is in flight, in any process, waits for its
  * response.
  *
- * A 502 is stored too, because the provider may have accepted the message. A refusal before any effect is not stored, and
- * neither is a 500: the claim is released and a repeat runs again. A repeat gets the `subject` of the request it repeats, so a
+ * The 502 of a message is stored too, because the provider may have accepted the message. A refusal before any effect is not
+ * stored, and neither is a 500: the claim is released and a repeat runs again. A repeat gets the `subject` of the request it repeats, so a
  * send or a broadcast finds what that request created and does not run twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -106,6 +106,7 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf, times }: Idemp
       await settleKey(sql, idempotency, {
         status: reply.statusCode,
         body: sealer.seal(String(payload), sealContext(idempotency)),
+        hasEffect: reply.statusCode < 300 || request.failure?.hasEffect === true,
       })
     } catch (error) {
       // The caller still gets the response: its effect exists, and the lease of the claim expires.
@@ -197,13 +198,17 @@ async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<Fi
 const isFreeKey = (sql: Sql): Fragment =>
   sql`(k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until <= now()))`
 
-async function settleKey(sql: Sql, claim: Claim, { status, body }: StoredResponse): Promise<void> {
+async function settleKey(
+  sql: Sql,
+  claim: Claim,
+  { status, body, hasEffect }: StoredResponse & { hasEffect: boolean },
+): Promise<void> {
   const { id, workspaceId, path, key, subject } = claim
-  if (status < 300 || status === 502) {
+  if (hasEffect) {
     await sql`
       update idempotency_keys set status = ${status}, body = ${body}
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
-  } else if (status < 500 && !subject.isRepeat) {
+  } else if ((status < 500 || status === 502) && !subject.isRepeat) {
     // The request had no effect. A later request with this key is a new one, with its own id and time.
     await sql`
       delete from idempotency_keys

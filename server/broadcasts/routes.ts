@@ -36,7 +36,7 @@ export const broadcastRoutes =
     app.post(
       '/broadcasts',
       {
-        config: { ...config, failures: [402, 404] },
+        config: { ...config, failures: [402, 404, 502] },
         schema: {
           operationId: 'createBroadcast',
           summary: 'Send a template to many recipients',
@@ -59,7 +59,7 @@ export const broadcastRoutes =
     app.post(
       '/broadcasts/check',
       {
-        config: { ...config, failures: [402, 404] },
+        config: { ...config, failures: [402, 404, 502] },
         schema: {
           operationId: 'checkBroadcast',
           summary: 'Check a broadcast without sending it',
@@ -109,7 +109,7 @@ export const broadcastRoutes =
     app.post(
       '/broadcasts/:id/recipients',
       {
-        config,
+        config: { ...config, failures: [502] },
         schema: {
           operationId: 'addBroadcastRecipients',
           summary: 'Add recipients to a draft',
@@ -182,7 +182,7 @@ const changes: {
   summary: string
   description: string
   change: Change
-  failures: readonly (402 | 404)[]
+  failures: readonly (402 | 404 | 502)[]
 }[] = [
   {
     verb: 'start',
@@ -191,7 +191,7 @@ const changes: {
       'Sends a draft now, or schedules it if its `scheduled_at` is later. A scheduled broadcast is sent now. The plan must ' +
       'allow all recipients.',
     change: (context, caller, id) => startBroadcast(context, caller, id),
-    failures: [402, 404],
+    failures: [402, 404, 502],
   },
   {
     verb: 'pause',

@@ -29,13 +29,22 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>
   /** For programs: facts of the message, as fields. */
   readonly details: object | undefined
+  /** The request has changed something before it failed, so its response is stored for repeats. */
+  readonly hasEffect: boolean
 
-  constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}, details?: object) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    headers: Record<string, string> = {},
+    details?: object,
+    hasEffect = false,
+  ) {
     super(message)
     this.code = code
     this.status = statusOf[code]
     this.headers = headers
     this.details = details
+    this.hasEffect = hasEffect
   }
 }
 

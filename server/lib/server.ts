@@ -59,7 +59,7 @@ declare module 'fastify' {
     rawBody: Buffer | undefined
     responseTimer: NodeJS.Timeout | undefined
     /** The error that the response reports. */
-    failure: { code: string; message: string } | undefined
+    failure: { code: string; message: string; hasEffect?: boolean } | undefined
     /** The client's address. Use it instead of `ip`, which is the address of the last proxy. */
     clientAddress: string
   }
@@ -245,13 +245,13 @@ export function createServer({
     else sendUnknownPath(request, reply)
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const fail = (status: number, code: ErrorCode, message: string, details?: object) => {
-      request.failure = { code, message }
+    const fail = (status: number, code: ErrorCode, message: string, details?: object, hasEffect = false) => {
+      request.failure = { code, message, hasEffect }
       return reply.code(status).send(errorBody(code, message, details))
     }
     if (error instanceof ApiError) {
       reply.headers(error.headers)
-      return fail(error.status, error.code, error.message, error.details)
+      return fail(error.status, error.code, error.message, error.details, error.hasEffect)
     }
     if (error.validation || (error.statusCode ?? 500) < 500)
       return fail(400, 'bad_request', describeRequestError(error, request.routeOptions.bodyLimit))

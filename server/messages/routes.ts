@@ -198,12 +198,12 @@ export const messageRoutes =
     app.post(
       '/messages/check',
       {
-        config: { scope: 'messages:send', failures: [402] },
+        config: { scope: 'messages:send', failures: [402, 502] },
         schema: {
           operationId: 'checkMessage',
           summary: 'Check a message without sending it',
           description:
-            'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing. The channel is not called, so it may still reject the message.',
+            'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing, so the channel may still reject the message.',
           tags,
           body: NewMessage,
           response: { 200: DataOf(CheckedMessage, 'The message would be sent to the channel.') },

@@ -3,6 +3,7 @@ import type { Channel, Connection, Content, FillResult, Template, TemplateParams
 import { getTemplate, refreshTemplates } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
+import { platformError } from './platform-error.ts'
 import type { OutboundMessage } from './prepare.ts'
 import { expandValues, findValueFault, hasFields, type ValuedContact } from './values.ts'
 
@@ -43,7 +44,8 @@ export async function fillContactFields(
 
 /**
  * Returns the approved template, or throws 400. A stored template that is not approved or not usable may have changed at
- * the provider, so the list is fetched again once before the caller gets an error.
+ * the provider, so the list is fetched again once before the caller gets an error. 502 if it cannot be fetched: the request
+ * may be right.
  */
 export async function requireTemplate(
   sql: Sql,
@@ -54,7 +56,10 @@ export async function requireTemplate(
   isUsable: (template: Template) => boolean,
 ): Promise<Template> {
   if (stored?.status === 'APPROVED' && isUsable(stored)) return stored
-  await refreshTemplates(sql, channel, connection)
+  if (!(await refreshTemplates(sql, channel, connection))) {
+    const reason = `the template ${name} in ${language} could not be checked: the channel did not return its templates`
+    throw platformError(`${reason}, so nothing was sent`, { id: null, outcome: 'unsent' })
+  }
   const fresh = await getTemplate(sql, connection.workspace_id, name, language)
   if (!fresh) throw badRequest(`template.name: there is no template ${name} in ${language}`)
   if (fresh.status !== 'APPROVED') {

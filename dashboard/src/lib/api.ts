@@ -35,7 +35,11 @@ type Loose = { params?: Record<string, string>; query?: Record<string, unknown>;
 export class CallError extends Error {
   readonly status: number
   readonly code: string
-  readonly details: { second_factor?: 'required' | 'setup_required' }
+  readonly details: {
+    second_factor?: 'required' | 'setup_required'
+    /** With `platform_error`: the stored message. */
+    message_id?: string | null
+  }
   constructor(status: number, code: string, message: string, details: CallError['details'] = {}) {
     super(message)
     this.status = status

@@ -89,9 +89,9 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
     } catch (error) {
       toast.error(error)
       setSending(false)
-      // The channel refused the message. It is in the conversation, with the reason.
-      const isRefused = error instanceof CallError && error.code === 'platform_error'
-      const [created] = isRefused
+      // The message failed at the channel. It is in the conversation, with the reason.
+      const isStored = error instanceof CallError && error.details.message_id
+      const [created] = isStored
         ? (await call('GET /conversations', { query: { contact_id: contact.id, channel: 'msgapp' } })).data
         : []
       if (created) open(created.id)

@@ -1,7 +1,7 @@
 /**
  * Sends messages. A message shows as soon as it is sent, and the stored message replaces it. Messages of one conversation go out one
  * after the other, so they arrive in the order they were written. A message that the service refuses stays with the reason
- * until it is sent again or discarded. A message that the channel rejects is stored by the service.
+ * until it is sent again or discarded. A message that fails at the channel is stored by the service.
  *
  * Unconfirmed messages survive a reload and closing the tab (`outbox-store.ts`). Each then waits for "Retry", which sends it under
  * its old `Idempotency-Key`.
@@ -116,7 +116,7 @@ async function post(sending: Sending, onFailed: Draft['onFailed']): Promise<bool
     return true
   } catch (error) {
     onFailed?.(error)
-    if (error instanceof CallError && error.code === 'platform_error') {
+    if (error instanceof CallError && error.details.message_id) {
       await invalidate({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
       discard(key)
       return false
