@@ -132,6 +132,7 @@ create table broadcasts (
   served_at timestamp with time zone,
   completed_at timestamp with time zone,
   member_ids bytea,
+  contact_fields boolean not null default true,
   constraint broadcasts_pkey PRIMARY KEY (workspace_id, id),
   constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
@@ -143,6 +144,7 @@ comment on column broadcasts.reserved_count is 'Quota units that are reserved an
 comment on column broadcasts.again_id is 'The broadcast that sends this one again to the recipients it did not reach.';
 comment on column broadcasts.served_at is 'When the broadcast last had a batch. The broadcasts of a number take turns.';
 comment on column broadcasts.member_ids is 'The members of the segment when sending started, as packed ids.';
+comment on column broadcasts.contact_fields is 'Contact fields in template values, such as {{contact.name|there}}, are filled. Otherwise values are literal.';
 CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
 CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
 

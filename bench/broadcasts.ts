@@ -23,7 +23,12 @@ import {
 const pace = 1_000
 const people = 100_000
 const many = 1_000_000
-const template = { name: 'order_confirmed', language: 'en_US', params: ['{{contact.name|there}}', 'A-10042'] }
+const template = {
+  name: 'order_confirmed',
+  language: 'en_US',
+  params: ['{{contact.name|there}}', 'A-10042'],
+  contact_fields: true,
+}
 
 export async function benchBroadcasts(): Promise<Figure[]> {
   const service = await startService()

@@ -60,7 +60,12 @@ export async function benchCapacity(): Promise<Figure[]> {
   const broadcastAll = async () => {
     const filter = { match: 'all' as const, rules: [{ field: 'phone' as const, op: 'is_set' as const }] }
     const segment = await parley.segments.create({ name: `All ${Date.now()}`, kind: 'dynamic', filter })
-    const template = { name: 'order_confirmed', language: 'en_US', params: ['{{contact.name|there}}', 'A-10042'] }
+    const template = {
+      name: 'order_confirmed',
+      language: 'en_US',
+      params: ['{{contact.name|there}}', 'A-10042'],
+      contact_fields: true,
+    }
     const { id } = await parley.broadcasts.create({ name: 'All', template, segment_id: segment.id })
     while ((await parley.broadcasts.get(id)).status !== 'sent') await sleep(1_000)
   }

@@ -182,6 +182,11 @@ const template = Type.Object({
   name: Type.String({ description: 'The name of an approved template.' }),
   language: Type.Optional(Type.String({ description: 'Default: en_US.' })),
   params: Type.Optional(Type.Array(Type.String(), { description: 'Values of the body, in order.' })),
+  contact_fields: Type.Optional(
+    Type.Boolean({
+      description: 'True fills contact fields in values, such as {{contact.name|there}}. Default: literal.',
+    }),
+  ),
 })
 /** After a dry run, `sent` is false and the token sends. After sending, `sent` is true and `data` is the API's response. */
 const SendOutput = Type.Object({

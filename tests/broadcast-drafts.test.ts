@@ -52,7 +52,7 @@ async function listAll(api: Api, path: string): Promise<Json[]> {
 
 test('a draft collects recipients with values of their own in batches, and each gets one message', main, async (t) => {
   const { api, provider } = await startConnected(t)
-  const draft = await createDraft(api)
+  const draft = await createDraft(api, { template: { ...template, contact_fields: true } })
   assert.deepEqual([draft.total_count, draft.started_at, draft.is_paused, draft.paused_reason], [0, null, false, null])
   assert.deepEqual(await add(api, draft.id, people(60)), { added: 60, skipped: [] })
   const mixed = [
@@ -195,7 +195,7 @@ test('a draft is canceled with its recipients, cannot be paused, and starts only
   const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
   await api.post('/contacts', { phone: phoneOf(900), name: 'Member' })
   const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data
-  const values = { ...template, params: ['{{contact.name}}', 'A-1'] }
+  const values = { ...template, params: ['{{contact.name}}', 'A-1'], contact_fields: true }
   const { id: audience } = await createDraft(api, { segment_id: segment.id, template: values })
   assertRefused(await api.post(`/broadcasts/${audience}/recipients`, { recipients: people(1) }), 400, 'bad_request')
   assert.equal((await api.post(`/broadcasts/${audience}/start`)).status, 200)

@@ -51,7 +51,7 @@ test('a scheduled broadcast is edited and started now; each recipient gets one m
   const source = await get(`/broadcasts/${id}/source`)
   assert.deepEqual(source, {
     name: 'Orders 2',
-    template: { ...template, params: (await get(`/broadcasts/${id}`)).params },
+    template: { ...template, params: (await get(`/broadcasts/${id}`)).params, contact_fields: true },
     segment_id: null,
     recipients: [
       { to: phoneOf(2), name: null },
@@ -122,4 +122,42 @@ test('a rescheduled broadcast starts by its new time, and values of recipients s
   await completed(id)
   const [sent] = await provider.sent(phoneOf(50))
   assert.match(JSON.stringify(sent?.body), /A-50/)
+})
+
+test('values stay literal or keep their fields when a broadcast is edited, copied or older than the choice', async (t) => {
+  const { api, db, ask, get, provider, completed } = await withProvider(t)
+  const template = { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-1'] }
+  const create = async (to: string, more: Json = {}) => {
+    const body = { name: 'News', template: { ...template, ...more }, recipients: [{ to }], scheduled_at: later() }
+    return (await api.post('/broadcasts', body)).body.data.id
+  }
+  const valuesOf = async (to: string) =>
+    (await provider.sent(to)).map(({ body }) => body.template.components[0].parameters[0].text)
+
+  // Of the API, without fields: the name changes, the values do not.
+  const literal = await create(phoneOf(70))
+  await ask('PATCH', `/broadcasts/${literal}`, { name: 'Still literal' })
+  const source = await get(`/broadcasts/${literal}/source`)
+  assert.equal(source.template.contact_fields, false)
+  await provider.fault({ to: phoneOf(70), mode: 'reject', count: 1 })
+  await ask('POST', `/broadcasts/${literal}/start`)
+  await completed(literal)
+  const again = (await ask('POST', `/broadcasts/${literal}/again`, undefined, 202)).data
+  await completed(again.id)
+  assert.deepEqual(await valuesOf(phoneOf(70)), ['{{contact.name|there}}'])
+
+  // As the previous release created it.
+  const older = await create(phoneOf(71))
+  await db`
+    update broadcasts set contact_fields = default where workspace_id = ${api.workspaceId} and id = ${older}`
+  await ask('POST', `/broadcasts/${older}/start`)
+  await completed(older)
+  assert.deepEqual(await valuesOf(phoneOf(71)), ['there'])
+
+  // A member who sends the values of this form sends fields.
+  const changed = await create(phoneOf(72))
+  await ask('PATCH', `/broadcasts/${changed}`, { template })
+  await ask('POST', `/broadcasts/${changed}/start`)
+  await completed(changed)
+  assert.deepEqual(await valuesOf(phoneOf(72)), ['there'])
 })

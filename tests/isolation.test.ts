@@ -359,7 +359,8 @@ test('a broadcast uses only contacts, segments and templates of its own workspac
   }
   const theirTemplate = { ...news, template: { name: 'theirword_template' }, segment_id: own.segments }
   assertRefused(await call('POST', '/broadcasts', theirTemplate), 400, 'bad_request')
-  const values = { name: 'order_confirmed', params: ['{{contact.name}}', '{{contact.company}}'] }
+  const params = ['{{contact.name}}', '{{contact.company}}']
+  const values = { name: 'order_confirmed', params, contact_fields: true }
   const accepted = await call('POST', '/broadcasts', { ...news, template: values, segment_id: own.segments })
   assert.equal(accepted.status, 202, accepted.text)
   await until('it to be sent', async () => {

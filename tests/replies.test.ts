@@ -427,12 +427,13 @@ test(
   },
 )
 
-test('contact fields in template values are filled, as in broadcasts', main, async (t) => {
+test('with contact_fields, contact fields in template values are filled, as in broadcasts', main, async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   await api.post('/contacts', { phone, name: 'Ann {{contact.email}}', email: 'ann@example.com' })
+  const withFields = { name: 'order_confirmed', contact_fields: true }
   const send = (params: unknown, more: Json = {}) =>
-    api.post('/messages', { to: phone, type: 'template', template: { name: 'order_confirmed', params }, ...more })
+    api.post('/messages', { to: phone, type: 'template', template: { ...withFields, params }, ...more })
   const texts = async (to = phone) =>
     (await provider.sent(to)).at(-1)?.body.template.components[0].parameters.map(({ text }: Json) => text)
   assert.equal((await send(['{{contact.name|there}}', '{{ contact.company |A-1}}'])).status, 201)
@@ -440,7 +441,7 @@ test('contact fields in template values are filled, as in broadcasts', main, asy
   assert.equal((await send(['{{contact.name}}', '{{contact.email}}'], { name: 'Bea' })).status, 201)
   assert.deepEqual(await texts(), ['Bea', 'ann@example.com'])
   const { id } = await conversationOn(api, 'msgapp')
-  const template = { name: 'order_confirmed', params: { body: ['{{contact.phone}}', '{{name}}'] } }
+  const template = { ...withFields, params: { body: ['{{contact.phone}}', '{{name}}'] } }
   const reply = await api.post(`/conversations/${id}/messages`, { type: 'template', template })
   assert.equal(reply.status, 201, reply.text)
   assert.deepEqual(await texts(), [phone, '{{name}}'])
@@ -449,7 +450,7 @@ test('contact fields in template values are filled, as in broadcasts', main, asy
   assert.deepEqual(await texts(fresh), ['there', fresh])
   for (const path of ['/messages', '/messages/check']) {
     const refused = (params: string[]) =>
-      api.post(path, { to: phone, type: 'template', template: { name: 'order_confirmed', params } })
+      api.post(path, { to: phone, type: 'template', template: { ...withFields, params } })
     assertRefused(
       await refused(['a', '{{contact.age}}']),
       400,
@@ -463,4 +464,39 @@ test('contact fields in template values are filled, as in broadcasts', main, asy
       /^template\.params: the contact has no company/,
     )
   }
+})
+
+test('template values are literal, in every send, check and broadcast', main, async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await api.post('/contacts', { phone, name: 'Ann', email: 'ann@example.com' })
+  const values = ['Alice {{contact.x}}', '{{contact.phone}} {{contact.company}}']
+  const template = { name: 'order_confirmed', params: values }
+  const sends = async () =>
+    (await provider.sent()).map(({ body }) => body.template.components[0].parameters.map(({ text }: Json) => text))
+  const message = { type: 'template', template }
+  assert.equal((await api.post('/messages/check', { to: phone, ...message })).status, 200)
+  const sent = await api.post('/messages', { to: phone, ...message })
+  assert.equal(sent.status, 201, sent.text)
+  const isOff = { type: 'template', template: { ...template, contact_fields: false } }
+  assert.equal((await api.post(`/conversations/${sent.body.data.conversation_id}/messages`, isOff)).status, 201)
+
+  const own = { to: '+14155550111', params: values }
+  const broadcast = { name: 'News', template, recipients: [{ to: phone }, own] }
+  const checked = (await api.post('/broadcasts/check', broadcast)).body.data
+  assert.deepEqual(checked, { recipient_count: 2, skipped_count: 0 })
+  assert.equal((await api.post('/broadcasts', broadcast)).status, 202)
+  const draft = { name: 'Draft', template: { name: 'order_confirmed' }, draft: true }
+  const { id } = (await api.post('/broadcasts', draft)).body.data
+  const added = (await api.post(`/broadcasts/${id}/recipients`, { recipients: [own] })).body.data
+  assert.deepEqual(added, { added: 1, skipped: [] })
+  assert.equal((await api.post(`/broadcasts/${id}/start`)).status, 200)
+  await until('all five messages', async () => (await provider.sent()).length === 5)
+  assert.deepEqual(await sends(), [values, values, values, values, values])
+
+  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is', value: phone }] }
+  const segment = (await api.post('/segments', { name: 'Ann', kind: 'dynamic', filter })).body.data
+  assert.equal((await api.post('/broadcasts', { name: 'Segment', template, segment_id: segment.id })).status, 202)
+  await until('the message of the segment', async () => (await provider.sent()).length === 6)
+  assert.deepEqual((await sends()).at(-1), values)
 })

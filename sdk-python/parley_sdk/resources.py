@@ -66,9 +66,8 @@ class Broadcasts:
     ) -> Broadcast:
         """Send a template to many recipients.
 
-        Accepts the broadcast and sends it in the background, at the pace of your number. Values may contain fields of
-        the contact, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`,
-        `email` and `company`. Recipients without a usable number, with a missing value, or who opted out are skipped.
+        Accepts the broadcast and sends it in the background, at the pace of your number. Recipients without a usable
+        number, with a missing value, or who opted out are skipped.
         """
         return self._caller.call(
             "POST",
@@ -792,8 +791,7 @@ class Messages:
         """Send a message.
 
         Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only
-        within 24 hours of the last message of the customer. Template values may contain contact fields, such as
-        `{{contact.name|there}}`. 201 means that the channel accepted the message.
+        within 24 hours of the last message of the customer. 201 means that the channel accepted the message.
         """
         return self._caller.call(
             "POST",
@@ -834,8 +832,7 @@ class Messages:
         """Check a message without sending it.
 
         Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template
-        with its values, the plan. Sends and changes nothing. The channel is not called, so it may still reject the
-        message.
+        with its values, the plan. Sends and changes nothing, so the channel may still reject the message.
         """
         return self._caller.call(
             "POST",

@@ -919,6 +919,9 @@ class TemplateSend(_TemplateSendRequired, total=False):
     language: str
     # Body values in placeholder order, or an object with the values of each part.
     params: Union[List[str], TemplateParams]
+    # True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The
+    # fields are `name`, `phone`, `email` and `company`. Otherwise values are literal.
+    contact_fields: bool
 
 
 class Usage(TypedDict):

@@ -836,6 +836,8 @@ export type TemplateSend = {
   language?: string | undefined
   /** Body values in placeholder order, or an object with the values of each part. */
   params?: (string)[] | TemplateParams | undefined
+  /** True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Otherwise values are literal. */
+  contact_fields?: boolean | undefined
 }
 
 export type Usage = {

@@ -19,6 +19,7 @@ import type { SlowReads } from '../lib/slow-reads.ts'
 import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
+import type { TemplateDraft } from '../messages/draft.ts'
 import { requireFilled, requireTemplate } from '../messages/template.ts'
 import { completeContact, expandValues, findValueFault } from '../messages/values.ts'
 import type { FilterFields } from '../segments/filter.ts'
@@ -31,7 +32,7 @@ export type RecipientInput = { to: string; name: string | undefined; params: Tem
 
 export type NewBroadcast = {
   name: string
-  template: { name: string; language: string; params: TemplateParams }
+  template: TemplateDraft
   recipients: readonly RecipientInput[] | undefined
   segment_id: string | undefined
   scheduled_at: string | undefined
@@ -168,6 +169,7 @@ export async function requireSchedule(sql: Sql, scheduledAt: string | null): Pro
 }
 
 function requireFields({ template, recipients = [] }: NewBroadcast): void {
+  if (!template.contact_fields) return
   const fault =
     findValueFault(template.params, 'template.params') ??
     recipients.map(({ params }, i) => params && findValueFault(params, `recipients[${i}].params`)).find(Boolean)
@@ -192,10 +194,10 @@ export function readRecipients(
   })
 }
 
-/** Returns a function that fills the template with values, as if the contact had all fields. */
-export const createFill = (channel: Channel, template: Template) => (values: TemplateParams) => {
-  const expanded = expandValues(values, completeContact)
-  return channel.fillTemplate?.(template, expanded.ok ? expanded.params : values)
+/** Returns a function that fills the template with values. With `hasFields` it does so as if the contact had all fields. */
+export const createFill = (channel: Channel, template: Template, hasFields: boolean) => (values: TemplateParams) => {
+  const expanded = hasFields ? expandValues(values, completeContact) : undefined
+  return channel.fillTemplate?.(template, expanded?.ok ? expanded.params : values)
 }
 
 /** Skips recipients whose values do not fit the template. Throws 400 with the first error when no recipient is left. */
@@ -206,14 +208,14 @@ export async function checkTemplate(
   { template: requested, recipients, segment_id: segmentId }: NewBroadcast,
   rows: (Recipient & { index: number })[],
 ): Promise<Recipient[]> {
-  const { name, language, params } = requested
+  const { name, language, params, contact_fields: hasFields } = requested
   const stored = await getTemplate(sql, connection.workspace_id, name, language)
   const values = [...(segmentId === undefined ? [] : [params]), ...rows.map((row) => row.params ?? params)]
   const template = await requireTemplate(sql, channel, connection, requested, stored, (candidate) => {
-    const fill = createFill(channel, candidate)
+    const fill = createFill(channel, candidate, hasFields)
     return [...new Set(values)].every((each) => fill(each)?.ok)
   })
-  const fill = createFill(channel, template)
+  const fill = createFill(channel, template, hasFields)
   const shared = fill(params)
   // Without values of their own, all recipients have the same error. The recipients of a draft may get theirs later.
   const isShared = segmentId !== undefined || (recipients && !rows.some((row) => row.params))
@@ -249,11 +251,11 @@ async function insertBroadcast(
 ): Promise<void> {
   const { id, template, segment_id: segmentId = null } = input
   await sql`
-    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id,
-      total_count, filled_count, is_filled, created_at, scheduled_at)
+    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, contact_fields,
+      segment_id, total_count, filled_count, is_filled, created_at, scheduled_at)
     values (${workspaceId}, ${id}, ${input.name}, ${input.status}, ${template.name}, ${template.language},
-      ${JSON.stringify(template.params)}::text::jsonb, ${segmentId}, ${input.count}, ${input.count},
-      ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
+      ${JSON.stringify(template.params)}::text::jsonb, ${template.contact_fields}, ${segmentId}, ${input.count},
+      ${input.count}, ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
 }
 
 export async function insertRecipients(

@@ -112,9 +112,10 @@ async function copyBroadcast(
   again: { id: string; name: string },
 ): Promise<void> {
   await sql`
-    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, is_filled, created_at)
-    select workspace_id, ${again.id}, ${again.name}, 'scheduled', template_name, template_language, params, true,
-      ${timeOfId(again.id)}
+    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, contact_fields,
+      is_filled, created_at)
+    select workspace_id, ${again.id}, ${again.name}, 'scheduled', template_name, template_language, params, contact_fields,
+      true, ${timeOfId(again.id)}
     from broadcasts where workspace_id = ${workspaceId} and id = ${id}`
 }
 

@@ -200,11 +200,11 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
     [{ template: { name: 'paused_promo' } }, /^template\.name: .*not approved \(paused\)/],
     [{ template: values }, 'template.params.body[0]: required'],
     [
-      { template: { ...values, params: ['a', '{{contact.age}}'] } },
+      { template: { ...values, params: ['a', '{{contact.age}}'], contact_fields: true } },
       /^template\.params\.body\[1\]: unknown field contact\.age/,
     ],
     [
-      { recipients: [{ to: phoneOf(1), params: ['{{contact.x}}'] }] },
+      { template: { ...hello, contact_fields: true }, recipients: [{ to: phoneOf(1), params: ['{{contact.x}}'] }] },
       /^recipients\[0\]\.params\.body\[0\]: unknown field/,
     ],
     [{ template: values, recipients: [{ to: phoneOf(1), params: ['a'] }] }, 'recipients[0].params.body[1]: required'],
@@ -228,13 +228,17 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
   assert.deepEqual(await provider.sent(), [])
 })
 
-test('template values use the fields of each contact, and params of a recipient replace all of them', async (t) => {
+test('with contact_fields, template values use the fields of each contact, and params of a recipient replace all of them', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const person = { phone: phoneOf(0), name: 'Ann {{contact.phone}}', email: 'ann@example.com', company: 'Acme' }
   await api.post('/contacts', person)
   const { id } = await accept(api, {
-    template: { name: 'order_confirmed', params: ['{{contact.name|there}}', '{{contact.company}}'] },
+    template: {
+      name: 'order_confirmed',
+      params: ['{{contact.name|there}}', '{{contact.company}}'],
+      contact_fields: true,
+    },
     recipients: [
       { to: phoneOf(0) },
       { to: phoneOf(1), params: ['{{contact.name}}', 'B'], name: 'Bob' },

@@ -47,6 +47,8 @@ export type Broadcast = {
 /** Further fields that members see. */
 export type BroadcastDetails = {
   params: TemplateParams
+  /** Contact fields in values are filled. */
+  contact_fields: boolean
   /** The last failure, while the circuit breaker is open. */
   channel_error: string | null
   /** The time of the next probe; null while one is in flight. */
@@ -127,7 +129,7 @@ export function broadcastColumns(sql: Sql): Fragment {
     ${isPaused(sql)} as is_paused, coalesce(b.pause_reason, h.reason) as paused_reason,
     b.created_at, b.scheduled_at, b.started_at,
     coalesce(b.completed_at, case when ${isOver(sql)} then ${doneAt(sql)} end) as completed_at,
-    b.params, h.error as channel_error, h.next_attempt_at, b.cancel_reason, b.again_id,
+    b.params, b.contact_fields, h.error as channel_error, h.next_attempt_at, b.cancel_reason, b.again_id,
     case
       when b.completed_at is not null or b.started_at is null or not b.is_filled then 0
       when b.status = 'canceled' then greatest(0, n.pending_count - (b.filled_count - b.position))

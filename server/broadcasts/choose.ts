@@ -16,6 +16,7 @@ export type ActiveBroadcast = {
   template_name: string
   template_language: string
   params: TemplateParams
+  contact_fields: boolean
   position: number
   filled_count: number
   plan_month: string
@@ -38,7 +39,8 @@ export type ChosenRecipient = {
 /** Locks the broadcasts that have recipients to hand over, least recently served first (lock order: ARCHITECTURE.md). */
 export async function lockActiveBroadcasts(sql: Sql, workspaceId: string): Promise<ActiveBroadcast[]> {
   return sql<ActiveBroadcast[]>`
-    select b.id, b.template_name, b.template_language, b.params, b.position, b.filled_count, b.plan_month::text
+    select b.id, b.template_name, b.template_language, b.params, b.contact_fields, b.position, b.filled_count,
+      b.plan_month::text
     from broadcasts b
     where b.workspace_id = ${workspaceId} and b.completed_at is null and b.status = 'sending' and not b.is_paused
       and b.started_at is not null and ${hasWork(sql)}
@@ -142,7 +144,7 @@ export const missingFieldReason = (field: ValueField): string => `the contact ha
 /** Returns a function that fills the template for a recipient, or gives the reason why it cannot. Shared values are filled once. */
 function createFiller(
   channel: Channel,
-  { id, template_name: name, template_language: language, params }: ActiveBroadcast,
+  { id, template_name: name, template_language: language, params, contact_fields }: ActiveBroadcast,
   templates: Map<string, Template>,
 ): (one: ChosenRecipient) => MessageContent | string {
   const template = templates.get(id)
@@ -151,14 +153,16 @@ function createFiller(
     if (!filled) return 'the channel has no templates'
     return filled.ok ? toTemplateContent({ name, language }, filled) : filled.message
   }
-  const isShared = !hasFields(params)
+  const isShared = !contact_fields || !hasFields(params)
   let shared: MessageContent | string | undefined
   return (one) => {
     if (isShared && !one.given_params) {
       shared ??= fill(params)
       return shared
     }
-    const expanded = expandValues(one.given_params ?? params, one)
+    const values = one.given_params ?? params
+    if (!contact_fields) return fill(values)
+    const expanded = expandValues(values, one)
     return expanded.ok ? fill(expanded.params) : missingFieldReason(expanded.missing)
   }
 }

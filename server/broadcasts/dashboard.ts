@@ -1,6 +1,6 @@
 /**
  * The members' routes of broadcasts: preview, create, list, edit, start, pause, resume, cancel, and send again. Every member may call
- * them; only an owner or admin may export the recipients.
+ * them; only an owner or admin may export the recipients. Members may use contact fields in template values.
  */
 
 import { Readable } from 'node:stream'
@@ -22,7 +22,7 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { MemberMessage } from '../messages/dashboard.ts'
-import { readParams, StructuredParams, TemplateSchema } from '../messages/draft.ts'
+import { readTemplate, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
 import { requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
 import { type AcceptContext, acceptBroadcast, type NewBroadcast } from './accept.ts'
@@ -101,7 +101,7 @@ const BroadcastChanges = Type.Object(Type.Partial(NewBroadcastSchema).properties
 function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcast> {
   const { name, template, recipients, segment_id, scheduled_at } = body
   // The reader needs a template; a change may have none.
-  const read = readBroadcast({ ...body, name: name ?? '', template: template ?? { name: '' } })
+  const read = readBroadcast({ ...body, name: name ?? '', template: template ?? { name: '' } }, true)
   return {
     ...(name === undefined ? {} : { name: read.name }),
     ...(template === undefined ? {} : { template: read.template }),
@@ -117,6 +117,7 @@ const SourceView = Type.Object({
     name: Type.String(),
     language: Type.String(),
     params: Type.Unsafe<TemplateParams>(StructuredParams),
+    contact_fields: Type.Boolean(),
   }),
   segment_id: NullableText({ format: 'uuid' }),
   recipients: Type.Array(
@@ -169,7 +170,7 @@ export const broadcastDashboard =
       },
       async ({ session: { workspaceId, defaultCountry }, body, idempotency }, reply) => {
         const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
-        const { id } = await acceptBroadcast(acceptContext, caller, readBroadcast(body))
+        const { id } = await acceptBroadcast(acceptContext, caller, readBroadcast(body, true))
         signals.broadcastReady()
         reply.code(202)
         return { data: await requireBroadcast(db, workspaceId, id) }
@@ -182,18 +183,17 @@ export const broadcastDashboard =
         schema: { body: PreviewBody, response: { 200: DataOf(PreviewView) } },
       },
       async ({ session, body }) => ({
-        data: await previewBroadcast(acceptContext, session, readBroadcast({ ...body, name: '' })),
+        data: await previewBroadcast(acceptContext, session, readBroadcast({ ...body, name: '' }, true)),
       }),
     )
     app.post(
       '/broadcasts/test',
       { config: { audit: false }, schema: { body: TestMessage, response: { 201: DataOf(MemberMessage) } } },
       async ({ session: { workspaceId, defaultCountry, member }, body, idempotency }, reply) => {
-        const { name, language = 'en_US', params } = body.template
         const sent = await sendTest(
           sender,
           { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
-          { to: body.to, template: { name, language, params: readParams(params) } },
+          { to: body.to, template: readTemplate(body.template, true) },
         )
         const sentMessage = { id: sent.message_id, channel: 'msgapp' } as const
         reply.code(201)

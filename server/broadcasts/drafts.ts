@@ -42,11 +42,11 @@ export async function addRecipients(
   const connection = await requireMsgapp(db, sealer, workspaceId)
   const stored = await getTemplate(db, workspaceId, name, language)
   const template = await requireTemplate(db, channel, connection, draft.template, stored, () => true)
-  const fill = createFill(channel, template)
+  const fill = createFill(channel, template, draft.contact_fields)
   const shared = fill(draft.params)
   const rows = readRecipients(recipients, defaultCountry).map((row) => {
     const filled = row.params ? fill(row.params) : shared
-    const fault = row.params && findValueFault(row.params, 'params')
+    const fault = draft.contact_fields && row.params ? findValueFault(row.params, 'params') : undefined
     const missing = filled && !filled.ok ? filled.message.replace(/^template\.(?=params\b)/, '') : null
     return { ...row, reason: row.reason ?? fault ?? missing }
   })

@@ -10,6 +10,7 @@ import type { TemplateParams } from '../channels/channel.ts'
 import { type Sql, withRetries } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
+import type { TemplateDraft } from '../messages/draft.ts'
 import {
   type AcceptContext,
   type Caller,
@@ -32,7 +33,7 @@ export type BroadcastChanges = Partial<NewBroadcast>
 /** The content of a broadcast, to edit it or to write a similar one. */
 export type BroadcastSource = {
   name: string
-  template: { name: string; language: string; params: TemplateParams }
+  template: TemplateDraft
   segment_id: string | null
   /** `params`: the values of the recipient instead of those of the template. */
   recipients: { to: string; name: string | null; params?: TemplateParams }[]
@@ -47,11 +48,11 @@ const maxRecipients = 1_000
 
 export async function getBroadcastSource(sql: Sql, workspaceId: string, id: string): Promise<BroadcastSource> {
   const broadcast = await requireBroadcast(sql, workspaceId, id)
-  const { name, template, params, segment_id, scheduled_at } = broadcast
+  const { name, template, params, contact_fields, segment_id, scheduled_at } = broadcast
   const rows = segment_id === null ? await listInputs(sql, workspaceId, broadcast.id) : []
   return {
     name,
-    template: { ...template, params },
+    template: { ...template, params, contact_fields },
     segment_id,
     recipients: rows
       .slice(0, maxRecipients)
@@ -77,7 +78,11 @@ export async function editBroadcast(
   const kept = before.segment_id === null ? await listInputs(db, workspaceId, id) : undefined
   const input: NewBroadcast = {
     name: requireName(changes.name ?? before.name),
-    template: changes.template ?? { ...before.template, params: before.params },
+    template: changes.template ?? {
+      ...before.template,
+      params: before.params,
+      contact_fields: before.contact_fields,
+    },
     recipients: hasAudience ? changes.recipients : kept,
     segment_id: hasAudience ? changes.segment_id : (before.segment_id ?? undefined),
     scheduled_at: changes.scheduled_at ?? before.scheduled_at ?? undefined,
@@ -94,12 +99,12 @@ export async function editBroadcast(
   await withRetries(() =>
     db.begin(async (sql) => {
       requireScheduled(await lockBroadcast(sql, workspaceId, id))
-      const { name, language, params } = input.template
+      const { name, language, params, contact_fields } = input.template
       // A broadcast that missed its time was paused by the service: a new time resumes it.
       await sql`
         update broadcasts set name = ${input.name}, template_name = ${name}, template_language = ${language},
-          params = ${JSON.stringify(params)}::text::jsonb, segment_id = ${input.segment_id ?? null},
-          total_count = ${rows.length}, filled_count = ${rows.length}, is_filled = ${input.segment_id === undefined},
+          params = ${JSON.stringify(params)}::text::jsonb, contact_fields = ${contact_fields},
+          segment_id = ${input.segment_id ?? null}, total_count = ${rows.length}, filled_count = ${rows.length}, is_filled = ${input.segment_id === undefined},
           scheduled_at = ${scheduledAt}, is_paused = is_paused and pause_reason is null, pause_reason = null
         where workspace_id = ${workspaceId} and id = ${id}`
       await sql`delete from broadcast_recipients where workspace_id = ${workspaceId} and broadcast_id = ${id}`

@@ -57,7 +57,7 @@ export async function previewBroadcast(
   const scheduledAt = requireRules(input)
   await requireSchedule(db, scheduledAt)
   const connection = await requireMsgapp(db, sealer, workspaceId)
-  const { name, language, params } = input.template
+  const { name, language } = input.template
   const rows = await checkTemplate(
     db,
     channel,
@@ -74,7 +74,7 @@ export async function previewBroadcast(
   else {
     const segment = await requireSegment(db, workspaceId, input.segment_id)
     const condition = memberCondition(db, workspaceId, fields, segment)
-    audience = await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, condition, params, judgePeople))
+    audience = await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, condition, input.template, judgePeople))
   }
   const { total, quotaUnits, skipped, judged } = audience
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
@@ -95,11 +95,12 @@ type JudgePeople = (people: readonly ChosenRecipient[]) => JudgedRecipient[]
 
 /** The id of the broadcast that does not exist yet. */
 const previewId = 'preview'
-const broadcastOf = ({ template: { name, language, params } }: NewBroadcast) => ({
+const broadcastOf = ({ template: { name, language, params, contact_fields } }: NewBroadcast) => ({
   id: previewId,
   template_name: name,
   template_language: language,
   params,
+  contact_fields,
   position: 0,
   filled_count: 0,
   plan_month: '',
@@ -155,10 +156,11 @@ async function checkSegment(
   sql: Sql,
   workspaceId: string,
   condition: Fragment,
-  params: TemplateParams,
+  { params, contact_fields }: NewBroadcast['template'],
   judgePeople: JudgePeople,
 ): Promise<Audience> {
-  const missingFields = listRequiredFields(params).reduce(
+  const requiredFields = contact_fields ? listRequiredFields(params) : []
+  const missingFields = requiredFields.reduce(
     (cases, field) => sql`${cases} when ${isBlank(sql, field)} then ${missingFieldReason(field)}`,
     sql``,
   )
@@ -174,7 +176,7 @@ async function checkSegment(
     select c.name, c.phone, c.email, c.company
     from contacts c where c.workspace_id = ${workspaceId} and ${condition} and ${reason} is null
     order by c.id
-    limit ${hasFields(params) ? sampleSize : 1}`
+    limit ${contact_fields && hasFields(params) ? sampleSize : 1}`
   const people = sample.map((person) => toChosenRecipient(person, { name: null, params: null, opted_out: false }))
   const quotaUnits = total - (skipped.get(noPhoneReason) ?? 0) - (skipped.get(optedOutReason) ?? 0)
   return { total, quotaUnits, skipped, judged: judgePeople(people) }

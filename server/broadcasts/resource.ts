@@ -1,6 +1,6 @@
 /** Broadcasts and recipients as callers send and see them. */
 import { DateTime, inDocument, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
-import { ParamsSchema, readParams, TemplateSchema } from '../messages/draft.ts'
+import { ParamsSchema, readParams, readTemplate, TemplateSchema } from '../messages/draft.ts'
 import type { NewBroadcast, RecipientInput } from './accept.ts'
 import { broadcastStatuses } from './broadcasts.ts'
 import { shownStatuses } from './recipients.ts'
@@ -121,7 +121,7 @@ export const NewBroadcastSchema = Type.Object(
     examples: [
       {
         name: 'Summer news',
-        template: { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-10042'] },
+        template: { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-10042'], contact_fields: true },
         recipients: [{ to: '+14155550100' }, { to: '+14155550101', params: ['Grace', 'A-10043'] }],
       },
     ],
@@ -193,11 +193,12 @@ export const RecipientView = Type.Object(
   },
 )
 
-export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroadcast {
+/** `hasFields`: whether template values may have contact fields if the request does not say it. */
+export function readBroadcast(body: Static<typeof NewBroadcastSchema>, hasFields = false): NewBroadcast {
   const { name, template, recipients, segment_id, scheduled_at, draft } = body
   return {
     name,
-    template: { name: template.name, language: template.language ?? 'en_US', params: readParams(template.params) },
+    template: readTemplate(template, hasFields),
     recipients: recipients?.map(readRecipient),
     segment_id,
     scheduled_at,

@@ -41,7 +41,7 @@ export const broadcastRoutes =
           operationId: 'createBroadcast',
           summary: 'Send a template to many recipients',
           description:
-            'Accepts the broadcast and sends it in the background, at the pace of your number. Values may contain fields of the contact, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Recipients without a usable number, with a missing value, or who opted out are skipped.',
+            'Accepts the broadcast and sends it in the background, at the pace of your number. Recipients without a usable number, with a missing value, or who opted out are skipped.',
           tags,
           body: NewBroadcastSchema,
           response: { 202: DataOf(BroadcastSchema, 'Accepted.') },

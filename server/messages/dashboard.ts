@@ -1,6 +1,6 @@
 /**
  * `/conversations/{id}/messages`, `/contacts/{id}/conversations` and `/templates/preview` for members: read, reply, start a
- * conversation with a template, preview a template.
+ * conversation with a template, preview a template. Members may use contact fields in template values.
  */
 import { contentTypes } from '../channels/channel.ts'
 import { requireContact } from '../contacts/contacts.ts'
@@ -10,7 +10,7 @@ import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { draftFields, readDraft, readParams, TemplateSchema } from './draft.ts'
+import { draftFields, readDraft, readTemplate, TemplateSchema } from './draft.ts'
 import { directions } from './messages.ts'
 import { previewTemplate } from './preview.ts'
 import { messageFields } from './routes.ts'
@@ -111,7 +111,7 @@ export const messageDashboard =
       async ({ session, params, body, idempotency }, reply) => {
         const { workspaceId, member } = session
         const { subject } = idempotency ?? {}
-        const draft = readDraft(body)
+        const draft = readDraft(body, true)
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
         const replyTo = body.reply_to_message_id
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
@@ -136,7 +136,7 @@ export const messageDashboard =
         if (!phone) throw badRequest('the contact has no phone number')
         const { conversation_id, message_id } = await sender.sendToPhone({
           ...{ workspaceId, defaultCountry, to: phone, name: undefined, replyTo: undefined },
-          draft: readDraft({ type: 'template', template: body.template }),
+          draft: readDraft({ type: 'template', template: body.template }, true),
           memberId: member.id,
           subject: idempotency?.subject,
         })
@@ -145,8 +145,8 @@ export const messageDashboard =
       },
     )
 
-    const preview = (workspaceId: string, { name, language = 'en_US', params }: Static<typeof TemplateSchema>) =>
-      previewTemplate(db, workspaceId, templates, { name, language, params: readParams(params) })
+    const preview = (workspaceId: string, template: Static<typeof TemplateSchema>) =>
+      previewTemplate(db, workspaceId, templates, readTemplate(template))
     app.post(
       '/templates/preview',
       {

@@ -55,9 +55,23 @@ export const TemplateSchema = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 512, description: "The approved template's name." }),
     language: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`en_US` when absent.' })),
     params: Type.Optional(ParamsSchema),
+    contact_fields: Type.Optional(
+      Type.Boolean({
+        description:
+          'True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Otherwise values are literal.',
+      }),
+    ),
   },
   { title: 'TemplateSend' },
 )
+
+export type TemplateDraft = { name: string; language: string; params: TemplateParams; contact_fields: boolean }
+
+/** The template of a request. `hasFields`: whether values may have contact fields if the request does not say it. */
+export const readTemplate = (
+  { name, language = 'en_US', params, contact_fields }: Static<typeof TemplateSchema>,
+  hasFields = false,
+): TemplateDraft => ({ name, language, params: readParams(params), contact_fields: contact_fields ?? hasFields })
 
 /** A list holds the values of the body. */
 export const readParams = (params: Static<typeof ParamsSchema> = {}): TemplateParams =>
@@ -113,20 +127,19 @@ const Draft = Type.Object(draftFields)
 export type Draft =
   | { type: 'text'; text: string }
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
-  | { type: 'template'; name: string; language: string; params: TemplateParams }
+  | ({ type: 'template' } & TemplateDraft)
   | { type: 'interactive'; interactive: Interactive }
   | { type: 'location'; location: Location }
   | { type: 'reaction'; message_id: string; emoji: string }
 
-/** Applies the rules between the fields of a request. 400 names the field and the rule. */
-export function readDraft(body: Static<typeof Draft>): Draft {
+/** Applies the rules between the fields of a request. 400 names the field and the rule. `hasFields`: as for `readTemplate`. */
+export function readDraft(body: Static<typeof Draft>, hasFields = false): Draft {
   const { type = 'text', text, media_url: mediaUrl, template } = body
   if (text !== undefined && type !== 'text')
     requireLength(text, 0, type === 'template' ? maxTextLength : maxCaptionLength)
   if (type === 'template') {
     if (!template) throw badRequest('template: required')
-    const { name, language = 'en_US', params } = template
-    return { type, name, language, params: readParams(params) }
+    return { type, ...readTemplate(template, hasFields) }
   }
   if (type === 'interactive') {
     if (!body.interactive) throw badRequest('interactive: required')

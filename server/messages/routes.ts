@@ -184,7 +184,7 @@ export const messageRoutes =
           operationId: 'sendMessage',
           summary: 'Send a message',
           description:
-            'Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only within 24 hours of the last message of the customer. Template values may contain contact fields, such as `{{contact.name|there}}`. 201 means that the channel accepted the message.',
+            'Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only within 24 hours of the last message of the customer. 201 means that the channel accepted the message.',
           tags,
           body: NewMessage,
           response: { 201: DataOf(SendResult, 'The channel accepted the message.') },

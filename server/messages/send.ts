@@ -137,7 +137,7 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   async function fillDraft(workspaceId: string, draft: Draft, recipient: TemplateRecipient): Promise<Draft> {
-    if (draft.type !== 'template') return draft
+    if (draft.type !== 'template' || !draft.contact_fields) return draft
     return { ...draft, params: await fillContactFields(sql, workspaceId, draft.params, recipient) }
   }
 

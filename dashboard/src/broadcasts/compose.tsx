@@ -144,7 +144,9 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
       <Card title={text.test}>
         <TestSend
           draft={draft}
-          template={chosen && missing.length === 0 ? { ...refOf(chosen), params: sampleValues } : undefined}
+          template={
+            chosen && missing.length === 0 ? { ...draft.template, ...refOf(chosen), params: sampleValues } : undefined
+          }
           onChange={change}
         />
       </Card>

@@ -61,7 +61,7 @@ function toDraft(source: Source, isEdit: boolean): Draft {
     source: segment_id ? 'segment' : 'numbers',
     segment_id: segment_id ?? '',
     numbers: recipients.map(toLine).join('\n'),
-    template: templateRef,
+    template: { ...templateRef, contact_fields: template.contact_fields },
     params: template.params,
     ownValues: source.has_own_values ? { template: templateRef, byNumber: Object.fromEntries(ownValues) } : null,
     isLater: isEdit && scheduled_at !== null,

@@ -68,7 +68,8 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
           params={draft.params}
           errors={errors}
           withContact
-          onChange={(params) => onChange({ params })}
+          // This form offers contact fields, so changed values are no longer literal.
+          onChange={(params) => onChange({ params, template: { name: chosen.name, language: chosen.language } })}
         />
       )}
     </>

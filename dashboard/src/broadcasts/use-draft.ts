@@ -11,7 +11,8 @@ export type Draft = {
   source: 'segment' | 'numbers'
   segment_id: string
   numbers: string
-  template: { name: string; language: string } | null
+  /** `contact_fields` is false for the literal values of a broadcast of the API. */
+  template: { name: string; language: string; contact_fields?: boolean } | null
   params: TemplateParams
   /** Values of single recipients, by the digits of the number. They belong to one template. */
   ownValues: { template: { name: string; language: string }; byNumber: Readonly<Record<string, TemplateParams>> } | null
