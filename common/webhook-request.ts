@@ -6,13 +6,14 @@ export function signatureOf(secret: string, t: number, body: string): string {
   return createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
 }
 
+/** Header names are compared without regard to case, but receivers that read raw bytes look for the documented spelling. */
 export const webhookHeaders = (event: string, endpointId: string, signature: string): Record<string, string> => ({
-  'content-type': 'application/json',
-  'user-agent': 'Parley-Webhooks/1',
-  'x-service-event': event,
-  'x-service-webhook-id': endpointId,
-  'x-service-signature': signature,
-  'x-legacy-event': event,
-  'x-legacy-webhook-id': endpointId,
-  'x-legacy-signature': signature,
+  'Content-Type': 'application/json',
+  'User-Agent': 'Parley-Webhooks/1',
+  'X-Service-Event': event,
+  'X-Service-Webhook-Id': endpointId,
+  'X-Service-Signature': signature,
+  'X-Legacy-Event': event,
+  'X-Legacy-Webhook-Id': endpointId,
+  'X-Legacy-Signature': signature,
 })

@@ -10,6 +10,8 @@ import { type Json, type Owner, until, type World } from './support.ts'
 
 export type Received = {
   headers: IncomingHttpHeaders
+  /** The names as they came over the wire. */
+  headerNames: string[]
   raw: string
   body: Json
   at: number
@@ -62,6 +64,7 @@ export async function startReceiver(
       const raw = Buffer.concat(parts).toString('utf8')
       const one = {
         headers: request.headers,
+        headerNames: request.rawHeaders.filter((_, i) => i % 2 === 0),
         raw,
         body: JSON.parse(raw),
         at: Date.now(),

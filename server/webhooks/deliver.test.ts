@@ -80,6 +80,19 @@ test('an event is posted with both sets of headers, and its bytes match the sign
     assert.deepEqual(Object.keys(one.body), ['id', 'event', 'occurred_at', 'account_id', 'data'])
     assert.equal(one.body.account_id, api.workspaceId)
     assertSigned(one, id, secret)
+    assert.deepEqual(one.headerNames, [
+      'Host',
+      'Connection',
+      'Content-Type',
+      'User-Agent',
+      'X-Service-Event',
+      'X-Service-Webhook-Id',
+      'X-Service-Signature',
+      'X-Legacy-Event',
+      'X-Legacy-Webhook-Id',
+      'X-Legacy-Signature',
+      'Content-Length',
+    ])
   }
   const endpoint = await until('the settling', async () => {
     const { data } = (await api.get(`/webhooks/${id}`)).body

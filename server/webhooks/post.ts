@@ -103,7 +103,7 @@ export function createPoster({ guard, ca, times }: PosterOptions): Poster {
       let request = head
       const headers = webhookHeaders(event, endpoint_id, signature)
       for (const name in headers) request += `${name}: ${headers[name]}\r\n`
-      request += `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+      request += `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
       return new Promise((resolve) => connections.send(origin, request, new Attempt(times, resolve)))
     },
     stop: async () => connections.stop(),
@@ -115,7 +115,7 @@ type Target = { origin: Origin; head: string }
 
 const toTarget = ({ hostname, host, port, pathname, search }: URL): Target => ({
   origin: { hostname, host, port },
-  head: `POST ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`,
+  head: `POST ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`,
 })
 
 /** Follows one request to its outcome. */
