@@ -12,6 +12,7 @@ test('the engines wait as long as documented', () => {
       postMs: 5_000,
       dnsMs: 3_000,
       bodyMs: 1_000,
+      addressMs: 60_000,
       backoffMs: [3_000, 6_000, 12_000, 24_000],
       slowMs: 1_500,
       pauseMs: 1_000,

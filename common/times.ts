@@ -22,6 +22,8 @@ export const times = {
     dnsMs: 3 * secondMs,
     /** The body of a response is read for at most this long after the status line. */
     bodyMs: secondMs,
+    /** A kept connection is used for at most this long after its address was checked: then the name is resolved again. */
+    addressMs: 60 * secondMs,
     /** The time before the next attempt, each varied by up to a fifth. */
     backoffMs: [3 * secondMs, 6 * secondMs, 12 * secondMs, 24 * secondMs],
     /** An attempt that takes longer is slow, whatever its outcome. */

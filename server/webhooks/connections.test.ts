@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { until } from '../../tests/until.ts'
 import { createConnections, type Exchange } from './connections.ts'
 
 /** The other end pushes bytes; what is written is kept. */
@@ -17,13 +18,13 @@ class FakeSocket extends Duplex {
 
 const origin = { hostname: 'example.test', host: 'example.test', port: '' }
 
-function startConnections(t: TestContext) {
+function startConnections(t: TestContext, addressMs = 60_000) {
   const sockets: FakeSocket[] = []
   const connections = createConnections((_, done) => {
     const socket = new FakeSocket()
     sockets.push(socket)
     done(null, socket as unknown as Socket)
-  })
+  }, addressMs)
   t.after(() => connections.stop())
   return { sockets, send: (exchange: Exchange) => connections.send(origin, 'request', exchange) }
 }
@@ -226,7 +227,10 @@ test('a connection lost before or within a response ends the exchange with an er
 
 test('a connection that opens too late serves the next request', (t) => {
   const opening: ((socket: FakeSocket) => void)[] = []
-  const connections = createConnections((_, done) => opening.push((socket) => done(null, socket as unknown as Socket)))
+  const connections = createConnections(
+    (_, done) => opening.push((socket) => done(null, socket as unknown as Socket)),
+    60_000,
+  )
   t.after(() => connections.stop())
   const [late, first, second] = [new Recorder(), new Recorder(), new Recorder()]
   connections.send(origin, 'late', late)
@@ -246,4 +250,23 @@ test('a connection that opens too late serves the next request', (t) => {
     connections.send(origin, 'third', new Recorder())
     assert.equal(other.written, 'third')
   })
+})
+
+test('a connection carries no request when its address was checked too long ago, also one that waits', async (t) => {
+  const addressMs = 500
+  const startedAt = performance.now()
+  const { sockets, send } = startConnections(t, addressMs)
+  const [first, second, third] = [new Recorder(), new Recorder(), new Recorder()]
+  send(first)
+  sockets[0]?.push(head('content-length: 0', 'keep-alive: timeout=60'))
+  await settled()
+  send(second)
+  assert.deepEqual([sockets.length, first.ending], [1, 'complete'])
+  await until('the address to be too old', async () => performance.now() - startedAt > addressMs)
+  // The response of the second request is complete only now.
+  sockets[0]?.push(head('content-length: 0', 'keep-alive: timeout=60'))
+  await settled()
+  assert.deepEqual([second.ending, sockets[0]?.destroyed], ['complete', true])
+  send(third)
+  assert.equal(sockets.length, 2)
 })

@@ -49,7 +49,8 @@ const maxIdleMs = 600_000
 const idleMarginMs = 1_000
 const sweepEveryMs = 500
 
-export function createConnections(connect: Connect): Connections {
+/** `addressMs`: how long a connection carries requests after `connect` was called for it, which checks its address. */
+export function createConnections(connect: Connect, addressMs: number): Connections {
   const hosts = new Map<string, Host>()
   const open = new Set<Connection>()
   let isStopped = false
@@ -57,6 +58,8 @@ export function createConnections(connect: Connect): Connections {
   const pool: Pool = {
     keep(connection) {
       const { waiting, idle } = hostOf(connection.host)
+      // A connection is being opened for each request that waits.
+      if (connection.isExpired(performance.now())) return connection.destroy()
       const next = takeWaiting(waiting)
       if (next) connection.send(next.request, next.exchange)
       else idle.push(connection)
@@ -78,7 +81,7 @@ export function createConnections(connect: Connect): Connections {
   }
 
   /** The new connection carries the request that has waited for longest. That may not be the one it was opened for. */
-  function onConnect(name: string, error: Error | null, socket: Socket | null): void {
+  function onConnect(name: string, calledAt: number, error: Error | null, socket: Socket | null): void {
     const host = hostOf(name)
     host.openingCount--
     if (!socket) {
@@ -89,7 +92,7 @@ export function createConnections(connect: Connect): Connections {
       socket.destroy()
       return
     }
-    const connection = new Connection(pool, name, socket)
+    const connection = new Connection(pool, name, socket, calledAt + addressMs)
     open.add(connection)
     pool.keep(connection)
   }
@@ -112,7 +115,8 @@ export function createConnections(connect: Connect): Connections {
       }
       host.waiting.push({ request, exchange })
       host.openingCount++
-      connect(origin, (error, socket) => onConnect(origin.host, error, socket))
+      const calledAt = performance.now()
+      connect(origin, (error, socket) => onConnect(origin.host, calledAt, error, socket))
     },
     stop() {
       isStopped = true
@@ -149,6 +153,7 @@ export class Connection {
   readonly host: string
   private readonly pool: Pool
   private readonly socket: Socket
+  private readonly usableUntil: number
   private exchange: Exchange | undefined
   private expected: Expected = 'head'
   /** Responses before the final one. */
@@ -164,19 +169,20 @@ export class Connection {
   private idleUntil = performance.now() + idleMs
   private keepMs = idleMs
 
-  constructor(pool: Pool, host: string, socket: Socket) {
+  constructor(pool: Pool, host: string, socket: Socket, usableUntil: number) {
     this.pool = pool
     this.host = host
     this.socket = socket
+    this.usableUntil = usableUntil
     socket.on('data', (chunk: Buffer) => this.read(chunk))
     socket.on('end', () => this.close(null))
     socket.on('error', (error) => this.close(error))
     socket.on('close', () => this.close(null))
   }
 
-  /** It has no exchange, and the receiver may close it. */
+  /** It has no exchange, and the receiver may close it or its address was checked too long ago. */
   isExpired(now: number): boolean {
-    return !this.exchange && this.idleUntil <= now
+    return !this.exchange && (this.idleUntil <= now || this.usableUntil <= now)
   }
 
   send(request: string, exchange: Exchange): void {

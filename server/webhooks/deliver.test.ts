@@ -411,6 +411,28 @@ test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 
   assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
+test('a kept connection is used only for a while after its address was checked', async (t) => {
+  const addressMs = 300
+  const known: Record<string, string> = { localhost: '127.0.0.1' }
+  const webhooks = { ...brisk.times.webhooks, addressMs }
+  const { api, db } = await start(t, { times: { ...brisk.times, webhooks }, resolver: names(known) })
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url.replace('127.0.0.1', 'localhost'))
+  await happen(api)
+  await waitForAttempts(db, id, 1)
+  const openedAt = performance.now()
+  // The name leads elsewhere now, and the receiver keeps the connection open for five seconds.
+  known.localhost = '10.0.0.1'
+  await until('the address to be too old', async () => performance.now() - openedAt > addressMs)
+  await happen(api)
+  const [first, second] = await waitForAttempts(db, id, 2)
+  assert.deepEqual(
+    [first?.status, second?.status, second?.error],
+    ['delivered', 'failed', 'localhost is at 10.0.0.1, which is not a public address'],
+  )
+  assert.equal(receiver.received.length, 1)
+})
+
 test('an event is posted at most five times, also over kept-alive connections that fail whenever they are reused', async (t) => {
   const { api, db } = await startBrisk()
   for (const end of ['reset', 'end', 'destroy'] as const) {

@@ -5,7 +5,8 @@
  * status line decides: a 2xx is a success even if the body breaks off. The body
  * is read for the log only, for at most a second. Redirects are not followed.
  * The connection goes to an address that the guard has just approved, and its
- * remote address is checked again once it is open.
+ * remote address is checked again once it is open. A kept connection is used for
+ * at most a minute, then the name is resolved again.
  *
  * An attempt sends at most one request, so an event is posted at most as often
  * as it is attempted. A request that breaks is not repeated here, not even on a
@@ -36,7 +37,7 @@ export type PosterOptions = {
   guard: Guard
   /** Additional trusted certificates, for tests. */
   ca?: string | Buffer | undefined
-  times: Pick<Times['webhooks'], 'postMs' | 'bodyMs'>
+  times: Pick<Times['webhooks'], 'postMs' | 'bodyMs' | 'addressMs'>
 }
 
 /** The log keeps this much of a response body. */
@@ -83,7 +84,7 @@ export function createPoster({ guard, ca, times }: PosterOptions): Poster {
     )
   }
   // The scheduler limits concurrency. A limit per origin would make endpoints on the same host wait for each other.
-  const connections = createConnections(connect)
+  const connections = createConnections(connect, times.addressMs)
   const targets = new Map<string, Target>()
 
   function targetOf(url: string): Target {
