@@ -1,7 +1,9 @@
 /** Live updates of the dashboard, and uploaded files that are sent by a link of the service. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
@@ -255,6 +257,38 @@ test('an uploaded file is sent, stored, and served to the channel', async (t) =>
   ] as const) {
     assert.equal((await fetch(address.replace(publicUrl, url))).status, status)
   }
+})
+
+test('while the bucket does not answer, uploads and files are 503 with Retry-After', async (t) => {
+  const objects = new Map<string, Buffer>()
+  const bucket = createServer(async (request, response) => {
+    const bytes = await buffer(request)
+    if (request.method === 'PUT') objects.set(request.url ?? '', bytes)
+    response.end(request.method === 'PUT' ? '' : objects.get(request.url ?? ''))
+  })
+  await new Promise<void>((resolve) => bucket.listen(0, '127.0.0.1', resolve))
+  t.after(() => bucket.close())
+  const { port } = bucket.address() as AddressInfo
+  const credentials = { region: 'us-east-1', bucket: 'media', access_key_id: 'id', secret_access_key: 'key' }
+  const mediaS3 = { ...credentials, endpoint: `http://127.0.0.1:${port}` }
+  const { url, owner, db, api } = await start(t, { mediaS3 })
+  const page = await openPage(url, owner)
+  const upload = () => page.call('POST', '/uploads?filename=x.png', png)
+  const link = (await upload()).body.data.media_url.replace(publicUrl, url)
+  assert.deepEqual(Buffer.from(await (await fetch(link)).arrayBuffer()), png)
+
+  await new Promise((resolve) => {
+    bucket.close(resolve)
+    bucket.closeAllConnections()
+  })
+  // The channel fetches files by this link, and repeats a request after 503.
+  const fetched = await fetch(link)
+  const { error } = (await fetched.json()) as Json
+  assert.deepEqual([fetched.status, fetched.headers.get('retry-after'), error.code], [503, '1', 'internal'])
+  const refused = await upload()
+  assertRefused(refused, 503, 'internal', 'the store of media files is not available; repeat the request later')
+  assert.equal(refused.headers.get('retry-after'), '1')
+  assert.equal((await db`select 1 from uploads where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
 test('a file whose message is rejected does not count as sent', async (t) => {

@@ -38,7 +38,8 @@ import { startLive } from '../server/lib/live.ts'
 import { createMailer, type MailSettings } from '../server/lib/mail.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import type { ServerOptions } from '../server/lib/server.ts'
-import { createFolderStore } from '../server/lib/store-folder.ts'
+import type { S3Bucket } from '../server/lib/store-s3.ts'
+import { createMediaStore } from '../server/media/store.ts'
 import { apiPools, createPools, workerPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { processGauges } from '../server/web/status.ts'
@@ -105,6 +106,8 @@ export type Starting = {
   publicUrl?: string
   /** The mail server of the service. */
   smtp?: MailSettings
+  /** The bucket of the media; a folder when absent. */
+  mediaS3?: S3Bucket
   /** The OpenID Connect provider of the service. */
   oidc?: OidcConfig
   setup?: Partial<Setup>
@@ -216,6 +219,7 @@ async function startService(
     publicUrl: ownUrl = publicUrl,
     smtp,
     oidc,
+    mediaS3,
   }: Starting = {},
 ): Promise<Service> {
   const port = pages ? await freePort() : 0
@@ -242,7 +246,7 @@ async function startService(
       log,
       sealer,
       channels: createChannels(http, times.messages),
-      store: createFolderStore(join(dataDir, 'media')),
+      store: createMediaStore({ dataDir, mediaS3 }),
       signals: createSignals(live),
       metrics: createMetrics(),
       health,

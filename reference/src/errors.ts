@@ -30,7 +30,7 @@ export const errorMeanings: Record<string, { status: number; meaning: string }> 
   internal: {
     status: 500,
     meaning:
-      'An error in the service. Try again later. Include the `X-Request-Id` when you report it. With the status 503, the database or its disk is not available: wait for the seconds in `Retry-After`.',
+      'An error in the service. Try again later. Include the `X-Request-Id` when you report it. With the status 503, the database, its disk or the store of media files is not available: wait for the seconds in `Retry-After`.',
   },
   template_malformed: {
     status: 500,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOutageFilter, outageOf } from './outage.ts'
+import { StoreUnavailableError } from './store.ts'
 
 const withFields = (fields: object, message = 'it failed') => Object.assign(new Error(message), fields)
 
-test('errors of the disk and of the connection are outages; faults of a statement are not', () => {
+test('errors of the disk, of the connection and of the store are outages; faults of a statement are not', () => {
   for (const code of ['53100', 'ENOSPC', 'EDQUOT']) assert.equal(outageOf(withFields({ code })), 'disk', code)
   for (const code of ['57P01', '57P03', '53300', '08006', '25006', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT'])
     assert.equal(outageOf(withFields({ code })), 'database', code)
@@ -17,6 +18,7 @@ test('errors of the disk and of the connection are outages; faults of a statemen
     assert.equal(outageOf(withFields({ code, query })), undefined)
   assert.equal(outageOf(Object.assign(new TypeError('no'), { query })), undefined)
   assert.equal(outageOf('ENOSPC'), undefined)
+  assert.equal(outageOf(new StoreUnavailableError('the bucket does not answer')), 'store')
 })
 
 test('the log has one line for each kind of outage every 30 seconds, with the number of lines it replaces', () => {

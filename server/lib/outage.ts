@@ -1,10 +1,11 @@
 /**
- * Outages: the disk is full, or the database is away. They end without a change of the program, so a caller gets 503 with the
- * reason instead of 500, and the log has one line instead of one for each request.
+ * Outages: the disk is full, or the database or the store of media is away. They end without a change of the program, so a
+ * caller gets 503 with the reason instead of 500, and the log has one line instead of one for each request.
  */
+import { StoreUnavailableError } from './store.ts'
 
-/** `disk`: of the database, or of the media. */
-export type Outage = 'disk' | 'database'
+/** `disk`: of the database, or of the media. `store`: the bucket of the media. */
+export type Outage = 'disk' | 'database' | 'store'
 
 /** SQLSTATE of PostgreSQL, and errors of file systems. */
 const diskCodes = new Set(['53100', 'ENOSPC', 'EDQUOT'])
@@ -17,6 +18,7 @@ const databaseCodes = /^(08\w{3}|25006|53[0239]00|57P0[1-3]|CONNECTION_(CLOSED|D
 
 export function outageOf(error: unknown): Outage | undefined {
   if (!(error instanceof Error)) return undefined
+  if (error instanceof StoreUnavailableError) return 'store'
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code !== undefined && diskCodes.has(code)) return 'disk'
   if (code !== undefined && databaseCodes.test(code)) return 'database'
@@ -29,12 +31,14 @@ export function outageOf(error: unknown): Outage | undefined {
 export const outageMessages: Record<Outage, string> = {
   disk: 'the disk of the service is full; repeat the request later',
   database: 'the database of the service is not available; repeat the request later',
+  store: 'the store of media files is not available; repeat the request later',
 }
 
 /** For the log. */
 const outageLines: Record<Outage, string> = {
   disk: 'the disk is full: requests and background tasks that write fail until it has space',
   database: 'the database is not available: requests and background tasks fail until it is back',
+  store: 'the store of media files is not available: requests and background tasks with files fail until it is back',
 }
 
 /** With the code `internal`, as for every failure on our side: the set of codes is closed, and clients may rely on it. */

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { AwsV4Signer } from 'aws4fetch'
 import { Agent, type Dispatcher, request } from 'undici'
-import type { Store } from './store.ts'
+import { type Store, StoreUnavailableError } from './store.ts'
 import { consumeSource, spool } from './store-spool.ts'
 
 export type S3Bucket = {
@@ -48,12 +48,16 @@ export function createS3Store({ endpoint, region, bucket, access_key_id, secret_
       accessKeyId: access_key_id,
       secretAccessKey: secret_access_key,
     }).sign()
-    return request(signed.url, {
+    const sent = request(signed.url, {
       method,
       headers: Object.fromEntries(signed.headers),
       dispatcher,
       ...(body ? { body } : {}),
       ...(signal ? { signal } : {}),
+    })
+    return sent.catch((cause: NodeJS.ErrnoException) => {
+      if (signal?.aborted) throw cause
+      throw new StoreUnavailableError(`the bucket does not answer: ${cause.message || cause.code}`, { cause })
     })
   }
 
@@ -93,9 +97,11 @@ export function createS3Store({ endpoint, region, bucket, access_key_id, secret_
   }
 }
 
-/** Returns undefined for a missing object. Any other failure throws with the error code of S3, for the operator to fix. */
+/** Returns undefined for a missing object. Any other failure throws with the error code of S3. */
 async function requireFound({ statusCode, body }: Dispatcher.ResponseData, method: string): Promise<undefined> {
   const [, code = ''] = /<Code>(\w+)<\/Code>/.exec(await body.text()) ?? []
   if (statusCode === 404 && method !== 'PUT' && code !== 'NoSuchBucket') return undefined
-  throw new Error(`S3 answered ${method} with ${statusCode} ${code}`.trim())
+  const message = `S3 answered ${method} with ${statusCode} ${code}`.trim()
+  // A 5xx passes. Anything else is for the operator to fix.
+  throw statusCode >= 500 ? new StoreUnavailableError(message) : new Error(message)
 }

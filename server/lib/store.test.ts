@@ -20,7 +20,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { newId } from './id.ts'
-import type { Store } from './store.ts'
+import { type Store, StoreUnavailableError } from './store.ts'
 import { createFolderStore } from './store-folder.ts'
 import { createS3Store } from './store-s3.ts'
 import { BrokenSourceError, TooLargeError } from './store-spool.ts'
@@ -209,6 +209,30 @@ test('S3 receives the content type, and its error codes are reported', async (t)
   const wrongBucket = createS3Store({ ...bucket, bucket: 'nowhere' })
   await assert.rejects(wrongBucket.get(key), /S3 answered GET with 404 NoSuchBucket/)
   await assert.rejects(wrongBucket.put(key, Readable.from([Buffer.from('x')]), options), /404 NoSuchBucket/)
+})
+
+test('a bucket that refuses connections or answers 5xx is an outage, and an aborted put is none', async (t) => {
+  const server = createServer((request, answer) => {
+    request.resume().on('end', () => answer.writeHead(503).end('<Error><Code>SlowDown</Code></Error>'))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const store = createS3Store({ ...secrets, endpoint: `http://127.0.0.1:${port}`, bucket: 'media' })
+  const calls = [
+    () => store.put(newId(), Readable.from([Buffer.from('x')]), options),
+    () => store.get(newId()),
+    () => store.delete(newId()),
+  ]
+  for (const call of calls) await assert.rejects(call(), { name: 'StoreUnavailableError', message: /503 SlowDown/ })
+  const signal = AbortSignal.abort(new Error('stopped'))
+  const aborted = store.put(newId(), Readable.from([Buffer.from('x')]), { ...options, signal })
+  await assert.rejects(aborted, (error) => !(error instanceof StoreUnavailableError))
+  await new Promise((resolve) => {
+    server.close(resolve)
+    server.closeAllConnections()
+  })
+  for (const call of calls) await assert.rejects(call(), { name: 'StoreUnavailableError', message: /does not answer/ })
 })
 
 test('every request has a valid AWS signature, version 4', async (t) => {

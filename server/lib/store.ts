@@ -10,7 +10,7 @@ import type { SpoolOptions } from './store-spool.ts'
 export type Store = {
   /**
    * Stores a stream. Throws a `TooLargeError` above `maxBytes`, a `BrokenSourceError` when the stream fails, and any other
-   * error when the store fails or `signal` is aborted. The stream is always read to its end or destroyed.
+   * error when the store fails or `signal` is aborted. Every call throws a `StoreUnavailableError` during an outage of the store. The stream is always read to its end or destroyed.
    */
   put(key: string, source: Readable, options: SpoolOptions & { mime_type: string }): Promise<{ size_bytes: number }>
   /**
@@ -24,3 +24,8 @@ export type Store = {
 
 /** Both ends are included. */
 export type ByteRange = { start: number; end: number }
+
+/** The store does not answer, or says that it cannot serve requests now. `cause` is the error of the connection. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError'
+}

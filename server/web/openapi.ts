@@ -98,7 +98,7 @@ const failureMeanings: Record<number, string> = {
   429: 'More than 120 requests in a minute with this key.',
   500: 'A fault of the service. Quote the request id.',
   502: 'The channel rejected the message or could not be reached, or the outcome is unknown: `details.outcome` says which. `message` quotes the error of the channel.',
-  503: 'The database does not answer, or its disk is full. Repeat the request with the same `Idempotency-Key`.',
+  503: 'The database or the store of media files does not answer, or a disk is full. Repeat the request with the same `Idempotency-Key`.',
 }
 
 const failureExamples: Record<number, (scope: string) => { code: ErrorCode; message: string; details?: object }> = {
