@@ -14,6 +14,7 @@ import Fastify, {
   LogController,
   type preValidationHookHandler,
   type RawServerDefault,
+  type RouteOptions,
 } from 'fastify'
 import { createClientAddress } from './client-address.ts'
 import { compilers } from './compile.ts'
@@ -70,6 +71,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route receives a file, which takes long on a slow connection. `handlerTimeout` limits it, not `requestTimeoutMs`. */
     takesFile?: boolean
+    /** The route stands for a provider: a 5xx is simulated and does not count as an error of the service. */
+    isSimulated?: boolean
   }
 }
 
@@ -231,9 +234,11 @@ export function createServer({
       route.onRequest = [...listOf(route.onRequest), startUpload]
       route.onResponse = [...listOf(route.onResponse), endUpload]
     }
-    route.onResponse = [...listOf(route.onResponse), reportTo(log, metrics.watchRoute(String(route.method), url), url)]
+    const observe = watchMethods(metrics, route)
+    route.onResponse = [...listOf(route.onResponse), reportTo(log, observe, url)]
   })
-  const reportUnknown = reportTo(log, metrics.watchRoute('any', unknown), unknown)
+  const observeUnknown = metrics.watchRoute('any', unknown)
+  const reportUnknown = reportTo(log, (_, status, seconds) => observeUnknown(status, seconds), unknown)
   app.addHook('onResponse', (request, reply, done) => {
     endRequest(request.socket)
     if (request.is404) reportUnknown(request, reply, done)
@@ -302,11 +307,25 @@ function checkRequest({ body, querystring }: FastifySchema) {
 
 const methodsWithoutBody = new Set(['GET', 'HEAD'])
 
+type Observe = (method: string, status: number, seconds: number) => void
+
+/** Counts the responses of a route, in one series per method. HEAD counts as GET where the route has no other. */
+function watchMethods(metrics: Metrics, { method, url, config }: RouteOptions): Observe {
+  const methods = listOf(method)
+  const observers = new Map(methods.map((each) => [each, metrics.watchRoute(each, url)]))
+  const first = observers.get(methods[0] ?? '')
+  return (method, status, seconds) => {
+    if (config?.isSimulated && status >= 500) return
+    const observe = observers.get(method) ?? first
+    observe?.(status, seconds)
+  }
+}
+
 /** Counts the response and logs one line, as a warning if it was slow. */
-function reportTo(log: FastifyBaseLogger, observe: (status: number, seconds: number) => void, route: string) {
+function reportTo(log: FastifyBaseLogger, observe: Observe, route: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const ms = reply.elapsedTime
-    observe(reply.statusCode, ms / 1000)
+    observe(request.method, reply.statusCode, ms / 1000)
     const isSlow = ms > slowMs && !isStream(reply) && reply.statusCode !== 429
     if (isSlow || log.level === 'debug' || log.level === 'trace') {
       const line = { ...describeRequest(request, route), status: reply.statusCode, ms: Math.round(ms) }

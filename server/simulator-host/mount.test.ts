@@ -8,10 +8,10 @@ import { simulatorMount } from './mount.ts'
 
 type Handle = Parameters<typeof simulatorMount>[0]['simulator']['handle']
 
-async function mount(t: TestContext, handle: Handle): Promise<string> {
+async function mount(t: TestContext, handle: Handle, metrics = createMetrics()): Promise<string> {
   const app = createServer({
     log: pino({ level: 'silent' }),
-    metrics: createMetrics(),
+    metrics,
     limits: { responseTimeoutMs: 50 },
   })
   // No database: callers on this machine need no session.
@@ -53,4 +53,23 @@ test('the response timeout does not end a stream of the simulator', async (t) =>
   })
   const answer = await fetch(`${url}/simulator/stream`)
   assert.equal(await answer.text(), 'data: one\n\ndata: two\n\n')
+})
+
+test('simulated failures are not counted as errors of the service, and each method has a series', async (t) => {
+  const metrics = createMetrics()
+  const url = await mount(t, (request, response) => response.writeHead(Number(request.url?.slice(-3))).end(), metrics)
+  for (const [method, path] of [
+    ['GET', '/simulator/200'],
+    ['POST', '/simulator/200'],
+    ['POST', '/simulator/500'],
+    ['POST', '/simulator/503'],
+  ] as const) {
+    await (await fetch(url + path, { method })).text()
+  }
+  const count = 'parley_http_requests_total'
+  const counted = (await metrics.read()).split('\n').filter((line) => line.startsWith(`${count}{`))
+  assert.deepEqual(
+    counted.toSorted(),
+    ['GET', 'POST'].map((method) => `${count}{method="${method}",route="/simulator/*",status="200"} 1`),
+  )
 })

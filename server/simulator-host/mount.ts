@@ -35,7 +35,7 @@ export const simulatorMount = (options: SimulatorMountOptions) => async (app: Ap
     for (const response of streams) response.end()
   })
   for (const url of ['/simulator', '/simulator/*']) {
-    app.all(url, async (request, reply) => {
+    app.all(url, { config: { isSimulated: true } }, async (request, reply) => {
       if (!needsNoSession(request.url) && !(await mayUse(options, request))) return refuse(request, reply)
       // The service's limits on time and size do not apply to the simulator.
       reply.hijack()
