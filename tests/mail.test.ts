@@ -23,6 +23,7 @@ test('an invitation is sent by e-mail, and the inviter keeps the link when that 
   assert.match(html, /Acme &lt;b&gt;&amp; &quot;Sons&quot;&lt;\/b&gt;/)
   assert.doesNotMatch(html, /<script>|<b>/)
   assert.match(received.source, /^From: Parley <parley@acme.test>$/m)
+  assert.match(received.source, /^Auto-Submitted: auto-generated$/m)
   const joined = await createBrowser(world.url).call('POST', pathOf(received.link), {
     name: 'Ann',
     password: 'long enough',
@@ -78,6 +79,7 @@ test('a member resets a forgotten password by e-mail, once, and all sessions end
   const unknown = await ask('unknown@acme.test')
   assert.deepEqual([known.status, known.text], [202, unknown.text])
   const first = await mail.next(owner.email)
+  assert.match(first.source, /^Auto-Submitted: auto-generated$/m)
   await ask(owner.email)
   const second = await mail.next(owner.email)
   // A new link replaces the one before.

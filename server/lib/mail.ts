@@ -18,6 +18,9 @@ export type Mailer = {
 
 export type MailSettings = { url: string; from: string }
 
+/** RFC 3834: so that vacation responders do not answer. */
+const headers = { 'Auto-Submitted': 'auto-generated' }
+
 const stepMs = 5_000
 const totalMs = 20_000
 
@@ -47,7 +50,7 @@ export function createMailer({ url, from }: MailSettings): Mailer {
   return {
     send: ({ to, subject, text, html }) =>
       // As an object an address is not parsed: a comma in it adds no recipient.
-      inTime(() => transport.sendMail({ from, to: { name: '', address: to }, subject, text, html })),
+      inTime(() => transport.sendMail({ from, to: { name: '', address: to }, subject, text, html, headers })),
     verify: () => inTime(() => transport.verify()),
     stop: () => transport.close(),
   }
