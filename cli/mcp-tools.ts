@@ -94,7 +94,7 @@ export const readTools: readonly Tool[] = [
     name: 'list_notes',
     operation: 'listNotes',
     description: 'List the internal notes of a conversation, newest first.',
-    scope: 'conversations:read',
+    scope: 'conversations:write',
     input: Type.Object({ conversation_id: id('conversation'), ...page }),
     run: ({ parley }, { conversation_id, ...query }) =>
       fetchPage(parley.conversations.listNotes(conversation_id, query)),
@@ -103,7 +103,7 @@ export const readTools: readonly Tool[] = [
     name: 'list_members',
     operation: 'listMembers',
     description: 'List the members of the workspace, who can be assigned to conversations.',
-    scope: 'conversations:read',
+    scope: 'conversations:write',
     input: Type.Object(page),
     run: ({ parley }, query) => fetchPage(parley.members.list(query)),
   }),

@@ -181,3 +181,20 @@ test('each route requires the scope that the OpenAPI document names', async (t) 
     assertRefused(answer, 403, 'forbidden', new RegExp(scope))
   }
 })
+
+test('the scopes of the specification neither erase nor merge people, nor read notes and members', async (t) => {
+  const { api } = await start(t)
+  const internal = ['contacts:erase', 'conversations:write']
+  const key = await api.key(...scopes.filter((scope) => !internal.includes(scope)))
+  const { id } = (await api.post('/contacts', { phone: '+14155550100' }, { key })).body.data
+  const other = (await api.post('/contacts', { phone: '+14155550101' }, { key })).body.data
+  const merge = { contact_id: other.id }
+  assertRefused(await api.delete(`/contacts/${id}`, undefined, { key }), 403, 'forbidden', /contacts:erase/)
+  assertRefused(await api.post(`/contacts/${id}/merge`, merge, { key }), 403, 'forbidden', /contacts:erase/)
+  assertRefused(await api.get(`/conversations/${id}/notes`, { key }), 403, 'forbidden', /conversations:write/)
+  assertRefused(await api.get('/members', { key }), 403, 'forbidden', /conversations:write/)
+  const eraser = { key: await api.key('contacts:erase') }
+  assert.equal((await api.post(`/contacts/${id}/merge`, merge, eraser)).status, 200)
+  assert.equal((await api.delete(`/contacts/${id}`, undefined, eraser)).status, 200)
+  assert.equal((await api.get('/members', { key: await api.key('conversations:write') })).status, 200)
+})

@@ -15,12 +15,18 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
 
   await page.getByRole('button', { name: 'Create API key' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill('x'.repeat(81))
+  await dialog.getByText('the key can only call GET /me and GET /usage').waitFor()
+  // Every call of the API is named at its scope.
+  const erasing = dialog.locator('label', { hasText: 'contacts:erase' })
+  await erasing.getByText('DELETE /contacts/{id}, POST /contacts/{id}/merge').waitFor()
+  const writing = dialog.locator('label', { hasText: 'conversations:write' })
+  for (const call of ['GET /conversations/{id}/notes', 'GET /members']) await writing.getByText(call).waitFor()
+  await dialog.getByLabel('Name', { exact: true }).fill('x'.repeat(81))
   await dialog.getByLabel('messages:send').check()
   await dialog.getByLabel('contacts:read').check()
   await dialog.getByRole('button', { name: 'Create API key' }).click()
   await dialog.getByRole('alert').filter({ hasText: '80 characters' }).waitFor()
-  await dialog.getByLabel('Name').fill('Online shop')
+  await dialog.getByLabel('Name', { exact: true }).fill('Online shop')
   await dialog.getByRole('button', { name: 'Create API key' }).click()
 
   await dialog.getByText('It is not shown again.').waitFor()

@@ -14,6 +14,7 @@ export const scopes = [
   'messages:read',
   'contacts:read',
   'contacts:write',
+  'contacts:erase',
   'conversations:read',
   'conversations:write',
   'broadcasts:send',

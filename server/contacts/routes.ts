@@ -161,7 +161,7 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk:
   app.delete(
     '/contacts/:id',
     {
-      config: { scope: 'contacts:write' },
+      config: { scope: 'contacts:erase' },
       handlerTimeout: eraseMs,
       schema: {
         operationId: 'deleteContact',
@@ -182,7 +182,7 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk:
   app.post(
     '/contacts/:id/merge',
     {
-      config: { scope: 'contacts:write' },
+      config: { scope: 'contacts:erase' },
       handlerTimeout: mergeMs,
       schema: {
         operationId: 'mergeContacts',

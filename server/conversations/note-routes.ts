@@ -1,4 +1,9 @@
-/** `/conversations/{id}/notes`: internal notes, list and add. `/members`: the people a conversation can be assigned to. */
+/**
+ * `/conversations/{id}/notes`: internal notes, list and add. `/members`: the people a conversation can be assigned to.
+ *
+ * Both are internal to the workspace, so their lists need `conversations:write` too: a key that only reads conversations gets what
+ * customers know.
+ */
 import { roles } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
@@ -82,7 +87,7 @@ export const noteRoutes = (db: Db, signals: Signals) => async (app: App) => {
   app.get(
     '/conversations/:id/notes',
     {
-      config: { scope: 'conversations:read', isShared: true },
+      config: { scope: 'conversations:write', isShared: true },
       schema: {
         operationId: 'listNotes',
         summary: 'List the notes of a conversation',
@@ -123,7 +128,7 @@ export const noteRoutes = (db: Db, signals: Signals) => async (app: App) => {
   app.get(
     '/members',
     {
-      config: { scope: 'conversations:read', isShared: true },
+      config: { scope: 'conversations:write', isShared: true },
       schema: {
         operationId: 'listMembers',
         summary: 'List members',

@@ -5,6 +5,7 @@ import { Dialog } from '../../../ui/dialog.tsx'
 import { Checkbox, Field, Input } from '../../../ui/form.tsx'
 import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
+import { openCalls, scopeCalls } from '../lib/calls.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
@@ -12,11 +13,14 @@ import { words } from '../words/words.ts'
 const { keys } = words.settings
 const { common } = words
 
-const allScopes = Object.keys(keys.scopeTexts)
+type Scope = keyof typeof scopeCalls
+
+const allScopes = Object.keys(scopeCalls) as Scope[]
+const withoutScopes = keys.withoutScopes(openCalls)
 
 export function CreateKey({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
-  const [scopes, setScopes] = useState<readonly string[]>([])
+  const [scopes, setScopes] = useState<readonly Scope[]>([])
   const create = useChange('POST /keys', { stale: ['GET /keys'] })
   if (create.data) {
     return (
@@ -31,7 +35,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   }
   const errors = fieldErrorsOf(create.error, ['name', 'scopes'])
   const hasAll = scopes.length === allScopes.length
-  const toggle = (scope: string) =>
+  const toggle = (scope: Scope) =>
     setScopes(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -59,11 +63,11 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
             {hasAll ? keys.chooseNone : keys.chooseAll}
           </Button>
           <div className="settings-scope-grid">
-            {Object.entries(keys.scopeTexts).map(([scope, description]) => (
+            {allScopes.map((scope) => (
               <Checkbox
                 key={scope}
                 label={<code>{scope}</code>}
-                hint={description}
+                hint={keys.scopeHint(keys.scopeTexts[scope], scopeCalls[scope])}
                 checked={scopes.includes(scope)}
                 onChange={() => toggle(scope)}
               />
@@ -73,10 +77,10 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
         </fieldset>
         {scopes.length === 0 && name.trim() ? (
           <Note tone="amber" icon="alert">
-            {keys.withoutScopes}
+            {withoutScopes}
           </Note>
         ) : (
-          <p className="soft small">{scopes.length === 0 ? keys.withoutScopes : keys.fixed}</p>
+          <p className="soft small">{scopes.length === 0 ? withoutScopes : keys.fixed}</p>
         )}
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <div className="dialog-foot">

@@ -107,21 +107,20 @@ export const settings = {
     chooseAll: 'Select all',
     chooseNone: 'Clear all',
     scopeTexts: {
-      'messages:send':
-        'Send messages and read templates: POST /messages, POST /conversations/{id}/messages, GET /templates',
-      'messages:read': 'Read messages: GET /conversations/{id}/messages, /messages/{id}',
-      'contacts:read':
-        'Read contacts and segments: GET /contacts, /contacts/{id}, /segments, /segments/{id}, /segments/{id}/contacts',
-      'contacts:write':
-        'Create and update contacts and segments: POST /contacts, PATCH /contacts/{id}, POST /segments, PATCH and DELETE /segments/{id}, POST and DELETE /segments/{id}/contacts',
-      'conversations:read':
-        'Read conversations, notes and members: GET /conversations, /conversations/{id}, /conversations/{id}/notes, /members',
+      'messages:send': 'Send messages and read templates',
+      'messages:read': 'Read messages',
+      'contacts:read': 'Read contacts, tags and segments',
+      'contacts:write': 'Create and update contacts; create, update and delete segments',
+      'contacts:erase': 'Erase people with all their data and merge contacts, which cannot be undone',
+      'conversations:read': 'Read conversations',
       'conversations:write':
-        'Change conversations and add notes: PATCH /conversations/{id}, POST /conversations/{id}/read, /conversations/{id}/notes',
-      'broadcasts:send': 'Send broadcasts and read their progress: POST /broadcasts, GET /broadcasts/{id}',
-      'webhooks:manage': 'Manage webhook endpoints and stream events: all /webhooks calls',
+        'Change conversations, read and add internal notes, and read the names and emails of members',
+      'broadcasts:send': 'Send and control broadcasts, and read their progress',
+      'webhooks:manage': 'Manage webhook endpoints and read all events',
     },
-    withoutScopes: 'Without scopes, the key can only call GET /me. Scopes cannot be changed later.',
+    scopeHint: (text: string, calls: readonly string[]) => `${text}: ${calls.join(', ')}`,
+    withoutScopes: (calls: readonly string[]) =>
+      `Without scopes, the key can only call ${calls.join(' and ')}. Scopes cannot be changed later.`,
     fixed: 'Scopes cannot be changed later. To use other scopes, create another key.',
     submit: 'Create API key',
     madeTitle: (name: string) => `API key “${name}” created`,
