@@ -227,7 +227,10 @@ async function registerApi(
       authenticateKeys(v1, admission)
       refuseUnknownPaths(v1)
       shareReads(v1)
-      keepAnswers(v1, { ...answering, workspaceOf: ({ caller }) => caller?.workspaceId })
+      keepAnswers(v1, {
+        ...answering,
+        callerOf: ({ caller }) => caller && { workspaceId: caller.workspaceId, id: caller.keyId },
+      })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
       v1.register(accountRoutes(db))
       v1.register(contactRoutes({ ...contactOptions, reads, bulk }))
@@ -247,7 +250,10 @@ async function registerApi(
     async (members: App) => {
       authenticateMembers(members, admission, publicUrl)
       refuseUnknownPaths(members)
-      keepAnswers(members, { ...answering, workspaceOf: ({ session }) => session?.workspaceId })
+      keepAnswers(members, {
+        ...answering,
+        callerOf: ({ session }) => session && { workspaceId: session.workspaceId, id: session.member.id },
+      })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       followMerges(members, db)
       members.register(

@@ -176,6 +176,47 @@ test('API keys and invitations, which are stored only as hashes, are never repla
   assert.equal((await db`select 1 from idempotency_keys where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
+test('a response with a secret is replayed only to the API key or the member that made the request', async (t) => {
+  const { api, url, browser, contract, memberRoutes } = await startSignedIn(t)
+  const invited = await browser.call('POST', '/members', { email: 'second@acme.test', role: 'admin' })
+  const second = createBrowser(url)
+  const join = { name: 'Second', password: 'long enough' }
+  assert.equal((await second.call('POST', `/invitations/${invited.body.data.invitation_token}`, join)).status, 201)
+  const keys = [await api.key('webhooks:manage'), await api.key('webhooks:manage')]
+  const byKey = (path: string, body: object) => (of: 0 | 1) =>
+    api.post(path, body, { ...withKey('k'), key: keys[of] ?? '' })
+  const byMember = (path: string, body: object) => (of: 0 | 1) =>
+    (of === 0 ? browser : second).call('POST', path, body, { 'idempotency-key': 'k' })
+  const endpoint = { url: 'https://127.0.0.1:9/hook', events: ['contact.created'] }
+  const { id } = (await api.post('/webhooks', endpoint)).body.data
+  const calls = {
+    'POST /v1/webhooks': byKey('/webhooks', endpoint),
+    'POST /v1/webhooks/:id/rotate-secret': byKey(`/webhooks/${id}/rotate-secret`, {}),
+    'POST /app/api/webhooks': byMember('/webhooks', endpoint),
+    'POST /app/api/webhooks/:id/rotate-secret': byMember(`/webhooks/${id}/rotate-secret`, {}),
+    'POST /app/api/integrations': byMember('/integrations', { ...endpoint, provider: 'tool_a' }),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    const first = await call(0)
+    assert.match(first.body.data?.secret ?? '', /^whsec_/, `${name}: ${first.text}`)
+    assertRefused(await call(1), 400, 'bad_request', /^Idempotency-Key: .*another caller/)
+    const again = await call(0)
+    assert.deepEqual([again.text, again.headers.get('idempotent-replayed')], [first.text, 'true'], name)
+  }
+  // No other stored response has a secret.
+  const ofMembers = memberRoutes
+    .filter(({ method, schema, config }) => {
+      return (
+        method === 'POST' && config?.storeAnswer !== false && /"secret"/.test(JSON.stringify(schema?.response ?? {}))
+      )
+    })
+    .map(({ url: path }) => `POST ${path}`)
+  const ofKeys = contract.operations
+    .filter(({ method, operation }) => method === 'POST' && /CreatedWebhook/.test(JSON.stringify(operation.responses)))
+    .map(({ path }) => `POST /v1${path.replace('{id}', ':id')}`)
+  assert.deepEqual(new Set([...ofKeys, ...ofMembers]), new Set(Object.keys(calls)))
+})
+
 test('another file sent with the same key is rejected', async (t) => {
   const { api, url, owner, db } = await start(t)
   const browser = createBrowser(url)

@@ -205,6 +205,7 @@ do {
 service acts once.
 - A retry that arrives while the first request is in flight waits for its response.
 - The same key with another body returns \`400\`.
+- A response with the secret of a webhook is returned again only to the API key that made the request. Another API key gets \`400\`.
 - Rejected requests (400 to 404, 429) are not stored. Correct the request and send it again with the same key.`,
     samples: [
       {

@@ -8,6 +8,8 @@
  * The 502 of a message is stored too, because the provider may have accepted the message. A refusal before any effect is not
  * stored, and neither is a 500: the claim is released and a repeat runs again. A repeat gets the `subject` of the request it repeats, so a
  * send or a broadcast finds what that request created and does not run twice.
+ *
+ * A response with a secret belongs to its caller: the caller is part of the request, so for another one the key is in use.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -24,6 +26,8 @@ type Claim = {
   path: string
   key: string
   bodyHash: string
+  /** The API key or the member that the response belongs to. Undefined: all callers of the workspace get it. */
+  ownerId: string | undefined
   /**
    * The id for what the request creates. A repeat of a request that crashed or failed gets the id of that request, with
    * `isRepeat`, so it can find what exists already.
@@ -43,6 +47,8 @@ declare module 'fastify' {
      * or responses that are streams.
      */
     storeAnswer?: false
+    /** The response contains a secret: it is replayed only to the API key or the member that made the request. */
+    hasSecret?: true
   }
 }
 
@@ -52,15 +58,18 @@ const firstPollMs = 40
 /** Longer paths do not exist, so they get a 404 without a claim. */
 const maxPathLength = 200
 
+type RequestCaller = { workspaceId: string; id: string }
+
 type IdempotencyOptions = {
   sql: Sql
   sealer: Sealer
-  workspaceOf: (request: FastifyRequest) => string | undefined
+  /** The workspace of a request, and the id of the API key or the member that makes it. */
+  callerOf: (request: FastifyRequest) => RequestCaller | undefined
   times: Times['idempotency']
 }
 
 /** Responses are stored sealed. A caller without a workspace, such as a member who signs in, has no stored responses. */
-export function keepAnswers(app: App, { sql, sealer, workspaceOf, times }: IdempotencyOptions): void {
+export function keepAnswers(app: App, { sql, sealer, callerOf, times }: IdempotencyOptions): void {
   app.decorateRequest('idempotency', undefined)
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST' || route.config?.storeAnswer === false) return
@@ -69,8 +78,8 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf, times }: Idemp
   })
 
   async function claim(request: FastifyRequest, reply: FastifyReply) {
-    const workspaceId = workspaceOf(request)
-    const wanted = workspaceId && readClaim(request, workspaceId)
+    const caller = callerOf(request)
+    const wanted = caller && readClaim(request, caller)
     if (!wanted) return
     // The response timed out, or the client closed the connection.
     const isOver = () => reply.sent || reply.raw.destroyed
@@ -124,7 +133,7 @@ export async function sweepAnswers(sql: Sql): Promise<void> {
   await sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`
 }
 
-function readClaim(request: FastifyRequest, workspaceId: string): Claim | undefined {
+function readClaim(request: FastifyRequest, { workspaceId, id: callerId }: RequestCaller): Claim | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
@@ -132,14 +141,16 @@ function readClaim(request: FastifyRequest, workspaceId: string): Claim | undefi
   }
   const [path = '', ...query] = request.url.split('?')
   if (path.length > maxPathLength) return undefined
-  const bodyHash = hashRequest(query.join('?'), request)
-  return { id: newId(), workspaceId, path, key, bodyHash, subject: { id: newId(), isRepeat: false } }
+  const ownerId = request.routeOptions.config.hasSecret && callerId
+  const bodyHash = hashRequest(query.join('?'), ownerId, request)
+  return { id: newId(), workspaceId, path, key, bodyHash, ownerId, subject: { id: newId(), isRepeat: false } }
 }
 
-/** Over the query and the bytes of the body, whatever its content type. */
-function hashRequest(query: string, { rawBody, body }: FastifyRequest): string {
+/** Over the owner of the response, the query, and the bytes of the body, whatever its content type. */
+function hashRequest(query: string, ownerId: string | undefined, { rawBody, body }: FastifyRequest): string {
   const bytes = rawBody ?? (Buffer.isBuffer(body) ? body : Buffer.alloc(0))
-  return sha256(query === '' ? bytes : Buffer.concat([Buffer.from(`?${query}\0`), bytes]))
+  const head = `${ownerId ? `${ownerId}\0` : ''}${query ? `?${query}\0` : ''}`
+  return sha256(head ? Buffer.concat([Buffer.from(head), bytes]) : bytes)
 }
 
 /** Claims the key (`undefined`) or returns its stored response. Waits for a duplicate in flight, until `isOver`. */
@@ -157,7 +168,8 @@ async function claimKey(
     isFree = !first || first.is_free
     if (!first || first.is_free) continue
     if (first.body_hash !== claim.bodyHash) {
-      throw badRequest('Idempotency-Key: already used with another body or query')
+      const others = claim.ownerId ? 'with another body or query, or by another caller' : 'with another body or query'
+      throw badRequest(`Idempotency-Key: already used ${others}`)
     }
     if (first.status) return { status: first.status, body: sealer.open(first.body ?? '', sealContext(claim)) }
     await sleep(pollMs)

@@ -88,6 +88,7 @@ export const webhookDashboard =
             action: 'integration.connected',
             summary: (endpoint: Endpoint) => `${endpoint.provider}, ${describeEndpoint(endpoint)}`,
           },
+          hasSecret: true,
         },
         schema: { body: NewIntegration, response: { 201: DataOf(CreatedEndpoint) } },
       },
@@ -116,7 +117,7 @@ export const webhookDashboard =
     app.post(
       '/webhooks',
       {
-        config: { members: managers, audit: { action: 'webhook.created', summary: describeEndpoint } },
+        config: { members: managers, audit: { action: 'webhook.created', summary: describeEndpoint }, hasSecret: true },
         schema: { body: NewEndpoint, response: { 201: DataOf(CreatedEndpoint) } },
       },
       async ({ session, body }, reply) => {
@@ -162,6 +163,7 @@ export const webhookDashboard =
             summary: ({ url }: Endpoint, { overlap_hours = 0 }: Static<typeof Rotation>) =>
               `${hostOf(url)}, overlap_hours: ${overlap_hours}`,
           },
+          hasSecret: true,
         },
         schema: { params: IdParams, body: Rotation, response: { 200: DataOf(CreatedEndpoint) } },
       },

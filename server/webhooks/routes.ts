@@ -186,7 +186,7 @@ export const webhookRoutes =
     app.post(
       '/webhooks',
       {
-        config,
+        config: { ...config, hasSecret: true },
         schema: {
           operationId: 'createWebhook',
           summary: 'Create a webhook',
@@ -267,7 +267,7 @@ export const webhookRoutes =
     app.post(
       '/webhooks/:id/rotate-secret',
       {
-        config,
+        config: { ...config, hasSecret: true },
         schema: {
           operationId: 'rotateWebhookSecret',
           summary: 'Rotate the secret',
