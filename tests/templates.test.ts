@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from './provider.ts'
-import { assertRefused, type Json, main, start } from './support.ts'
+import { assertRefused, type Json, main, start, startSignedIn } from './support.ts'
 
 async function createTemplate({ connections }: Provider, template: Json): Promise<void> {
   const { account_id, access_token, base_url, api_version } = connections.msgapp
@@ -92,4 +92,26 @@ test('a channel that does not return its templates is reported, and a stored cop
   assert.equal((await api.get('/templates/hello_world')).status, 200)
   assert.deepEqual((await api.get('/templates?search=nothing')).body.data, [])
   await provider.comeUp()
+})
+
+test('a template that cannot be turned into a message is a 400 in every call, so that no caller retries it', async (t) => {
+  const { api, connect, browser } = await startSignedIn(t)
+  const provider = await connect()
+  const offer = { type: 'LIMITED_TIME_OFFER', limited_time_offer: { text: 'Now', has_expiration: true } }
+  await createTemplate(provider, { name: 'offer', components: [{ type: 'BODY', text: 'Our sale.' }, offer] })
+  const template = { name: 'offer' }
+  const message = { to: '+14155550100', type: 'template', template }
+  const broadcast = { name: 'Sale', template, recipients: [{ to: '+14155550100' }] }
+  for (const [path, body] of [
+    ['/messages', message],
+    ['/messages/check', message],
+    ['/broadcasts', broadcast],
+    ['/broadcasts', { ...broadcast, recipients: [{ to: '+14155550100', params: ['x'] }] }],
+    ['/broadcasts/check', broadcast],
+  ] as const) {
+    assertRefused(await api.post(path, body), 400, 'template_malformed', /offer/)
+  }
+  const preview = await browser.call('POST', '/templates/preview', { ...template, language: 'en_US' })
+  assertRefused(preview, 400, 'template_malformed')
+  assert.deepEqual(await provider.sent(), [])
 })

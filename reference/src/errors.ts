@@ -33,7 +33,7 @@ export const errorMeanings: Record<string, { status: number; meaning: string }> 
       'An error in the service. Try again later. Include the `X-Request-Id` when you report it. With the status 503, the database, its disk or the store of media files is not available: wait for the seconds in `Retry-After`.',
   },
   template_malformed: {
-    status: 500,
+    status: 400,
     meaning: 'The stored template cannot be converted into a message. Save the template again on the channel.',
   },
   platform_error: {

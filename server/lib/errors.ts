@@ -10,6 +10,7 @@ export const statusOf = {
   bad_request: 400,
   invalid_request: 400,
   msgapp_not_configured: 400,
+  template_malformed: 400,
   unauthorized: 401,
   plan_limit_reached: 402,
   subscription_lapsed: 402,
@@ -17,7 +18,6 @@ export const statusOf = {
   not_found: 404,
   rate_limited: 429,
   internal: 500,
-  template_malformed: 500,
   platform_error: 502,
 } as const
 
