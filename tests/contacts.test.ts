@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, main, start } from './support.ts'
+import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 
@@ -117,6 +117,46 @@ test('blank text is stored as null', async (t) => {
   await api.patch(`/contacts/${ann.id}`, { name: 'Ann', email: 'a@b.c', company: 'Acme' })
   const changed = (await api.patch(`/contacts/${ann.id}`, blank)).body.data
   assert.deepEqual([changed.name, changed.email, changed.company], [null, null, null])
+})
+
+test('white space around names, emails and companies is removed wherever they come from', async (t) => {
+  const { api, connect } = await start(t)
+  await connect()
+  const spaced = { name: ' Ann\t', email: '\u00a0ann@example.com ', company: '\nAcme ' }
+  const trimmed = ['Ann', 'ann@example.com', 'Acme']
+  const textsOf = ({ name, email, company }: Json) => [name, email, company]
+  const foundBy = async (email: string) =>
+    (await api.get(`/contacts?${new URLSearchParams({ email })}`)).body.data.map(({ phone }: Json) => phone)
+
+  assert.deepEqual(textsOf(await create(api, { phone: '+14155550100', ...spaced })), trimmed)
+  const { id } = await create(api, { phone: '+14155550101' })
+  assert.deepEqual(textsOf((await api.patch(`/contacts/${id}`, spaced)).body.data), trimmed)
+  const known = await api.post('/contacts', { phone: '+14155550101', name: ' Bea ', if_exists: 'update' })
+  assert.equal(known.body.data.name, 'Bea')
+  const contacts = [
+    { phone: '+14155550101', ...spaced, if_exists: 'update' },
+    { phone: '+14155550102', ...spaced },
+  ]
+  const batch = (await api.post('/contacts/batch', { contacts })).body.data
+  for (const each of batch) assert.deepEqual(textsOf((await api.get(`/contacts/${each.id}`)).body.data), trimmed)
+  const phones = ['+14155550102', '+14155550101', '+14155550100']
+  for (const email of ['ANN@example.com', ' ann@example.com ']) assert.deepEqual(await foundBy(email), phones)
+
+  const template = { name: 'hello_world' }
+  await api.post('/messages', { to: '+14155550103', type: 'template', template, name: ' Cleo ' })
+  const recipients = [
+    { to: '+14155550100', name: ' Dana ' },
+    { to: '+14155550104', name: ' Eve ' },
+  ]
+  await api.post('/broadcasts', { name: 'News', template, recipients })
+  for (const [phone, name] of [
+    ['+14155550103', 'Cleo'],
+    ['+14155550100', 'Dana'],
+    ['+14155550104', 'Eve'],
+  ] as const) {
+    const found = async () => (await api.get(`/contacts?${new URLSearchParams({ phone })}`)).body.data[0]
+    await until(name, async () => (await found())?.name === name)
+  }
 })
 
 test('a number without country code is read with the default country', async (t) => {

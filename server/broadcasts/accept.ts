@@ -16,7 +16,7 @@ import { badRequest } from '../lib/errors.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
-import { lengthOf } from '../lib/text.ts'
+import { lengthOf, textOrNull } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import type { TemplateDraft } from '../messages/draft.ts'
@@ -189,7 +189,7 @@ export function readRecipients(
     if (seen.has(key)) return []
     seen.add(key)
     const reason = phone ? null : 'not a phone number'
-    const recipient = { identity, name: name?.trim() ? name : null, params: params ?? null, reason }
+    const recipient = { identity, name: textOrNull(name), params: params ?? null, reason }
     return [{ ...recipient, place: seen.size, phone: phone ?? to, index }]
   })
 }

@@ -8,7 +8,7 @@ import { changedAt } from '../lib/changes.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
-import { fold, textOrNull } from '../lib/text.ts'
+import { foldOrNull, textOrNull } from '../lib/text.ts'
 import { type Attributes, changeAttributes, newAttributes, requireAttributes } from './attributes.ts'
 import { type Contact, getContactByIdentity, requireContact } from './contacts.ts'
 import { newOptOut, type Setter, setOptOut } from './opt-out.ts'
@@ -186,4 +186,4 @@ function readTagChanges({ tags, add_tags, remove_tags }: ContactChanges) {
   return { replaced: tags && readTagNames(tags), added, removed, isPresent }
 }
 
-const keyOf = (text: string | null | undefined): string | null => (text?.trim() ? fold(text) : null)
+const keyOf = (text: string | null | undefined): string | null => foldOrNull(textOrNull(text))

@@ -86,7 +86,7 @@ export function matchesFilters(sql: Sql, workspaceId: string, filters: ContactFi
   const conditions: Fragment[] = []
   if (filters.search) conditions.push(matches(sql, filters.search))
   if (filters.phone) conditions.push(hasPhone(sql, workspaceId, filters.phone))
-  if (filters.email) conditions.push(hasEmail(sql, filters.email))
+  if (filters.email) conditions.push(hasEmail(sql, filters.email.trim()))
   if (filters.tag) conditions.push(hasTag(sql, workspaceId, filters.tag))
   if (filters.channel) conditions.push(hasChannel(sql, filters.channel))
   if (filters.isOptedOut) conditions.push(sql`c.opted_out_at is not null`)

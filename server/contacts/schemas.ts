@@ -59,14 +59,11 @@ export const ContactSchema = Type.Object(
   { title: 'Contact', examples: [contactExample] },
 )
 
+const textRule = 'White space at both ends is removed. An empty text is stored as null.'
 const fields = {
-  name: Type.Optional(NullableText({ maxLength: contactLimits.name, description: 'An empty text is stored as null.' })),
-  email: Type.Optional(
-    NullableText({ maxLength: contactLimits.email, description: 'An empty text is stored as null.' }),
-  ),
-  company: Type.Optional(
-    NullableText({ maxLength: contactLimits.company, description: 'An empty text is stored as null.' }),
-  ),
+  name: Type.Optional(NullableText({ maxLength: contactLimits.name, description: textRule })),
+  email: Type.Optional(NullableText({ maxLength: contactLimits.email, description: textRule })),
+  company: Type.Optional(NullableText({ maxLength: contactLimits.company, description: textRule })),
 }
 const TagNames = (description: string) =>
   Type.Array(Type.String(), {

@@ -19,9 +19,9 @@ export function fold(text: string): string {
 
 export const foldOrNull = (text: string | null): string | null => (text === null ? null : fold(text))
 
-/** Null for text that is missing or blank. */
+/** Without white space at both ends. Null for text that is missing or blank. */
 export function textOrNull(text: string | null | undefined): string | null {
-  return text?.trim() ? text : null
+  return text?.trim() || null
 }
 
 /** White space, punctuation, and invisible marks such as those for the direction of writing. */
