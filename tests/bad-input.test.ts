@@ -1133,6 +1133,15 @@ test('a length is counted in characters: 80 emoji are 80, however many bytes the
   }
 })
 
+test('for a value that may be one of two objects, the error names the type once', async (t) => {
+  const { api } = await start(t)
+  for (const rule of ['x', 5, [], true]) {
+    const segment = { name: 'x', kind: 'dynamic', filter: { match: 'all', rules: [rule] } }
+    const answer = await api.post('/segments', segment)
+    assertRefused(answer, 400, 'bad_request', 'filter.rules[0]: must be an object')
+  }
+})
+
 test('for a value that may be a list or an object, the error names the fault in the form that was sent', async (t) => {
   const { api } = await start(t)
   for (const [params, message] of [

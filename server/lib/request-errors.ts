@@ -48,7 +48,7 @@ function faultOf(faults: readonly SchemaFault[]): SchemaFault | undefined {
   const [fault, ...others] = faults.filter((each) => depthOf(each) === deepest)
   if (fault?.keyword !== 'type') return fault
   const types = [fault, ...others].filter(({ keyword }) => keyword === 'type').flatMap(({ params }) => params.type)
-  return { ...fault, params: { type: types } }
+  return { ...fault, params: { type: [...new Set(types)] } }
 }
 
 function describeRule({ keyword, params, message }: SchemaFault): string {
