@@ -153,6 +153,7 @@ test('a URL that is not a public HTTPS address is rejected on create and update'
     ['javascript:alert(1)', 'url: must be https'],
     ['https://user:word@hooks.test/in', 'url: must not carry credentials'],
     ['https://user@hooks.test/in', 'url: must not carry credentials'],
+    ['https://hooks.test:0/in', 'url: must not have the port 0'],
     ['https://nowhere.test/in', 'url: nowhere.test does not resolve'],
     ['https://localhost/in', 'url: localhost does not resolve'],
     [`https://hooks.test/${'x'.repeat(2_000)}`, 'url: must have at most 2000 characters'],

@@ -222,6 +222,8 @@ test('a URL must be valid, https and without credentials, even if every network 
     ['//8.8.8.8/', /not a URL/],
     ['https://', /not a URL/],
     ['https://8.8.8.8:99999/', /not a URL/],
+    ['https://8.8.8.8:0/', /port 0/],
+    ['https://8.8.8.8:000/', /port 0/],
     ['https://256.256.256.256/', /not a URL/],
     ['https://[::1', /not a URL/],
     ['https://[fe80::1%25eth0]/', /not a URL/],

@@ -2,8 +2,8 @@
  * The guard against private addresses: decides which URLs webhooks may be posted to, at registration, change, test and every
  * attempt.
  *
- * A URL must be https and have no credentials, and every address of its host must be public or in a network that the operator
- * allowed. Platform addresses of clouds are refused even there: 100.64.0.0/10, for example, contains one cloud's metadata service.
+ * A URL must be https and have no credentials and no port 0, and every address of its host must be public or in a network that
+ * the operator allowed. Platform addresses of clouds are refused even there: 100.64.0.0/10, for example, contains one cloud's metadata service.
  *
  * Names are resolved over DNS (c-ares), not with `dns.lookup`: names in this machine's hosts file are not public, and `lookup`
  * has four threads, which a few dead name servers would block for all endpoints.
@@ -76,6 +76,7 @@ export function createGuard({
       if (url.protocol !== 'https:') return refuse('must be https')
       if (url.username || url.password) return refuse('must not carry credentials')
       if (!url.hostname) return refuse('has no host')
+      if (url.port === '0') return refuse('must not have the port 0')
       const resolved = await resolve(url.hostname)
       return resolved.ok ? { ok: true, url, addresses: resolved.addresses } : resolved
     },
