@@ -563,7 +563,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   for (const row of [social, msgapp]) {
     assert.equal(Date.parse(row.window_closes_at) - Date.parse(row.last_inbound_at), dayMs)
     const last = { direction: 'inbound', content_type: 'text', content_kind: null, status: 'received' }
-    assert.deepEqual(row.last_message, last)
+    assert.deepEqual(row.last_message, { ...last, content_text: row.last_message_text })
     assert.deepEqual([row.assigned_agent, row.unread_count], [null, 1])
   }
   assert.equal(Date.parse(social.late_window_closes_at) - Date.parse(social.last_inbound_at), 7 * dayMs)

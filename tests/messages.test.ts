@@ -410,6 +410,43 @@ test('a send the channel refuses does not rename the contact; one it accepts doe
   assert.deepEqual([await nameOf(contact_id), await nameOf(nameless)], ['Ann Lee', 'Bob'])
 })
 
+test('a message that the channel refuses is not the last message of its conversation', async (t) => {
+  const { api, connect, browser } = await startSignedIn(t)
+  const provider = await connect()
+  await provider.writes({ from: phone, text: 'a question' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  const lastOf = async (conversationId: string) => {
+    const { last_message_text, last_message_at } = (await api.get(`/conversations/${conversationId}`)).body.data
+    return [last_message_text, last_message_at]
+  }
+  const refuse = async (text: string) => {
+    await provider.fault({ to: phone, mode: 'reject', code: 131026, count: 1 })
+    assertRefused(await api.post('/messages', { to: phone, text }), 502, 'platform_error')
+  }
+  const question = await lastOf(id)
+  await refuse('refused')
+  assert.deepEqual(await lastOf(id), question)
+  // Members see in their list that the message failed.
+  const [row] = (await browser.call('GET', '/conversations')).body.data
+  assert.deepEqual([row.last_message.content_text, row.last_message.status], ['refused', 'failed'])
+  await refuse('refused again')
+  assert.deepEqual(await lastOf(id), question)
+
+  assert.equal((await api.post('/messages', { to: phone, text: 'an answer' })).status, 201)
+  const answer = await lastOf(id)
+  assert.equal(answer[0], 'an answer')
+  await provider.fault({ to: phone, mode: 'reject', code: 131026, count: 1 })
+  const reply = await browser.call('POST', `/conversations/${id}/messages`, { text: 'refused' })
+  assertRefused(reply, 502, 'platform_error')
+  assert.deepEqual(await lastOf(id), answer)
+
+  const other = '+14155550109'
+  await provider.fault({ to: other, mode: 'reject', code: 131026, count: 1 })
+  assertRefused(await api.post('/messages', { to: other, ...template('hello_world') }), 502, 'platform_error')
+  const [first] = (await api.get('/conversations')).body.data
+  assert.deepEqual([first.contact.phone, first.last_message_text, first.last_message_at], [other, null, null])
+})
+
 test('a temporary rejection of the channel is retried at most twice', async (t) => {
   const { api, connect } = await start(t, { times: divideTimes(10) })
   const provider = await connect()

@@ -38,6 +38,8 @@ type LastMessage = {
   content_type: ContentType
   /** The channel's type of an `unsupported` message: `order`, `call`, `ig_reel`. */
   content_kind: string | null
+  /** `last_message_text` unless the message was refused. */
+  content_text: string | null
   status: 'received' | 'pending' | 'sent' | 'failed' | 'delivered' | 'read'
 }
 

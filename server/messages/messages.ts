@@ -152,7 +152,7 @@ export async function listMessageIds(
   return rows.map(({ id }) => id)
 }
 
-/** The newest message of each conversation: its direction, type and status. */
+/** The newest message of each conversation, also one that failed: its direction, type, text and status. */
 export async function lastMessagesOf(
   sql: Sql,
   workspaceId: string,
@@ -160,10 +160,10 @@ export async function lastMessagesOf(
 ): Promise<Map<string, LastMessage>> {
   // One index step at the end of each conversation: 50 conversations of any length take 1 ms.
   const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.status
+    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status
     from unnest(${[...conversationIds]}::uuid[]) as i (id)
     cross join lateral (
-      select m.direction, m.content_type, m.status,
+      select m.direction, m.content_type, m.content_text, m.status,
         case when m.content_type = 'unsupported'
           then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind
       from messages m
@@ -174,7 +174,9 @@ export async function lastMessagesOf(
   return new Map(rows.map(({ conversation_id, ...message }) => [conversation_id, message]))
 }
 
-type LastMessage = Pick<Message, 'direction' | 'content_type' | 'status'> & { content_kind: string | null }
+type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status'> & {
+  content_kind: string | null
+}
 
 export async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {
   const [conversation] = isUuid(conversationId)

@@ -2,9 +2,9 @@
  * The second write of a send: the outcome of a message that was prepared as `pending`.
  *
  * An outcome is `sent`, `failed` or `unknown`. An unknown outcome leaves the message `pending`: a report of the channel
- * settles it, and after 15 minutes without one the sweep fails it. A message that the channel refused, or that did not
- * reach the channel, releases its quota unit. The same statement records the event and updates the daily counters and the
- * recipient of a broadcast.
+ * settles it, and after 15 minutes without one the sweep fails it. A message that the channel refused, or that did not reach
+ * the channel, releases its quota unit, and its conversation shows the message before it as the last one again. The same
+ * statement records the event and updates the daily counters and the recipient of a broadcast.
  */
 import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { SendAnswer } from '../channels/channel.ts'
@@ -74,14 +74,17 @@ async function settleMessages(
         name text, name_key text
       )
     ),
+    ${hasFailures ? lockConversations(sql) : sql``}
     -- Their messages, locked in the order of their ids, so that two batches cannot deadlock. Found by id alone: merging two
     -- contacts may move a message to another conversation at any time.
     locked_messages as (
       select i.workspace_id, i.id, i.status, i.external_id, i.error, i.contact_id, i.name, i.name_key,
         m.status as status_before,
         -- A retry may be sent long after its message was created, and the sweep may have failed the message by then.
-        m.status = 'failed' and m.external_id is null and i.status = 'sent' as was_swept
+        m.status = 'failed' and m.external_id is null and i.status = 'sent' as was_swept,
+        ${hasFailures ? sql`v.id` : sql`null::uuid`} as locked_conversation_id
       from input i
+      ${hasFailures ? sql`left join locked_conversations v on (v.workspace_id, v.id) = (i.workspace_id, i.conversation_id)` : sql``}
       join messages m on m.workspace_id = i.workspace_id and m.id = i.id
       order by m.conversation_id, m.id
       for no key update of m
@@ -96,14 +99,47 @@ async function settleMessages(
       from locked_messages l
       where m.workspace_id = l.workspace_id and m.id = l.id
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
+        l.locked_conversation_id,
         case when l.was_swept then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as released_units
     ),
     ${hasNames ? storeNames(sql) : sql``}
+    ${hasFailures ? restoreLastMessages(sql) : sql``}
     ${countOutcomes(sql, sql`settled_messages`)}${followStatus(sql, follower, sql`settled_messages`)},
     ${reindexFailedReplies(sql, sql`settled_messages`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
     ${releaseQuotaOf(sql, sql`settled_messages`)}`
   return outcomes.map(() => undefined)
 }
+
+/** Member of a `with` list, with a comma after it. */
+const lockConversations = (sql: Sql): Fragment => sql`
+  -- The conversations of refused messages, locked before messages (lock order: ARCHITECTURE.md).
+  locked_conversations as (
+    select v.workspace_id, v.id from conversations v
+    where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input where status = 'failed')
+    order by v.id
+    for no key update
+  ),`
+
+/** Member of a `with` list, with a comma after it. */
+const restoreLastMessages = (sql: Sql): Fragment => sql`
+  -- The conversations whose last message was refused show the last one that did not fail.
+  restored_conversations as (
+    update conversations v set last_message_text = n.content_text, last_message_at = n.created_at, updated_at = now()
+    from (
+      select workspace_id, conversation_id, max(created_at) as created_at, array_agg(id) as message_ids
+      from settled_messages
+      where status = 'failed' and status_before = 'pending' and locked_conversation_id = conversation_id
+      group by workspace_id, conversation_id
+    ) r
+    left join lateral (
+      select m.content_text, m.created_at from messages m
+      where m.workspace_id = r.workspace_id and m.conversation_id = r.conversation_id and m.status <> 'failed'
+        and m.id <> all(r.message_ids)
+      order by m.id desc
+      limit 1
+    ) n on true
+    where v.workspace_id = r.workspace_id and v.id = r.conversation_id and v.last_message_at = r.created_at
+  ),`
 
 /** Members of a `with` list, with a comma after them: the contacts' new names from `locked_messages`. */
 const storeNames = (sql: Sql): Fragment => sql`

@@ -135,11 +135,9 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   )
 }
 
-function LastMessage({
-  conversation: { last_message: last, last_message_text: text },
-}: {
-  conversation: Conversation
-}) {
+/** The newest message. It may have been refused, and then `last_message_text` is that of another one. */
+function LastMessage({ conversation: { last_message: last } }: { conversation: Conversation }) {
+  const text = last?.content_text
   const isReaction = last?.content_type === 'reaction' && text
   const line = isReaction ? words.inbox.message.reacted(text) : text || (last ? typeLabelOf(last) : list.noMessages)
   const isOutbound = last?.direction === 'outbound'

@@ -192,7 +192,7 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
                   {words.channels[other.channel]} · {words.statuses[other.status]}
                 </span>
                 <span className="cut soft">
-                  {other.last_message_text || (other.last_message && typeLabelOf(other.last_message))}
+                  {other.last_message?.content_text || (other.last_message && typeLabelOf(other.last_message))}
                 </span>
               </span>
               <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>
