@@ -257,6 +257,8 @@ test('text and media need an open 24-hour window', async (t) => {
   const closedAt = new Date(Math.floor(old.getTime() / 1000) * 1000 + 24 * 3_600_000).toISOString()
   assertRefused(closed, 400, 'bad_request', new RegExp(`closed at ${closedAt}.*template`))
   assert.deepEqual(await provider.sent(), [])
+  const [{ last_inbound_at, last_message_at }] = (await api.get('/conversations')).body.data
+  assert.equal(last_inbound_at, last_message_at, 'both by our clock, whatever time the channel gives')
 
   await provider.writes({ from: phone, text: 'now' })
   await provider.writes({ from: phone, text: 'late report of an old one', timestamp: old.toISOString() })

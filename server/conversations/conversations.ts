@@ -9,7 +9,7 @@ import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page, Position } from '../lib/page.ts'
 import { type ListReaders, readValues, type ValueRows, writePage } from '../lib/page-text.ts'
-import type { statuses } from './filter-fields.ts'
+import { receivedAt, type statuses } from './filter-fields.ts'
 import { findLabeled, type Label, labelIds, labelsJson, readLabelsOf } from './labels.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
@@ -22,6 +22,7 @@ export type Conversation = {
   assigned_agent_id: string | null
   last_message_text: string | null
   last_message_at: string | null
+  /** When the service received the customer's last message. */
   last_inbound_at: string | null
   unread_count: number
   labels: Label[]
@@ -102,7 +103,8 @@ const hasLabel = (sql: Sql, workspaceId: string, labelId: string): Fragment => s
 export const readRows = (sql: Sql, workspaceId: string, range: Fragment, extra: Fragment = sql``): Promise<ValueRows> =>
   readValues(sql`
     select v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
-      v.last_inbound_at, v.unread_count, ${labelIds(sql)} as label_ids, v.snoozed_until, v.created_at, v.updated_at,
+      ${receivedAt(sql)} as last_inbound_at, v.unread_count, ${labelIds(sql)} as label_ids, v.snoozed_until,
+      v.created_at, v.updated_at,
       c.id as "contact.id", c.phone as "contact.phone", c.social_username as "contact.social_username",
       c.name as "contact.name", c.email as "contact.email", c.company as "contact.company",
       ${tagIds(sql)} as "contact.tag_ids"${extra}
@@ -110,10 +112,15 @@ export const readRows = (sql: Sql, workspaceId: string, range: Fragment, extra: 
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId} and ${range}`)
 
-export async function requireConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
+/** `window_from`: when the customer last wrote, by the channel's clock. */
+export async function requireConversation(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<Conversation & { window_from: string | null }> {
   const [conversation] = isUuid(id)
-    ? await sql<Conversation[]>`
-        select ${conversationColumns(sql)}
+    ? await sql<(Conversation & { window_from: string | null })[]>`
+        select ${conversationColumns(sql)}, v.last_inbound_at as window_from
         from conversations v
         join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
         where v.workspace_id = ${workspaceId} and v.id = ${id}`
@@ -149,7 +156,7 @@ export function conversationColumns(sql: Sql): Fragment {
   return sql`
     v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text,
     ${isoTime(sql, sql`v.last_message_at`)} as last_message_at,
-    ${isoTime(sql, sql`v.last_inbound_at`)} as last_inbound_at, v.unread_count, ${labelsJson(sql)} as labels,
+    ${isoTime(sql, receivedAt(sql))} as last_inbound_at, v.unread_count, ${labelsJson(sql)} as labels,
     ${isoTime(sql, sql`v.snoozed_until`)} as snoozed_until,
     ${isoTime(sql, sql`v.created_at`)} as created_at, ${isoTime(sql, sql`v.updated_at`)} as updated_at,
     json_build_object(

@@ -3,10 +3,16 @@
  *
  * A contact has at most one conversation per channel. "is" means that one of them matches, "is not" that none does.
  */
-import type { Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
 import { contactFields, type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
 
 export const statuses = ['open', 'pending', 'closed'] as const
+
+/**
+ * When the service received the last message of the customer in conversation `v`, by the database's clock. Rows of the previous
+ * release have only the channel's time, which is never later.
+ */
+export const receivedAt = (sql: Sql): Fragment => sql`greatest(v.last_received_at, v.last_inbound_at)`
 
 const statusValue = { value: 'status', fault: notOneOf(statuses) } as const
 
@@ -14,7 +20,7 @@ export const filterFields: FilterFields = {
   ...contactFields,
   last_inbound_at: timeOps(
     (sql) => sql`(
-      select max(v.last_inbound_at) from conversations v
+      select max(${receivedAt(sql)}) from conversations v
       where v.workspace_id = c.workspace_id and v.contact_id = c.id
     )`,
   ),

@@ -83,7 +83,8 @@ const maxScanned = 3_000
 /** A search that matches more contacts is checked along the inbox. */
 const maxContacts = 500
 
-type InboxEntry = Omit<InboxRow, keyof Window | 'last_message'>
+/** `window_from`: when the customer last wrote, by the channel's clock. */
+type InboxEntry = Omit<InboxRow, keyof Window | 'last_message'> & { window_from: string | null }
 type ScannedEntry = InboxEntry & { is_match: boolean; is_end: boolean; at_us: string }
 type Scan = { rows: InboxEntry[]; next: string | null }
 
@@ -345,7 +346,8 @@ const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}
 
 /** The fields of conversation `v` with contact `c` and member `a`. */
 const entryColumns = (sql: Sql): Fragment => sql`
-  ${conversationColumns(sql)}, v.inbox_at, case when v.status <> 'closed' then v.waiting_since end as waiting_since,
+  ${conversationColumns(sql)}, v.last_inbound_at as window_from, v.inbox_at,
+  case when v.status <> 'closed' then v.waiting_since end as waiting_since,
   case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'email', a.email) end as assigned_agent`
 
 function toEntry({ is_match, is_end, at_us, ...row }: ScannedEntry): InboxEntry {
@@ -361,9 +363,9 @@ async function toInboxRows(
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   const last = await lastMessagesOf(sql, workspaceId, ids)
-  return rows.map((row) => ({
+  return rows.map(({ window_from, ...row }) => ({
     ...row,
-    ...windowOf(channels[row.channel], row.last_inbound_at),
+    ...windowOf(channels[row.channel], window_from),
     last_message: last.get(row.id) ?? null,
   }))
 }

@@ -76,6 +76,7 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
         when t.last_inbound_at is null or f.last_inbound_at > t.last_inbound_at then f.last_inbound_identity
         else t.last_inbound_identity end,
       last_inbound_at = greatest(t.last_inbound_at, f.last_inbound_at),
+      last_received_at = greatest(t.last_received_at, f.last_received_at),
       updated_at = now()
     from conversations f
     where t.workspace_id = ${workspaceId} and t.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`

@@ -65,7 +65,7 @@ export const conversationExample = {
   assigned_agent_id: null,
   last_message_text: 'Is my order on its way?',
   last_message_at: '2026-01-07T11:15:30.000Z',
-  last_inbound_at: '2026-01-07T11:15:29.000Z',
+  last_inbound_at: '2026-01-07T11:15:30.000Z',
   unread_count: 1,
   labels: [{ id: '0199c1d2-9f42-7d61-8a05-1b2c3d4e5f60', name: 'Delivery', color: '#2563eb' }],
   snoozed_until: null,
@@ -85,7 +85,8 @@ export const ConversationSchema = Type.Object(
     last_message_at: NullableDateTime,
     last_inbound_at: NullableText({
       format: 'date-time',
-      description: "When the customer last wrote, by the channel's clock. The 24-hour window starts here.",
+      description:
+        'When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier.',
     }),
     unread_count: Type.Integer({
       description: 'Messages of the customer since a member last opened the conversation.',

@@ -231,7 +231,7 @@ async function createConversations(
       order by i.workspace_id, i.contact_id, i.channel
       on conflict do nothing
       returning workspace_id, id, channel, contact_id, status, assigned_agent_id, last_message_text, last_message_at,
-        last_inbound_at, unread_count, snoozed_until, created_at, updated_at
+        last_inbound_at, last_received_at, unread_count, snoozed_until, created_at, updated_at
     ),
     ${emit(sql, {
       event: 'conversation.created',

@@ -13,9 +13,9 @@ export type Window = {
 
 export function windowOf(
   { windowMs, lateWindowMs }: Pick<Channel, 'windowMs' | 'lateWindowMs'>,
-  lastInboundAt: string | null,
+  windowFrom: string | null,
 ): Window {
   const after = (ms: number | null) =>
-    ms === null || lastInboundAt === null ? null : new Date(Date.parse(lastInboundAt) + ms).toISOString()
+    ms === null || windowFrom === null ? null : new Date(Date.parse(windowFrom) + ms).toISOString()
   return { window_closes_at: after(windowMs), late_window_closes_at: after(lateWindowMs) }
 }

@@ -216,7 +216,7 @@ export function createSender(options: SenderOptions): Sender {
     const quote = readQuote(request.draft, request.replyTo)
     const quoted = await requireQuoted(sql, workspaceId, channel, conversationId, quote)
     const isByMember = memberId !== undefined
-    const isLate = request.draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, isByMember)
+    const isLate = request.draft.type !== 'template' && requireWindow(channel, conversation.window_from, isByMember)
     const { id: contactId, phone, name } = conversation.contact
     const draft = await fillDraft(workspaceId, request.draft, { id: contactId, phone, name })
     const template =

@@ -116,7 +116,7 @@ async function insertMessages(
           select q.id from input q
           where q.external_id = i.reply_to and q.workspace_id = i.workspace_id and q.conversation_id = i.conversation_id
           order by q.id limit 1
-        )) end, i.interactive_reply_id, least(i.sent_at, now()), i.created_at
+        )) end, i.interactive_reply_id, least(i.sent_at, i.created_at), i.created_at
       from input i
       join locked_conversations l
         on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id
@@ -132,6 +132,7 @@ async function insertMessages(
       update conversations v set
         unread_count = v.unread_count + n.count,
         last_inbound_at = greatest(v.last_inbound_at, n.sent_at),
+        last_received_at = greatest(v.last_received_at, n.created_at),
         last_inbound_identity = n.identity,
         last_message_text =
           case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
