@@ -169,7 +169,7 @@ test('a rule may be a nested filter, and an operator without a value is returned
   const answered = { ...isNamed, value: '' }
   assert.deepEqual(changed.body.data.filter, {
     match: 'all',
-    rules: [answered, { match: 'any', rules: [isVip, isAtAcme, answered] }],
+    rules: [answered, { field: 'group', op: 'any', value: '', match: 'any', rules: [isVip, isAtAcme, answered] }],
   })
   assert.equal(changed.body.data.member_count, 3)
   assert.deepEqual((await api.get('/segments')).body.data[0].filter, changed.body.data.filter)
@@ -187,7 +187,10 @@ test('a rule may be a nested filter, and an operator without a value is returned
   await refused({ match: 'some', rules: [isVip] }, /^filter\.rules\[1\]\.match: /)
   await refused({ match: 'any', rules: [] }, /^filter\.rules\[1\]\.rules: /)
   await refused({ match: 'any', rules: [{ match: 'any', rules: [isVip] }] }, /^filter\.rules\[1\]\.rules\[0\]/)
-  await refused({ ...isVip, rules: 'x', op: 'unknown' }, /^filter\.rules\[1\]\.op: /)
+  await refused({ ...isVip, rules: [isVip], op: 'unknown' }, /^filter\.rules\[1\]\.op: /)
+  await refused({ rules: [isVip] }, /^filter\.rules\[1\]\.match: required/)
+  await refused({ op: 'has' }, /^filter\.rules\[1\]\.field: required/)
+  await refused({ field: 'tag' }, /^filter\.rules\[1\]\.op: required/)
   const full = { match: 'any', rules: Array.from({ length: 50 }, () => isVip) }
   assertRefused(
     await post({ match: 'any', rules: Array.from({ length: 5 }, () => full) }),
@@ -195,6 +198,44 @@ test('a rule may be a nested filter, and an operator without a value is returned
     'bad_request',
     /^filter: .*200/,
   )
+})
+
+test('a group is returned with the fields of a rule, and accepted in this form, too', async (t) => {
+  const { api } = await start(t)
+  const isVip = { field: 'tag', op: 'has', value: 'vip' }
+  const create = (name: string, rule: unknown) =>
+    api.post('/segments', { name, kind: 'dynamic', filter: { match: 'all', rules: [isVip, rule] } })
+  const shown = { field: 'group', op: 'any', value: '', match: 'any', rules: [isVip] }
+  const forms = [
+    { match: 'any', rules: [isVip] },
+    { field: 'group', op: 'any', value: '', rules: [isVip] },
+    { field: 'group', op: 'any', rules: [isVip] },
+    { field: 'group', match: 'any', rules: [isVip] },
+    shown,
+  ]
+  for (const [i, form] of forms.entries()) {
+    const made = await create(`Form ${i}`, form)
+    assert.equal(made.status, 201, made.text)
+    assert.deepEqual(made.body.data.filter.rules, [isVip, shown])
+    for (const rule of made.body.data.filter.rules) {
+      assert.deepEqual(Object.keys(rule).slice(0, 3), ['field', 'op', 'value'])
+    }
+    const { id, filter } = made.body.data
+    assert.deepEqual((await api.patch(`/segments/${id}`, { filter })).body.data.filter, filter)
+    assert.deepEqual((await api.get(`/segments/${id}`)).body.data.filter, filter)
+    assert.deepEqual((await api.get('/segments?limit=1')).body.data[0].filter, filter)
+  }
+  for (const [rule, message] of [
+    [{ field: 'group', op: 'has', rules: [isVip] }, 'filter.rules[1].op: must be one of all, any'],
+    [{ field: 'group', rules: [isVip] }, 'filter.rules[1].op: required'],
+    [{ field: 'group', op: 'any', value: '' }, 'filter.rules[1].rules: required'],
+    [{ ...shown, op: 'all' }, 'filter.rules[1].op: must be the same as match'],
+    [{ ...shown, rules: [shown] }, /^filter\.rules\[1\]\.rules\[0\]\.field: unknown/],
+    [{ ...shown, rules: 'x' }, 'filter.rules[1].rules: must be an array'],
+    [{ ...shown, rules: [{ ...isVip, value: 5 }] }, 'filter.rules[1].rules[0].value: must be a string'],
+  ] as const) {
+    assertRefused(await create('Refused', rule), 400, 'bad_request', message)
+  }
 })
 
 test('an update changes only the fields it contains, never the kind', async (t) => {

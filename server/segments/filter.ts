@@ -12,10 +12,20 @@ import { badRequest } from '../lib/errors.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 
+export const matchModes = ['all', 'any'] as const
+type MatchMode = (typeof matchModes)[number]
+
 /** `value` is absent for an op that takes none. */
 export type Rule = { field: string; op: string; value?: string | undefined }
-export type RuleGroup = { match: 'all' | 'any'; rules: Rule[] }
-export type Filter = { match: 'all' | 'any'; rules: (Rule | RuleGroup)[] }
+export type RuleGroup = { match: MatchMode; rules: Rule[] }
+export type Filter = { match: MatchMode; rules: (Rule | RuleGroup)[] }
+
+/** A rule or a group as a caller sends it. A group has `match`, or the `field` of groups with its mode as `op`. */
+type RuleInput = Partial<Rule> & { match?: MatchMode | undefined; rules?: Rule[] | undefined }
+export type FilterInput = { match: MatchMode; rules: RuleInput[] }
+
+/** The `field` of a group. Callers that expect `field`, `op` and `value` in every rule get them in groups too. */
+export const groupField = 'group'
 
 /** The most rules in a filter or a group, and in a filter with all its groups. */
 export const maxRules = 50
@@ -36,19 +46,32 @@ export type Op = {
 export type FilterFields = Record<string, Record<string, Op>>
 
 /** Checks every rule and drops unknown properties. A 400 names the rule by its position, from 0. */
-export function requireFilter(fields: FilterFields, { match, rules }: Filter): Filter {
-  const ruleCount = rules.reduce((count, rule) => count + (isGroup(rule) ? rule.rules.length : 1), 0)
+export function requireFilter(fields: FilterFields, { match, rules }: FilterInput): Filter {
+  const ruleCount = rules.reduce((count, rule) => count + (isGroupInput(rule) ? (rule.rules?.length ?? 0) : 1), 0)
   if (ruleCount > maxTotalRules) throw badRequest(`filter: must have at most ${maxTotalRules} rules in total`)
   const checked = rules.map((rule, i) => {
     const path = `filter.rules[${i}]`
-    if (!isGroup(rule)) return requireRule(fields, rule, path)
-    const inner = rule.rules.map((each, j) => requireRule(fields, each, `${path}.rules[${j}]`))
-    return { match: rule.match, rules: inner }
+    return isGroupInput(rule) ? requireGroup(fields, rule, path) : requireRule(fields, rule, path)
   })
   return { match, rules: checked }
 }
 
-function requireRule(fields: FilterFields, { field, op, value }: Rule, path: string): Rule {
+const isGroupInput = ({ field, rules }: RuleInput): boolean =>
+  field === groupField || (field === undefined && rules !== undefined)
+
+function requireGroup(fields: FilterFields, { field, op, match, rules }: RuleInput, path: string): RuleGroup {
+  const mode = field === groupField ? (op ?? match) : match
+  if (mode === undefined) throw badRequest(`${path}.${field === groupField ? 'op' : 'match'}: required`)
+  const known = matchModes.find((each) => each === mode)
+  if (!known) throw badRequest(`${path}.op: must be one of ${matchModes.join(', ')}`)
+  if (match !== undefined && match !== known) throw badRequest(`${path}.op: must be the same as match`)
+  if (!rules) throw badRequest(`${path}.rules: required`)
+  return { match: known, rules: rules.map((rule, i) => requireRule(fields, rule, `${path}.rules[${i}]`)) }
+}
+
+function requireRule(fields: FilterFields, { field, op, value }: RuleInput, path: string): Rule {
+  if (field === undefined) throw badRequest(`${path}.field: required`)
+  if (op === undefined) throw badRequest(`${path}.op: required`)
   const ops = opsOf(fields, field)
   if (!ops) throw badRequest(`${path}.field: unknown; use one of ${Object.keys(fields).join(', ')}`)
   const known = own(ops, op)
@@ -74,7 +97,14 @@ function opsOf(fields: FilterFields, field: string): Record<string, Op> | undefi
   return own(fields, attributeOf(field) === undefined ? field : anyAttribute)
 }
 
-export const isGroup = (rule: Rule | RuleGroup): rule is RuleGroup => !('field' in rule)
+export const isGroup = (rule: Rule | RuleGroup): rule is RuleGroup => 'rules' in rule
+
+/** A stored filter as callers see it: a group has the fields of a rule, too. */
+export function showFilter({ match, rules }: Filter): Filter {
+  const toShown = (rule: Rule | RuleGroup) =>
+    isGroup(rule) ? { field: groupField, op: rule.match, value: '', ...rule } : { value: '', ...rule }
+  return { match, rules: rules.map(toShown) }
+}
 
 /** The same filter with every rule replaced by what `change` returns. */
 export function mapRules(filter: Filter, change: (rule: Rule) => Rule): Filter {

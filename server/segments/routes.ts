@@ -20,7 +20,15 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
-import { anyAttribute, type Filter, type FilterFields, maxRules } from './filter.ts'
+import {
+  anyAttribute,
+  type Filter,
+  type FilterFields,
+  type FilterInput,
+  groupField,
+  matchModes,
+  maxRules,
+} from './filter.ts'
 import {
   addMembers,
   countMembers,
@@ -36,10 +44,10 @@ import {
 
 const tags = ['Segments']
 
-/** The schema of a filter over these fields. */
-export function filterSchema(fields: FilterFields) {
+/** The schemas of a filter over these fields, as callers send it and as it is stored. */
+function filterSchemas(fields: FilterFields) {
   const known = Object.entries(fields).map(([field, ops]) => `\`${field}\` ${Object.keys(ops).join(', ')}`)
-  const match = OneOf(['all', 'any'])
+  const match = OneOf(matchModes)
   const rule = Type.Object(
     {
       field: Type.String({
@@ -67,12 +75,48 @@ export function filterSchema(fields: FilterFields) {
     { title: 'FilterRule' },
   )
   const rulesOf = <Schema extends TSchema>(item: Schema) => Type.Array(item, { minItems: 1, maxItems: maxRules })
+  const ofGroup = { field: OneOf([groupField]), op: OneOf(matchModes, { description: 'The same as `match`.' }) }
   const group = Type.Object(
-    { match, rules: rulesOf(rule) },
-    { title: 'FilterGroup', description: 'A group of rules that counts as one rule of the filter.' },
+    {
+      match: Type.Optional(match),
+      field: Type.Optional(ofGroup.field),
+      op: Type.Optional(ofGroup.op),
+      value: Type.Optional(Type.String({ description: 'Ignored.' })),
+      rules: rulesOf(rule),
+    },
+    {
+      title: 'FilterGroup',
+      description:
+        'A group of rules that counts as one rule of the filter. It has `match`, or the `field` with the text `group` and an `op`.',
+    },
   )
-  return Type.Object({ match, rules: rulesOf(Type.Union([rule, group])) }, { title: 'Filter' })
+  const storedGroup = Type.Object(
+    { match, ...ofGroup, value: Type.String({ description: 'Empty.' }), rules: rulesOf(rule) },
+    { title: 'StoredFilterGroup', description: 'A group of rules that counts as one rule of the filter.' },
+  )
+  // One object for rules and groups: the validator reports faults of the form that was sent, and the serializer need not choose.
+  const { field, op, value } = rule.properties
+  const item = <Value>(required: readonly string[], forms: readonly TSchema[]) =>
+    Type.Unsafe<Value>({
+      type: 'object',
+      properties: { field, op, value, match, rules: rulesOf(rule) },
+      required,
+      ...inDocument({ anyOf: forms, type: undefined, properties: undefined, required: undefined }),
+    })
+  const sent = item<FilterInput['rules'][number]>([], [rule, group])
+  const stored = item<Filter['rules'][number]>(['field', 'op', 'value'], [rule, storedGroup])
+  return {
+    Filter: Type.Object({ match, rules: rulesOf(sent) }, { title: 'Filter' }),
+    StoredFilter: Type.Unsafe<Filter | null>({
+      ...Type.Object({ match, rules: rulesOf(stored) }),
+      title: 'StoredFilter',
+      type: ['object', 'null'],
+      description: 'Null for a static segment.',
+    }),
+  }
 }
+
+export const filterSchema = (fields: FilterFields) => filterSchemas(fields).Filter
 
 const filterExample = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
 const segmentExample = {
@@ -91,7 +135,8 @@ const newSegmentExample = {
 }
 
 export function createSchemas(fields: FilterFields) {
-  const filter = Type.Optional(filterSchema(fields))
+  const { Filter, StoredFilter } = filterSchemas(fields)
+  const filter = Type.Optional(Filter)
   const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
   const description = Type.Optional(NullableText({ maxLength: 1_000 }))
   const segment = {
@@ -100,12 +145,7 @@ export function createSchemas(fields: FilterFields) {
     description: NullableText(),
     color: Color,
     kind: OneOf(kinds),
-    filter: Type.Unsafe<Filter | null>({
-      ...filterSchema(fields),
-      title: 'StoredFilter',
-      type: ['object', 'null'],
-      description: 'Null for a static segment.',
-    }),
+    filter: StoredFilter,
     created_at: DateTime,
     updated_at: DateTime,
   }

@@ -12,7 +12,15 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
-import { type Filter, type FilterFields, mapRules, requireFilter, toCondition } from './filter.ts'
+import {
+  type Filter,
+  type FilterFields,
+  type FilterInput,
+  mapRules,
+  requireFilter,
+  showFilter,
+  toCondition,
+} from './filter.ts'
 
 export const kinds = ['static', 'dynamic'] as const
 export type Kind = (typeof kinds)[number]
@@ -40,7 +48,7 @@ export async function listSegments(
     where workspace_id = ${workspaceId} and id < ${before} and (${kind ?? null}::text is null or kind = ${kind ?? null})
     order by id desc
     limit ${limit + 1}`
-  return toPage(rows, limit)
+  return toPage(rows.map(toSegment), limit)
 }
 
 export async function requireSegment(sql: Sql, workspaceId: string, id: string): Promise<Segment> {
@@ -50,8 +58,10 @@ export async function requireSegment(sql: Sql, workspaceId: string, id: string):
       >`select ${segmentColumns(sql)} from segments where workspace_id = ${workspaceId} and id = ${id}`
     : []
   if (!segment) throw notFound('segment')
-  return segment
+  return toSegment(segment)
 }
+
+const toSegment = (row: Segment): Segment => ({ ...row, filter: row.filter && showFilter(row.filter) })
 
 export async function countMembers(
   sql: Sql,
@@ -76,7 +86,7 @@ export async function previewFilter(
   sql: Sql,
   workspaceId: string,
   fields: FilterFields,
-  input: Filter,
+  input: FilterInput,
 ): Promise<{ count: number; sample: Contact[] }> {
   const condition = toCondition(sql, workspaceId, fields, requireFilter(fields, input))
   const count = await countContacts(sql, workspaceId, condition)
@@ -113,7 +123,7 @@ export type NewSegment = {
   name: string
   description?: string | null | undefined
   kind?: Kind | undefined
-  filter?: Filter | undefined
+  filter?: FilterInput | undefined
 }
 
 export async function createSegment(
@@ -138,7 +148,7 @@ export async function createSegment(
 export type SegmentChanges = {
   name?: string | undefined
   description?: string | null | undefined
-  filter?: Filter | undefined
+  filter?: FilterInput | undefined
 }
 
 export async function updateSegment(
@@ -276,7 +286,7 @@ function requireName(input: string): string {
 async function requireSaved(statement: Promise<readonly Segment[]>): Promise<Segment> {
   try {
     const [segment] = await statement
-    if (segment) return segment
+    if (segment) return toSegment(segment)
   } catch (error) {
     if (isDuplicate(error, 'segments_name_unique')) throw badRequest('name: already used by another segment')
     throw error

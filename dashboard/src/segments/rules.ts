@@ -1,10 +1,11 @@
 /** The rules of a filter while a member edits them: some may be incomplete. */
 import type { DataOf, InputOf, ItemOf } from '../lib/api.ts'
-import type { FilterGroup, FilterRule } from '../lib/calls.ts'
+import type { FilterRule } from '../lib/calls.ts'
 
-export type Filter = NonNullable<InputOf<'POST /segments/count'>['body']['filter']>
+type MatchMode = InputOf<'POST /segments/count'>['body']['filter']['match']
 export type Rule = FilterRule
-export type Group = FilterGroup
+export type Group = { match: MatchMode; rules: Rule[] }
+export type Filter = { match: MatchMode; rules: (Rule | Group)[] }
 export type FieldView = ItemOf<'GET /segments/fields'>
 export type Fields = DataOf<'GET /segments/fields'>
 
