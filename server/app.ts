@@ -5,7 +5,7 @@
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
 import type { Times } from '../common/times.ts'
-import { authenticateKeys } from './accounts/auth.ts'
+import { authenticateKeys, requestsPerMinute } from './accounts/auth.ts'
 import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
 import { memberDashboard } from './accounts/member-dashboard.ts'
@@ -355,8 +355,8 @@ const describePublicApi = (routes: readonly RouteOptions[], publicUrl: string) =
 const apiDescription = `Customer messaging that you host yourself.
 
 Every request carries \`Authorization: Bearer <API key>\`. A successful response is \`{ data }\`, a list is
-\`{ data, meta: { next_cursor } }\`, and an error is \`{ error: { code, message } }\`: branch on \`code\`. Each key may make 120
-requests per minute; every response reports how many are left. A POST with an \`Idempotency-Key\` header can be repeated safely.
+\`{ data, meta: { next_cursor } }\`, and an error is \`{ error: { code, message } }\`: branch on \`code\`. Each key may
+make ${requestsPerMinute} requests per minute; every response reports how many are left. A POST with an \`Idempotency-Key\` header can be repeated safely.
 In a request, null for an optional field means that the field is absent, unless the field is nullable. Include the
 \`X-Request-Id\` of a response when you ask for help. Members find each request of the last seven days in the dashboard under
 Developers, Requests.`

@@ -19,6 +19,30 @@ async function describe(): Promise<Json> {
   return JSON.parse(await text)
 }
 
+const inBodies = (operations: readonly string[], ...limits: readonly string[]): string[] =>
+  operations.flatMap((operation) => limits.map((limit) => `${operation} body${limit}`))
+const nameLimits = ['.name: minLength undefined became 1', '.name: maxLength undefined became 80']
+
+/** Limits that the document of a release did not state. Its service had them, so no caller relies on more. */
+const unstatedLimits: Record<string, string[]> = {
+  'openapi-0.1.0.json': [
+    ...inBodies(
+      ['POST /contacts', 'PATCH /contacts/{id}'],
+      '.tags: maxItems 1000 became 100',
+      '.tags[]: minLength undefined became 1',
+      '.tags[]: maxLength undefined became 80',
+    ),
+    ...inBodies(
+      ['POST /segments', 'PATCH /segments/{id}'],
+      ...nameLimits,
+      '.filter.rules[].value: maxLength undefined became 500',
+      '.filter.rules[].rules[].value: maxLength undefined became 500',
+    ),
+    ...inBodies(['POST /broadcasts', 'POST /broadcasts/check'], ...nameLimits),
+    ...inBodies(['POST /messages', 'POST /messages/check'], '.text: maxLength undefined became 4096'),
+  ],
+}
+
 test('each release has its document, and nothing of it is gone or works differently', async () => {
   const releases: { version: string }[] = JSON.parse(readFileSync(join(root, 'migrations/releases.json'), 'utf8'))
   assert.deepEqual(
@@ -26,7 +50,9 @@ test('each release has its document, and nothing of it is gone or works differen
     releases.map(({ version }) => `openapi-${version}.json`).sort(),
   )
   const now = await describe()
-  for (const file of files) assert.deepEqual(listBreaks(read(file), now), [], file)
+  for (const file of files) {
+    assert.deepEqual(listBreaks(read(file), now).sort(), (unstatedLimits[basename(file)] ?? []).sort(), file)
+  }
 })
 
 /** Changes of a document, and what the comparison says about each. */

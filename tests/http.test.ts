@@ -553,3 +553,55 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
     ['array', '#/components/schemas/TemplateParams'],
   )
 })
+
+test('the limits in the OpenAPI document are those of the service', async (t) => {
+  const { api, connect, contract } = await start(t)
+  const provider = await connect()
+  await provider.writes({ from: '+14155550100', text: 'hello' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  const fieldOf = (schema: string, field: string): Json =>
+    (contract.document.components.schemas[schema] as Json).properties[field]
+  let count = 0
+  const phone = () => `+1415555${1_000 + count++}`
+  const tags = fieldOf('NewContact', 'tags')
+  const names = (length: number) => Array.from({ length }, (_, i) => `tag ${i}`)
+  const tagged = (list: string[]) => api.post('/contacts', { phone: phone(), tags: list })
+  assert.equal((await tagged(names(tags.maxItems))).status, 201)
+  assertRefused(await tagged(names(tags.maxItems + 1)), 400, 'bad_request', /^tags: /)
+
+  const template = { name: 'hello_world' }
+  const isVip = (value: string) => ({ match: 'all', rules: [{ field: 'tag', op: 'has', value }] })
+  const segment = (more: object) => api.post('/segments', { name: `Segment ${count++}`, ...more })
+  const texts: [limits: Json, path: RegExp, send: (text: string) => ReturnType<typeof api.post>][] = [
+    [tags.items, /^tags\[0\]: /, (text) => tagged([text])],
+    [
+      fieldOf('ConversationChanges', 'labels').items,
+      /^labels\[0\]: /,
+      (text) => {
+        return api.patch(`/conversations/${id}`, { labels: [text] })
+      },
+    ],
+    [fieldOf('NewNote', 'text'), /^text: /, (text) => api.post(`/conversations/${id}/notes`, { text })],
+    [fieldOf('NewSegment', 'name'), /^name: /, (name) => segment({ name })],
+    [fieldOf('FilterRule', 'value'), /\.value: /, (value) => segment({ kind: 'dynamic', filter: isVip(value) })],
+    [
+      fieldOf('NewBroadcast', 'name'),
+      /^name: /,
+      (name) => {
+        return api.post('/broadcasts', { name, template, recipients: [{ to: phone() }] })
+      },
+    ],
+    [fieldOf('NewMessage', 'text'), /^text: /, (text) => api.post('/messages', { to: '+14155550100', text })],
+  ]
+  for (const [{ minLength, maxLength }, path, send] of texts) {
+    const accepted = await send('y'.repeat(maxLength))
+    assert.ok(accepted.status < 300, accepted.text)
+    assertRefused(await send('x'.repeat(maxLength + 1)), 400, 'bad_request', path)
+    if (minLength) assertRefused(await send(''), 400, 'bad_request', path)
+  }
+  const days = Number(/next (\d+) days/.exec(fieldOf('ConversationChanges', 'snoozed_until').description)?.[1])
+  const snooze = (ms: number) =>
+    api.patch(`/conversations/${id}`, { snoozed_until: new Date(Date.now() + ms).toISOString() })
+  assert.equal((await snooze(days * 86_400_000 - 60_000)).status, 200)
+  assertRefused(await snooze(days * 86_400_000 + 60_000), 400, 'bad_request', /^snoozed_until: /)
+})

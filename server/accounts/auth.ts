@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-const requestsPerMinute = 120
+export const requestsPerMinute = 120
 
 /** Guards every route of `app`, including unknown paths. `sql` should be a pool of its own, so that no slow statement delays it. */
 export function authenticateKeys(app: App, sql: Sql): void {

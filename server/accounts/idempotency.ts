@@ -55,6 +55,9 @@ declare module 'fastify' {
 /** The time before the first poll of a waiting duplicate, doubled each time. */
 const firstPollMs = 40
 
+/** The longest `Idempotency-Key`. */
+export const maxKeyLength = 255
+
 /** Longer paths do not exist, so they get a 404 without a claim. */
 const maxPathLength = 200
 
@@ -136,8 +139,8 @@ export async function sweepAnswers(sql: Sql): Promise<void> {
 function readClaim(request: FastifyRequest, { workspaceId, id: callerId }: RequestCaller): Claim | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
-  if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
-    throw badRequest('Idempotency-Key: must have 1 to 255 characters')
+  if (typeof key !== 'string' || key.length < 1 || key.length > maxKeyLength) {
+    throw badRequest(`Idempotency-Key: must have 1 to ${maxKeyLength} characters`)
   }
   const [path = '', ...query] = request.url.split('?')
   if (path.length > maxPathLength) return undefined

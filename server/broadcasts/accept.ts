@@ -129,10 +129,12 @@ export async function requireAcceptable(
   return { isDue, startsAt, rows, count }
 }
 
+export const maxNameLength = 80
+
 export function requireName(input: string): string {
   const name = input.trim()
   if (name === '') throw badRequest('name: must not be blank')
-  if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
+  if (lengthOf(name) > maxNameLength) throw badRequest(`name: must have at most ${maxNameLength} characters`)
   return name
 }
 

@@ -15,7 +15,7 @@ import { badRequest } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 import { requireTemplate } from '../messages/template.ts'
-import { type AcceptContext, requireName } from './accept.ts'
+import { type AcceptContext, maxNameLength, requireName } from './accept.ts'
 import {
   type Broadcast,
   type BroadcastDetails,
@@ -76,7 +76,6 @@ const alreadySentAgain = () =>
   badRequest('the broadcast was sent again already; to reach further recipients, send that one again')
 
 const suffix = ' (again)'
-const maxNameLength = 80
 
 /** Truncates a long name at a character boundary. */
 function nameAgain(name: string): string {

@@ -1,7 +1,17 @@
 /** Broadcasts and recipients as callers send and see them. */
-import { DateTime, inDocument, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import {
+  DateTime,
+  inDocument,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  TrimmedText,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
 import { ParamsSchema, readParams, readTemplate, TemplateSchema } from '../messages/draft.ts'
-import type { NewBroadcast, RecipientInput } from './accept.ts'
+import { maxNameLength, type NewBroadcast, type RecipientInput } from './accept.ts'
 import { broadcastStatuses } from './broadcasts.ts'
 import { shownStatuses } from './recipients.ts'
 
@@ -77,7 +87,7 @@ const Recipient = Type.Object(
 
 export const NewBroadcastSchema = Type.Object(
   {
-    name: Type.String({ description: '1 to 80 characters.' }),
+    name: TrimmedText(maxNameLength),
     template: TemplateSchema,
     recipients: Type.Optional(
       Type.Array(Recipient, {

@@ -14,7 +14,7 @@ export type Attributes = Record<string, AttributeValue>
 export type AttributeChanges = Record<string, AttributeValue | null>
 
 export const maxAttributes = 50
-const maxTextLength = 500
+export const maxAttributeLength = 500
 export const namePattern = /^[a-z][a-z0-9_]{0,39}$/
 
 /** Throws 400 for the first invalid name or value. */
@@ -38,7 +38,9 @@ export function requireAttributes(changes: Record<string, unknown>): AttributeCh
 }
 
 function requireValueText(where: string, value: string): string {
-  if (lengthOf(value) > maxTextLength) throw badRequest(`${where}: must have at most ${maxTextLength} characters`)
+  if (lengthOf(value) > maxAttributeLength) {
+    throw badRequest(`${where}: must have at most ${maxAttributeLength} characters`)
+  }
   if (value.includes('\0')) throw badRequest(`${where}: must not contain a null character`)
   return value
 }

@@ -1,9 +1,10 @@
 /** The schemas of contacts and tags in the public API. */
 import { statusOf } from '../lib/errors.ts'
-import { Color, DateTime, inDocument, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
-import { type Attributes, maxAttributes } from './attributes.ts'
+import { Color, DateTime, inDocument, NullableText, OneOf, TrimmedText, Type, Uuid } from '../lib/schema.ts'
+import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
 import { existsModes } from './change.ts'
 import { channels, contactLimits } from './contacts.ts'
+import { maxTagLength, maxTags } from './tags.ts'
 
 export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
 
@@ -28,15 +29,15 @@ export const contactExample = {
 const attributesOf = (types: readonly string[], maxProperties: number) =>
   inDocument({
     maxProperties,
-    propertyNames: { pattern: '^[a-z][a-z0-9_]{0,39}$' },
-    additionalProperties: { type: types, maxLength: 500 },
+    propertyNames: { pattern: namePattern.source },
+    additionalProperties: { type: types, maxLength: maxAttributeLength },
   })
 
 const AttributesSchema = Type.Unsafe<Attributes>({
   type: 'object',
   additionalProperties: true,
   ...attributesOf(['string', 'number', 'boolean'], maxAttributes),
-  description: 'Fields of your own, at most 50.',
+  description: `Fields of your own, at most ${maxAttributes}.`,
   examples: [contactExample.attributes],
 })
 
@@ -66,9 +67,11 @@ const fields = {
   company: Type.Optional(NullableText({ maxLength: contactLimits.company, description: textRule })),
 }
 const TagNames = (description: string) =>
-  Type.Array(Type.String(), {
-    maxItems: 1_000,
-    description: `Tag names, 1 to 80 characters each, at most 100. ${description}`,
+  Type.Array(TrimmedText(maxTagLength), {
+    // A name may be repeated, so the route counts different names.
+    maxItems: 10 * maxTags,
+    ...inDocument({ maxItems: maxTags }),
+    description: `Tag names. ${description}`,
   })
 
 const valueFields = {
@@ -79,7 +82,7 @@ const valueFields = {
       type: 'object',
       additionalProperties: true,
       ...attributesOf(['string', 'number', 'boolean', 'null'], 2 * maxAttributes),
-      description: 'Merged into the stored attributes; null removes one. A contact has at most 50.',
+      description: `Merged into the stored attributes; null removes one. A contact has at most ${maxAttributes}.`,
       examples: [{ plan: 'pro', trial_ends: null }],
     }),
   ),

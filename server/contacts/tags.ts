@@ -11,7 +11,8 @@ import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 
 export const maxTags = 100
-const maxNameLength = 80
+/** Of a tag, a label, and a view of the inbox. */
+export const maxTagLength = 80
 
 /** Names as stored: trimmed, each once, in the order of the input, keyed by their folded form. `field` is for errors. */
 export function readTagNames(names: readonly string[], field = 'tags', max = maxTags): Map<string, string> {
@@ -29,7 +30,7 @@ export function readTagNames(names: readonly string[], field = 'tags', max = max
 export function readTagName(input: string, field: string): string {
   const name = input.trim()
   if (name === '') throw badRequest(`${field}: must not be blank`)
-  if (lengthOf(name) > maxNameLength) throw badRequest(`${field}: must have at most ${maxNameLength} characters`)
+  if (lengthOf(name) > maxTagLength) throw badRequest(`${field}: must have at most ${maxTagLength} characters`)
   return name
 }
 

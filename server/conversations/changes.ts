@@ -32,7 +32,7 @@ export type ConversationChanges = {
 export type ChangeResult = ConversationChange | Refusal
 type Refusal = { id: string; error: ApiError }
 
-const maxSnoozeDays = 366
+export const maxSnoozeDays = 366
 
 export async function updateConversation(
   db: Db,

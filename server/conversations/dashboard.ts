@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import { contentTypes } from '../channels/channel.ts'
+import { maxTagLength } from '../contacts/tags.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
@@ -13,6 +14,7 @@ import {
   NullableText,
   OneOf,
   type Static,
+  TrimmedText,
   Type,
   Uuid,
 } from '../lib/schema.ts'
@@ -24,6 +26,7 @@ import { readConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
 import { countInbox, countMine, type InboxContext, type InboxRow, listInbox, requireInboxRow } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
+import { maxLabels } from './labels.ts'
 import { ConversationSchema } from './routes.ts'
 
 /** A conversation with fields that the public API does not have. */
@@ -82,7 +85,7 @@ const Counts = Type.Object({
 })
 
 const LabelNames = (description: string) =>
-  Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 50, description }))
+  Type.Optional(Type.Array(TrimmedText(maxTagLength), { maxItems: maxLabels, description }))
 const changeFields = {
   status: Type.Optional(OneOf(statuses)),
   assigned_agent_id: Type.Optional(NullableText({ format: 'uuid' })),

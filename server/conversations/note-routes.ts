@@ -17,6 +17,7 @@ import {
   NullableText,
   OneOf,
   type Static,
+  TrimmedText,
   Type,
   Uuid,
 } from '../lib/schema.ts'
@@ -52,7 +53,7 @@ const NoteSchema = Type.Object(
 )
 
 const NewNote = Type.Object(
-  { text: Type.String({ maxLength: maxNoteLength, description: 'Only members see it. It is never sent.' }) },
+  { text: TrimmedText(maxNoteLength, 'Only members see it. It is never sent.') },
   { title: 'NewNote', examples: [{ text: 'Asked for a refund. Order A-10042.' }] },
 )
 

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import { channels } from '../contacts/contacts.ts'
 import { contactExample, TagSchema } from '../contacts/schemas.ts'
+import { maxTagLength } from '../contacts/tags.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
@@ -20,12 +21,13 @@ import {
   NullableText,
   OneOf,
   type Static,
+  TrimmedText,
   Type,
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
-import { updateConversation } from './changes.ts'
+import { maxSnoozeDays, updateConversation } from './changes.ts'
 import { listConversations, readConversation, requireConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
 import { maxLabels } from './labels.ts'
@@ -138,11 +140,11 @@ const ConversationChanges = Type.Object(
       NullableText({
         maxLength: 100,
         ...inDocument({ format: 'date-time' }),
-        description: 'A date-time in the future: the status is `pending` until then. Null ends the snooze.',
+        description: `A date-time within the next ${maxSnoozeDays} days: the status is \`pending\` until then. Null ends the snooze.`,
       }),
     ),
     labels: Type.Optional(
-      Type.Array(Type.String({ maxLength: 200 }), {
+      Type.Array(TrimmedText(maxTagLength), {
         maxItems: maxLabels,
         description: 'Names: exactly these labels. Labels that the workspace lacks are created.',
       }),

@@ -1,14 +1,15 @@
 /** `/labels` and `/views` for members: the labels of conversations, and saved views of the inbox. */
 import { managers } from '../accounts/members.ts'
+import { maxTagLength } from '../contacts/tags.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, Deleted, IdParams, type Static, Type, Uuid } from '../lib/schema.ts'
+import { DataOf, Deleted, IdParams, type Static, TrimmedText, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { countLabels, deleteLabel, listLabels, resolveLabel, updateLabel } from './labels.ts'
 import { LabelSchema } from './routes.ts'
 import { createView, deleteView, listViews, updateView } from './views.ts'
 
-const Name = Type.String({ maxLength: 200, description: '1 to 80 characters.' })
+const Name = TrimmedText(maxTagLength)
 const HexColor = Type.String({ pattern: '^#[0-9a-f]{6}$' })
 
 const LabelCount = Type.Object({

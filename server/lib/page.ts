@@ -11,8 +11,8 @@ export type PageQuery = { limit?: unknown; cursor?: unknown }
 export type Position = { limit: number; before: string }
 export type Page<Row> = { data: Row[]; meta: { next_cursor: string | null } }
 
-const defaultLimit = 50
-const maxLimit = 100
+export const defaultLimit = 50
+export const maxLimit = 100
 
 /** Above every id: where the first page starts. */
 export const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

@@ -5,6 +5,7 @@
  * reference.
  */
 import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+import { defaultLimit, maxLimit } from './page.ts'
 
 export type { Static, TSchema }
 export { Type }
@@ -52,6 +53,10 @@ export const NullableText = (options: object = {}) =>
 export const NullableDateTime = NullableText({ format: 'date-time' })
 export const Color = Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Hex, assigned by the service.' })
 
+/** A text of 1 to `maxLength` characters. The route checks it after it has removed white space at both ends. */
+export const TrimmedText = (maxLength: number, description?: string) =>
+  Type.String({ ...(description ? { description } : {}), ...inDocument({ minLength: 1, maxLength }) })
+
 export const OneOf = <const Values extends readonly string[]>(values: Values, options: object = {}) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
 
@@ -80,7 +85,9 @@ export const CursorQuery = Type.Object({
 /** The query of a list. Invalid values of `limit` and `cursor` are not refused (`readPosition`), so they have no type. */
 export const ListQuery = <Filters extends TProperties>(filters: Filters) =>
   Type.Object({
-    limit: Type.Optional(Type.Unknown({ description: 'Page size, 1 to 100; 50 when absent or unusable.' })),
+    limit: Type.Optional(
+      Type.Unknown({ description: `Page size, 1 to ${maxLimit}; ${defaultLimit} when absent or unusable.` }),
+    ),
     cursor: Type.Optional(Type.Unknown({ description: 'The `meta.next_cursor` of the page before.' })),
     ...filters,
   })

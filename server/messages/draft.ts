@@ -8,7 +8,7 @@ import { InteractiveSchema, LocationSchema, readInteractive, readLocation } from
 const maxTextLength = 4096
 const maxCaptionLength = 1024
 
-const Text = Type.String({ maxLength: 4096 })
+const Text = Type.String({ maxLength: maxTextLength })
 const Texts = Type.Array(Text, { maxItems: 200 })
 /** `Type.Record` would drop names with a line break, because its name pattern does not match them. */
 const TextByName = Type.Unsafe<Record<string, string>>({
@@ -103,6 +103,7 @@ export const draftFields = {
   text: Type.Optional(
     Type.String({
       description: `The text of a text message, at most ${maxTextLength} characters; the caption of an image, video or document, at most ${maxCaptionLength}.`,
+      ...inDocument({ maxLength: maxTextLength }),
     }),
   ),
   media_url: Type.Optional(

@@ -29,7 +29,7 @@ export const groupField = 'group'
 
 /** The most rules in a filter or a group, and in a filter with all its groups. */
 export const maxRules = 50
-const maxTotalRules = 200
+export const maxTotalRules = 200
 
 /** The kind of a value, for the input of the dashboard. */
 export const valueKinds = ['text', 'tag', 'channel', 'time', 'status', 'boolean', 'number'] as const
@@ -244,7 +244,7 @@ function tooLong(value: string): string | undefined {
   return lengthOf(value) > maxValueLength ? `must have at most ${maxValueLength} characters` : undefined
 }
 
-const maxValueLength = 500
+export const maxValueLength = 500
 
 function notANumber(value: string): string | undefined {
   return /^-?\d{1,30}(\.\d{1,30})?$/.test(value) ? undefined : 'must be a number, such as 12 or -0.5'

@@ -1,5 +1,6 @@
 /** `/segments`: named audiences and their members. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { namePattern } from '../contacts/attributes.ts'
 import { ContactSchema, contactExample } from '../contacts/schemas.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
@@ -14,6 +15,7 @@ import {
   ListQuery,
   NullableText,
   OneOf,
+  TrimmedText,
   type TSchema,
   Type,
   Uuid,
@@ -28,6 +30,8 @@ import {
   groupField,
   matchModes,
   maxRules,
+  maxTotalRules,
+  maxValueLength,
 } from './filter.ts'
 import {
   addMembers,
@@ -37,6 +41,7 @@ import {
   kinds,
   listMembers,
   listSegments,
+  maxSegmentName,
   removeMembers,
   requireSegment,
   updateSegment,
@@ -56,7 +61,7 @@ function filterSchemas(fields: FilterFields) {
         ...inDocument({
           anyOf: [
             { enum: Object.keys(fields).filter((field) => field !== anyAttribute) },
-            { pattern: '^attributes\\.[a-z][a-z0-9_]{0,39}$' },
+            { pattern: `^attributes\\.${namePattern.source.slice(1)}` },
           ],
         }),
       }),
@@ -69,6 +74,7 @@ function filterSchemas(fields: FilterFields) {
         Type.String({
           description:
             'Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`.',
+          ...inDocument({ maxLength: maxValueLength }),
         }),
       ),
     },
@@ -106,7 +112,10 @@ function filterSchemas(fields: FilterFields) {
   const sent = item<FilterInput['rules'][number]>([], [rule, group])
   const stored = item<Filter['rules'][number]>(['field', 'op', 'value'], [rule, storedGroup])
   return {
-    Filter: Type.Object({ match, rules: rulesOf(sent) }, { title: 'Filter' }),
+    Filter: Type.Object(
+      { match, rules: rulesOf(sent) },
+      { title: 'Filter', description: `At most ${maxTotalRules} rules in total, with those of groups.` },
+    ),
     StoredFilter: Type.Unsafe<Filter | null>({
       ...Type.Object({ match, rules: rulesOf(stored) }),
       title: 'StoredFilter',
@@ -137,7 +146,7 @@ const newSegmentExample = {
 export function createSchemas(fields: FilterFields) {
   const { Filter, StoredFilter } = filterSchemas(fields)
   const filter = Type.Optional(Filter)
-  const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
+  const name = TrimmedText(maxSegmentName, 'Unique in the workspace without regard to case.')
   const description = Type.Optional(NullableText({ maxLength: 1_000 }))
   const segment = {
     id: Uuid,

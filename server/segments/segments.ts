@@ -23,6 +23,7 @@ import {
 } from './filter.ts'
 
 export const kinds = ['static', 'dynamic'] as const
+export const maxSegmentName = 80
 export type Kind = (typeof kinds)[number]
 
 export type Segment = {
@@ -278,7 +279,7 @@ function segmentColumns(sql: Sql): Fragment {
 function requireName(input: string): string {
   const name = input.trim()
   if (name === '') throw badRequest('name: must not be blank')
-  if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
+  if (lengthOf(name) > maxSegmentName) throw badRequest(`name: must have at most ${maxSegmentName} characters`)
   return name
 }
 

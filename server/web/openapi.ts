@@ -5,8 +5,11 @@
  * headers, the error shape. A schema with a `title` becomes a component of that name.
  */
 import type { RouteOptions } from 'fastify'
+import { requestsPerMinute } from '../accounts/auth.ts'
+import { maxKeyLength } from '../accounts/idempotency.ts'
 import { type ErrorCode, statusOf } from '../lib/errors.ts'
 import { outageMessages } from '../lib/outage.ts'
+import { defaultLimit, maxLimit } from '../lib/page.ts'
 import { documentKeyword, Type, type WebhookOperation } from '../lib/schema.ts'
 import { PlatformErrorDetails } from '../messages/platform-error.ts'
 
@@ -95,7 +98,7 @@ const failureMeanings: Record<number, string> = {
   402: 'The workspace has used up its plan for the month, or its subscription has lapsed.',
   403: 'The key lacks the required scope, which the message names.',
   404: 'The resource does not exist, or belongs to another workspace.',
-  429: 'More than 120 requests in a minute with this key.',
+  429: `More than ${requestsPerMinute} requests in a minute with this key.`,
   500: 'A fault of the service. Quote the request id.',
   502: 'The channel rejected the message or could not be reached, or the outcome is unknown: `details.outcome` says which. `message` quotes the error of the channel.',
   503: 'The database or the store of media files does not answer, or a disk is full. Repeat the request with the same `Idempotency-Key`.',
@@ -107,7 +110,7 @@ const failureExamples: Record<number, (scope: string) => { code: ErrorCode; mess
   402: () => ({ code: 'plan_limit_reached', message: 'the plan allows 1000 messages a month, and they are used up' }),
   403: (scope) => ({ code: 'forbidden', message: `the key lacks the scope ${scope}` }),
   404: () => ({ code: 'not_found', message: 'resource not found' }),
-  429: () => ({ code: 'rate_limited', message: 'over 120 requests per minute; try again in 14 s' }),
+  429: () => ({ code: 'rate_limited', message: `over ${requestsPerMinute} requests per minute; try again in 14 s` }),
   500: () => ({ code: 'internal', message: 'something went wrong on our side' }),
   502: () => ({
     code: 'platform_error',
@@ -219,7 +222,7 @@ const idempotencyKey = {
   required: false,
   description:
     'Makes a retry safe: for 24 hours the same key with the same query and body replays the first response, also a 502. A 500 is not stored, so a repeat runs again; it does not send a second time.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', minLength: 1, maxLength: maxKeyLength },
 }
 
 const ifNoneMatch = {
@@ -254,7 +257,7 @@ const isId = (name: string, location: string): boolean => location === 'path' &&
 
 /** Invalid values are not refused, so the route's schema has no type. The document states the intended one. */
 const pageParameters: Record<string, Json> = {
-  limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+  limit: { type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit },
   cursor: { type: 'string' },
 }
 

@@ -39,7 +39,7 @@ export type Endpoint = {
   old_secret_until: string | null
 }
 
-const maxEndpoints = 100
+export const maxEndpoints = 100
 /** Bounds the length of the signature header. */
 const maxOldSecrets = 4
 

@@ -24,6 +24,7 @@ import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
+  maxEndpoints,
   providers,
   requireEndpoint,
   rotateSecret,
@@ -190,7 +191,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'createWebhook',
           summary: 'Create a webhook',
-          description: 'Only this response contains the `secret`. A workspace has at most 100 webhooks.',
+          description: `Only this response contains the \`secret\`. A workspace has at most ${maxEndpoints} webhooks.`,
           tags,
           body: NewEndpoint,
           response: { 201: DataOf(CreatedEndpoint) },
