@@ -127,6 +127,10 @@ test('a wrong method on a known path gets the Allow header, after the key is che
     ['PUT', `/segments/${id}`, 'DELETE, GET, HEAD, PATCH'],
     ['GET', '/messages', 'POST'],
     ['OPTIONS', '/messages', 'POST'],
+    ['OPTIONS', '/contacts/batch', 'POST'],
+    ['OPTIONS', '/messages/check', 'POST'],
+    ['OPTIONS', '/broadcasts/check', 'POST'],
+    ['OPTIONS', `/contacts/${id}`, 'DELETE, GET, HEAD, PATCH'],
     ['GET', '/nowhere', null],
   ] as const) {
     const refused = await api.call(method, path)

@@ -15,16 +15,21 @@ export function allowHeader({ server, url }: FastifyRequest): Record<string, str
   return methods.length > 0 ? { allow: methods.join(', ') } : {}
 }
 
-/** Finds the methods of a path. It is used only for unknown routes, so it scans all of them. */
+/**
+ * Finds the methods of a path: `/contacts/batch` has its own and not those of `/contacts/:id`. It is used only for unknown routes,
+ * so it scans all of them.
+ */
 export function createPathIndex() {
-  const routes: { pattern: RegExp; methods: readonly string[] }[] = []
+  const routes: { url: string; pattern: RegExp; methods: readonly string[] }[] = []
   return {
     add(url: string, methods: readonly string[]): void {
       const source = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')
-      routes.push({ pattern: new RegExp(`^${source.replaceAll('*', '.*')}$`), methods })
+      routes.push({ url, pattern: new RegExp(`^${source.replaceAll('*', '.*')}$`), methods })
     },
     methodsAt(path: string): string[] {
-      const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods)
+      const own = routes.filter(({ url }) => url === path)
+      const found = own.length > 0 ? own : routes.filter(({ pattern }) => pattern.test(path))
+      const methods = found.flatMap((route) => route.methods)
       return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].sort()
     },
   }
