@@ -551,6 +551,15 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       ['startBroadcast', '200 400 401 402 403 404 429 500 502 503'],
     ],
   )
+  const { discriminator, oneOf } = document.components.schemas.Event as Json
+  assert.deepEqual(Object.keys(discriminator.mapping).sort(), [...eventNames].sort())
+  for (const [event, $ref] of Object.entries(discriminator.mapping)) {
+    assert.ok(
+      oneOf.some((schema: Json) => schema.$ref === $ref),
+      event,
+    )
+    assert.equal((contract.resolve({ $ref }) as Json).properties.event.const, event)
+  }
   const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }
   assert.deepEqual(
     properties.params.anyOf.map(({ type, $ref }: Json) => type ?? $ref),
@@ -608,4 +617,27 @@ test('the limits in the OpenAPI document are those of the service', async (t) =>
     api.patch(`/conversations/${id}`, { snoozed_until: new Date(Date.now() + ms).toISOString() })
   assert.equal((await snooze(days * 86_400_000 - 60_000)).status, 200)
   assertRefused(await snooze(days * 86_400_000 + 60_000), 400, 'bad_request', /^snoozed_until: /)
+})
+
+test('the OpenAPI document is readable for more generators of clients, also without its webhooks', async (t) => {
+  const { url, contract } = await start(t)
+  const read = async (query: string): Promise<Json> => (await fetch(`${url}/openapi.json${query}`)).json()
+  const { webhooks, ...rest } = await read('')
+  assert.deepEqual(Object.keys(webhooks).sort(), [...eventNames].sort())
+  assert.deepEqual(await read('?webhooks=false'), rest)
+  assert.ok((await read('?webhooks=true')).webhooks)
+  const tags = await Promise.all(
+    ['', '?webhooks=false'].map(async (query) => (await fetch(`${url}/openapi.json${query}`)).headers.get('etag')),
+  )
+  assert.equal(new Set(tags).size, 2)
+
+  const visit = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { type, const: constant } = value as Json
+    const types = Array.isArray(type) ? type.filter((each) => each !== 'null') : []
+    assert.ok(types.length <= 1, `${path} has several types`)
+    assert.ok(constant === undefined || typeof constant === 'string', `${path} has a constant that is no text`)
+    for (const [key, part] of Object.entries(value)) if (!/^examples?$/.test(key)) visit(part, `${path}/${key}`)
+  }
+  visit(contract.document, '')
 })

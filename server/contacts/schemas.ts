@@ -26,17 +26,20 @@ export const contactExample = {
 }
 
 /** The keywords of attributes in the API document. The service checks them with messages of its own. */
-const attributesOf = (types: readonly string[], maxProperties: number) =>
+const attributesOf = (types: readonly ('number' | 'boolean' | 'null')[], maxProperties: number) =>
   inDocument({
     maxProperties,
     propertyNames: { pattern: namePattern.source },
-    additionalProperties: { type: types, maxLength: maxAttributeLength },
+    // Not a list of types: some generators of clients refuse it.
+    additionalProperties: {
+      anyOf: [{ type: 'string', maxLength: maxAttributeLength }, ...types.map((type) => ({ type }))],
+    },
   })
 
 const AttributesSchema = Type.Unsafe<Attributes>({
   type: 'object',
   additionalProperties: true,
-  ...attributesOf(['string', 'number', 'boolean'], maxAttributes),
+  ...attributesOf(['number', 'boolean'], maxAttributes),
   description: `Fields of your own, at most ${maxAttributes}.`,
   examples: [contactExample.attributes],
 })
@@ -81,7 +84,7 @@ const valueFields = {
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       additionalProperties: true,
-      ...attributesOf(['string', 'number', 'boolean', 'null'], 2 * maxAttributes),
+      ...attributesOf(['number', 'boolean', 'null'], 2 * maxAttributes),
       description: `Merged into the stored attributes; null removes one. A contact has at most ${maxAttributes}.`,
       examples: [{ plan: 'pro', trial_ends: null }],
     }),

@@ -73,7 +73,8 @@ export const ListOf = <Schema extends TSchema>(item: Schema) =>
     }),
   })
 
-export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean({ const: true }) })
+/** Not `const`: some generators of clients refuse a constant that is no text. */
+export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean({ enum: [true] }) })
 
 export const IdParams = Type.Object({ id: Type.String({ description: 'A uuid.' }) })
 

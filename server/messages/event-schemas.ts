@@ -144,12 +144,20 @@ const eventSchemas: Record<EventName, TSchema> = {
   }),
 }
 
+const titleOf = (schema: TSchema): string => (schema as { title?: string }).title ?? ''
+
 /** Any of the four events. */
 export const EventSchema = Type.Unsafe<unknown>({
   title: 'Event',
   oneOf: Object.values(eventSchemas),
   description: 'One of the four events. `data` is open: read the keys you need and ignore the rest.',
-  discriminator: { propertyName: 'event' },
+  // Without a mapping, generators of clients take the names of the schemas for the names of the events.
+  discriminator: {
+    propertyName: 'event',
+    mapping: Object.fromEntries(
+      eventNames.map((name) => [name, `#/components/schemas/${titleOf(eventSchemas[name])}`]),
+    ),
+  },
   examples: (eventSchemas['contact.created'] as { examples?: object[] }).examples,
 })
 

@@ -75,6 +75,7 @@ function exampleOf(schema: Json): unknown {
   }
   if (examples) return examples[0]
   if ('const' in schema) return schema.const
+  if (Array.isArray(schema.enum) && schema.enum.length === 1) return schema.enum[0]
   if (properties) return Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, exampleOf(part)]))
   if (items) return [exampleOf(items)]
   if (schema.format === 'uuid') return '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17'

@@ -7,6 +7,7 @@ import { listProcesses } from '../lib/heartbeat.ts'
 import type { Metrics, MetricsShare } from '../lib/metrics.ts'
 import { isMigrated } from '../lib/migrate.ts'
 import type { Peers } from '../lib/peers.ts'
+import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { judgeProcesses } from './status.ts'
 
@@ -18,7 +19,7 @@ type System = {
   disk?: Disk | undefined
   /** The other processes of the service. */
   peers?: Peers | undefined
-  document?: object | undefined
+  document?: { webhooks?: object } | undefined
 }
 
 export const systemRoutes =
@@ -58,8 +59,16 @@ export const systemRoutes =
     if (!document) return
 
     const text = Buffer.from(JSON.stringify(document))
-    app.get('/openapi.json', { config: { hasEtag: true } }, async (_request, reply) =>
-      reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(text),
+    // Some generators of clients refuse the section `webhooks`.
+    const { webhooks: _, ...rest } = document
+    app.get(
+      '/openapi.json',
+      { config: { hasEtag: true }, schema: { querystring: Type.Object({ webhooks: Type.Optional(Type.Unknown()) }) } },
+      async ({ query }, reply) =>
+        reply
+          .header('cache-control', 'no-cache')
+          .type('application/json; charset=utf-8')
+          .send(query.webhooks === 'false' ? Buffer.from(JSON.stringify(rest)) : text),
     )
   }
 

@@ -13,3 +13,19 @@ const listed = await client.GET('/contacts', { params: { query: { tag: 'vip', li
 const refused = await client.GET('/contacts/{id}', { params: { path: { id: crypto.randomUUID() } } })
 const names: (string | null)[] | undefined = listed.data?.data.map(({ name }) => name)
 console.log(JSON.stringify([created.response.status, changed.data?.data.company, names, refused.error?.error.code]))
+
+/** Compiles only if the type has all events by their names, each with its own data. */
+export function describeEvent(event: components['schemas']['Event']): string {
+  switch (event.event) {
+    case 'message.received':
+      return event.data.text ?? ''
+    case 'message.status_updated':
+      return event.data.status
+    case 'conversation.created':
+      return event.data.conversation.channel
+    case 'contact.created':
+      return event.data.contact.id
+    default:
+      return event satisfies never
+  }
+}
