@@ -74,7 +74,7 @@ const TagNames = (description: string) =>
     // A name may be repeated, so the route counts different names.
     maxItems: 10 * maxTags,
     ...inDocument({ maxItems: maxTags }),
-    description: `Tag names. ${description}`,
+    description: `Tag names, 1 to ${maxTagLength} characters each, at most ${maxTags}. ${description}`,
   })
 
 const valueFields = {

@@ -54,8 +54,11 @@ export const NullableDateTime = NullableText({ format: 'date-time' })
 export const Color = Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Hex, assigned by the service.' })
 
 /** A text of 1 to `maxLength` characters. The route checks it after it has removed white space at both ends. */
-export const TrimmedText = (maxLength: number, description?: string) =>
-  Type.String({ ...(description ? { description } : {}), ...inDocument({ minLength: 1, maxLength }) })
+export const TrimmedText = (maxLength: number, description = '') =>
+  Type.String({
+    description: `1 to ${maxLength.toLocaleString('en')} characters. ${description}`.trim(),
+    ...inDocument({ minLength: 1, maxLength }),
+  })
 
 export const OneOf = <const Values extends readonly string[]>(values: Values, options: object = {}) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
