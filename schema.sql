@@ -334,6 +334,7 @@ create table conversations (
   waiting_since timestamp with time zone,
   snoozed_until timestamp with time zone,
   last_inbound_identity text,
+  last_received_at timestamp with time zone,
   constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
@@ -342,10 +343,12 @@ create table conversations (
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
 ) with (fillfactor=70);
 comment on table conversations is 'All messages with one contact on one channel.';
+comment on column conversations.last_inbound_at is 'When the customer last wrote, by the clock of the channel. The 24-hour window starts here.';
 comment on column conversations.inbox_at is 'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.';
 comment on column conversations.waiting_since is 'The first message of the customer without a reply of a member. It has no meaning while the conversation is closed.';
 comment on column conversations.snoozed_until is 'The status is pending until then.';
 comment on column conversations.last_inbound_identity is 'The identity that the customer last wrote from. A contact may have several; replies go to this one.';
+comment on column conversations.last_received_at is 'When the service received the customer''s last message, by the clock of the database. The API shows it as last_inbound_at.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);

@@ -78,6 +78,7 @@ __all__ = [
     "SendResult",
     "SocialMessageReceived",
     "StoredFilter",
+    "StoredFilterGroup",
     "StoredFilterValue",
     "Tag",
     "Template",
@@ -220,16 +221,16 @@ class ContactBatchResult(_ContactBatchResultRequired, total=False):
 class ContactBatchResultError(TypedDict):
     """Why the item was refused. `id` and `created` are absent."""
 
-    code: Literal["bad_request", "invalid_request", "msgapp_not_configured", "unauthorized", "plan_limit_reached", "subscription_lapsed", "forbidden", "not_found", "rate_limited", "internal", "template_malformed", "platform_error"]
+    code: Literal["bad_request", "invalid_request", "msgapp_not_configured", "template_malformed", "unauthorized", "plan_limit_reached", "subscription_lapsed", "forbidden", "not_found", "rate_limited", "internal", "platform_error"]
     message: str
 
 
 class ContactChanges(TypedDict, total=False):
-    # An empty text is stored as null.
+    # White space at both ends is removed. An empty text is stored as null.
     name: Optional[str]
-    # An empty text is stored as null.
+    # White space at both ends is removed. An empty text is stored as null.
     email: Optional[str]
-    # An empty text is stored as null.
+    # White space at both ends is removed. An empty text is stored as null.
     company: Optional[str]
     # Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created.
     tags: List[str]
@@ -290,7 +291,8 @@ class Conversation(TypedDict):
     assigned_agent_id: Optional[str]
     last_message_text: Optional[str]
     last_message_at: Optional[str]
-    # When the customer last wrote, by the channel's clock. The 24-hour window starts here.
+    # When the service received the last message of the customer. The 24-hour window starts at the time that the
+    # channel gives for it, which can be earlier.
     last_inbound_at: Optional[str]
     # Messages of the customer since a member last opened the conversation.
     unread_count: int
@@ -307,7 +309,7 @@ class ConversationChanges(TypedDict, total=False):
     status: Literal["open", "pending", "closed"]
     # A member who is not a viewer (`GET /members`). Null unassigns.
     assigned_agent_id: Optional[str]
-    # A date-time in the future: the status is `pending` until then. Null ends the snooze.
+    # A date-time within the next 366 days: the status is `pending` until then. Null ends the snooze.
     snoozed_until: Optional[str]
     # Names: exactly these labels. Labels that the workspace lacks are created.
     labels: List[str]
@@ -403,7 +405,7 @@ class ErrorBody(TypedDict):
 
 class _ErrorBodyErrorRequired(TypedDict):
     # Stable; branch on this.
-    code: Literal["bad_request", "invalid_request", "msgapp_not_configured", "unauthorized", "plan_limit_reached", "subscription_lapsed", "forbidden", "not_found", "rate_limited", "internal", "template_malformed", "platform_error"]
+    code: Literal["bad_request", "invalid_request", "msgapp_not_configured", "template_malformed", "unauthorized", "plan_limit_reached", "subscription_lapsed", "forbidden", "not_found", "rate_limited", "internal", "platform_error"]
     # For people; may change.
     message: str
 
@@ -414,15 +416,27 @@ class ErrorBodyError(_ErrorBodyErrorRequired, total=False):
 
 
 class Filter(TypedDict):
+    """At most 200 rules in total, with those of groups."""
+
     match: Literal["all", "any"]
     rules: List[Union[FilterRule, FilterGroup]]
 
 
-class FilterGroup(TypedDict):
-    """A group of rules that counts as one rule of the filter."""
+class _FilterGroupRequired(TypedDict):
+    rules: List[FilterRule]
+
+
+class FilterGroup(_FilterGroupRequired, total=False):
+    """A group of rules that counts as one rule of the filter. It has `match`, or the `field` with the text `group`
+    and an `op`.
+    """
 
     match: Literal["all", "any"]
-    rules: List[FilterRule]
+    field: Literal["group"]
+    # The same as `match`.
+    op: Literal["all", "any"]
+    # Ignored.
+    value: str
 
 
 class _FilterRuleRequired(TypedDict):
@@ -530,7 +544,7 @@ class MeAccount(TypedDict):
 
 class MeKey(TypedDict):
     id: str
-    scopes: List[Literal["messages:send", "messages:read", "contacts:read", "contacts:write", "conversations:read", "conversations:write", "broadcasts:send", "webhooks:manage"]]
+    scopes: List[Literal["messages:send", "messages:read", "contacts:read", "contacts:write", "contacts:erase", "conversations:read", "conversations:write", "broadcasts:send", "webhooks:manage"]]
 
 
 class Member(TypedDict):
@@ -661,11 +675,11 @@ class _NewContactRequired(TypedDict):
 
 
 class NewContact(_NewContactRequired, total=False):
-    # An empty text is stored as null.
+    # White space at both ends is removed. An empty text is stored as null.
     name: Optional[str]
-    # An empty text is stored as null.
+    # White space at both ends is removed. An empty text is stored as null.
     email: Optional[str]
-    # An empty text is stored as null.
+    # White space at both ends is removed. An empty text is stored as null.
     company: Optional[str]
     # Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created.
     tags: List[str]
@@ -702,7 +716,7 @@ class NewMessage(_NewMessageRequired, total=False):
 
 
 class NewNote(TypedDict):
-    # Only members see it. It is never sent.
+    # 1 to 10,000 characters. Only members see it. It is never sent.
     text: str
 
 
@@ -728,7 +742,7 @@ class NewReply(TypedDict, total=False):
 
 
 class _NewSegmentRequired(TypedDict):
-    # 1 to 80 characters, unique in the workspace without regard to case.
+    # 1 to 80 characters. Unique in the workspace without regard to case.
     name: str
 
 
@@ -818,7 +832,7 @@ class Segment(TypedDict):
 
 
 class SegmentChanges(TypedDict, total=False):
-    # 1 to 80 characters, unique in the workspace without regard to case.
+    # 1 to 80 characters. Unique in the workspace without regard to case.
     name: str
     description: Optional[str]
     filter: Filter
@@ -845,11 +859,23 @@ class SocialMessageReceived(TypedDict):
     social_message_id: str
 
 
+class StoredFilterGroup(TypedDict):
+    """A group of rules that counts as one rule of the filter."""
+
+    match: Literal["all", "any"]
+    field: Literal["group"]
+    # The same as `match`.
+    op: Literal["all", "any"]
+    # Empty.
+    value: str
+    rules: List[FilterRule]
+
+
 class StoredFilterValue(TypedDict):
     """Null for a static segment."""
 
     match: Literal["all", "any"]
-    rules: List[Union[FilterRule, FilterGroup]]
+    rules: List[Union[FilterRule, StoredFilterGroup]]
 
 
 class Tag(TypedDict):

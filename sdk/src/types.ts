@@ -111,17 +111,17 @@ export type ContactBatchResult = {
   created?: boolean | undefined
   /** Why the item was refused. `id` and `created` are absent. */
   error?: {
-    code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "template_malformed" | "platform_error"
+    code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "template_malformed" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "platform_error"
     message: string
   } | undefined
 }
 
 export type ContactChanges = {
-  /** An empty text is stored as null. */
+  /** White space at both ends is removed. An empty text is stored as null. */
   name?: string | null | undefined
-  /** An empty text is stored as null. */
+  /** White space at both ends is removed. An empty text is stored as null. */
   email?: string | null | undefined
-  /** An empty text is stored as null. */
+  /** White space at both ends is removed. An empty text is stored as null. */
   company?: string | null | undefined
   /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
@@ -174,7 +174,7 @@ export type Conversation = {
   assigned_agent_id: string | null
   last_message_text: string | null
   last_message_at: string | null
-  /** When the customer last wrote, by the channel's clock. The 24-hour window starts here. */
+  /** When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier. */
   last_inbound_at: string | null
   /** Messages of the customer since a member last opened the conversation. */
   unread_count: number
@@ -191,7 +191,7 @@ export type ConversationChanges = {
   status?: "open" | "pending" | "closed" | undefined
   /** A member who is not a viewer (`GET /members`). Null unassigns. */
   assigned_agent_id?: string | null | undefined
-  /** A date-time in the future: the status is `pending` until then. Null ends the snooze. */
+  /** A date-time within the next 366 days: the status is `pending` until then. Null ends the snooze. */
   snoozed_until?: string | null | undefined
   /** Names: exactly these labels. Labels that the workspace lacks are created. */
   labels?: (string)[] | undefined
@@ -282,7 +282,7 @@ export type EmbeddedContact = {
 export type ErrorBody = {
   error: {
     /** Stable; branch on this. */
-    code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "template_malformed" | "platform_error"
+    code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "template_malformed" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "platform_error"
     /** For people; may change. */
     message: string
     /** Present with the code `platform_error`. */
@@ -298,7 +298,12 @@ export type Filter = {
 }
 
 export type FilterGroup = {
-  match: "all" | "any"
+  match?: "all" | "any" | undefined
+  field?: "group" | undefined
+  /** The same as `match`. */
+  op?: "all" | "any" | undefined
+  /** Ignored. */
+  value?: string | undefined
   rules: (FilterRule)[]
 }
 
@@ -498,7 +503,7 @@ export type Me = {
   }
   key: {
     id: string
-    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "conversations:read" | "conversations:write" | "broadcasts:send" | "webhooks:manage")[]
+    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "contacts:erase" | "conversations:read" | "conversations:write" | "broadcasts:send" | "webhooks:manage")[]
   }
   /** The version of the service, such as 1.4.2. */
   version: string
@@ -608,11 +613,11 @@ export type NewBroadcast = {
 export type NewContact = {
   /** A phone number. A number without a country code is in the default country of the workspace. */
   phone: string
-  /** An empty text is stored as null. */
+  /** White space at both ends is removed. An empty text is stored as null. */
   name?: string | null | undefined
-  /** An empty text is stored as null. */
+  /** White space at both ends is removed. An empty text is stored as null. */
   email?: string | null | undefined
-  /** An empty text is stored as null. */
+  /** White space at both ends is removed. An empty text is stored as null. */
   company?: string | null | undefined
   /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
@@ -646,7 +651,7 @@ export type NewMessage = {
 }
 
 export type NewNote = {
-  /** Only members see it. It is never sent. */
+  /** 1 to 10,000 characters. Only members see it. It is never sent. */
   text: string
 }
 
@@ -672,7 +677,7 @@ export type NewReply = {
 }
 
 export type NewSegment = {
-  /** 1 to 80 characters, unique in the workspace without regard to case. */
+  /** 1 to 80 characters. Unique in the workspace without regard to case. */
   name: string
   description?: string | null | undefined
   /** `static` when absent. */
@@ -750,7 +755,7 @@ export type Segment = {
 }
 
 export type SegmentChanges = {
-  /** 1 to 80 characters, unique in the workspace without regard to case. */
+  /** 1 to 80 characters. Unique in the workspace without regard to case. */
   name?: string | undefined
   description?: string | null | undefined
   filter?: Filter | undefined
@@ -779,8 +784,18 @@ export type SocialMessageReceived = {
 
 export type StoredFilter = {
   match: "all" | "any"
-  rules: (FilterRule | FilterGroup)[]
+  rules: (FilterRule | StoredFilterGroup)[]
 } | null
+
+export type StoredFilterGroup = {
+  match: "all" | "any"
+  field: "group"
+  /** The same as `match`. */
+  op: "all" | "any"
+  /** Empty. */
+  value: string
+  rules: (FilterRule)[]
+}
 
 export type Tag = {
   id: string

@@ -13,9 +13,7 @@ export type CreatedWebhook = { id: string; url: string; events: ("message.receiv
 
 export type EmbeddedContact = { id: string; phone: string | null; social_username: string | null; name: string | null; email: string | null; company: string | null; tags: (Tag)[] }
 
-export type Filter = { match: "all" | "any"; rules: (FilterRule | FilterGroup)[] }
-
-export type FilterGroup = { match: "all" | "any"; rules: (FilterRule)[] }
+export type Filter = { match: "all" | "any"; rules: ({ field?: string | undefined; op?: string | undefined; value?: string | undefined; match?: "all" | "any" | undefined; rules?: (FilterRule)[] | undefined })[] }
 
 export type FilterRule = { field: string; op: string; value?: string | undefined }
 
@@ -25,7 +23,7 @@ export type Label = { id: string; name: string; color: string }
 
 export type Location = { latitude: number; longitude: number; name?: string | undefined; address?: string | undefined }
 
-export type MemberConversation = { id: string; channel: "msgapp" | "social" | "web"; contact_id: string; status: "open" | "pending" | "closed"; assigned_agent_id: string | null; last_message_text: string | null; last_message_at: string | null; last_inbound_at: string | null; unread_count: number; labels: (Label)[]; snoozed_until: string | null; created_at: string; updated_at: string; contact: EmbeddedContact; window_closes_at: string | null; late_window_closes_at: string | null; inbox_at: string | null; waiting_since: string | null; assigned_agent: { id: string; name: string | null; email: string } | null; last_message: { direction: "inbound" | "outbound"; content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"; content_kind: string | null; status: "received" | "pending" | "sent" | "failed" | "delivered" | "read" } | null }
+export type MemberConversation = { id: string; channel: "msgapp" | "social" | "web"; contact_id: string; status: "open" | "pending" | "closed"; assigned_agent_id: string | null; last_message_text: string | null; last_message_at: string | null; last_inbound_at: string | null; unread_count: number; labels: (Label)[]; snoozed_until: string | null; created_at: string; updated_at: string; contact: EmbeddedContact; window_closes_at: string | null; late_window_closes_at: string | null; inbox_at: string | null; waiting_since: string | null; assigned_agent: { id: string; name: string | null; email: string } | null; last_message: { direction: "inbound" | "outbound"; content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"; content_kind: string | null; content_text: string | null; status: "received" | "pending" | "sent" | "failed" | "delivered" | "read" } | null }
 
 export type MemberMessage = { id: string; conversation_id: string; direction: "inbound" | "outbound"; sender_type: "customer" | "agent" | "bot"; content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"; content_text: string | null; content: Record<string, unknown> | null; media_url: string | null; template_name: string | null; broadcast_id: string | null; msgapp_message_id: string | null; message_id: string; status: "received" | "pending" | "sent" | "failed" | "delivered" | "read"; error: string | null; reply_to_message_id: string | null; interactive_reply_id: string | null; deleted_at: string | null; created_at: string; error_reason: string | null; sender_id: string | null; sender: { id: string; name: string } | null; media: { mime_type: string | null; filename: string | null; size_bytes: number | null; state: "pending" | "stored" | "failed" } | null; reply_to: { id: string; direction: "inbound" | "outbound"; content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"; content_text: string | null } | null }
 
@@ -53,7 +51,7 @@ export type SegmentChanges = { name?: string | undefined; description?: string |
 
 export type Signal = { key: string; severity: "restriction" | "warning" | "info"; text: string; at: string; expires_at: string | null }
 
-export type StoredFilter = { match: "all" | "any"; rules: (FilterRule | FilterGroup)[] } | null
+export type StoredFilter = { match: "all" | "any"; rules: ({ field: string; op: string; value: string; match?: "all" | "any" | undefined; rules?: (FilterRule)[] | undefined })[] } | null
 
 export type StoredReplyDraft = { conversation_id: string; text: string; updated_at: string } | null
 
@@ -213,3 +211,19 @@ export type Calls = {
   'PUT /channels/{channel}': { params: { channel: string }; body: { account_id?: string | undefined; phone_number_id?: string | undefined; access_token?: string | undefined; app_secret?: string | undefined; verify_token?: string | undefined; base_url?: string | undefined; api_version?: string | undefined; messages_per_second?: number | undefined }; answer: { data: { id: string; channel: "msgapp" | "social" | "web"; callback_url: string | null; verify_token: string | null; callback_verified_at: string | null; callback_received_at: string | null; messages_per_second: number; state: "unchecked" | "connected" | "failing"; last_error: string | null; checked_at: string | null; account_id: string; phone_number_id: string; base_url: string; api_version: string; simulator: string | null; signals: (Signal)[] } } }
   'PUT /conversations/{id}/draft': { params: { id: string }; body: { text: string }; answer: { data: StoredReplyDraft } }
 }
+
+/** The calls of the public API that each scope allows. */
+export const scopeCalls = {
+  'messages:send': ['POST /messages', 'POST /messages/check', 'POST /conversations/{id}/messages', 'GET /templates', 'GET /templates/{name}'],
+  'messages:read': ['GET /messages/{id}', 'GET /conversations/{id}/messages'],
+  'contacts:read': ['GET /contacts', 'GET /contacts/{id}', 'GET /tags', 'GET /segments', 'GET /segments/{id}', 'GET /segments/{id}/contacts'],
+  'contacts:write': ['POST /contacts', 'POST /contacts/batch', 'PATCH /contacts/{id}', 'POST /segments', 'PATCH /segments/{id}', 'DELETE /segments/{id}', 'POST /segments/{id}/contacts', 'DELETE /segments/{id}/contacts'],
+  'contacts:erase': ['DELETE /contacts/{id}', 'POST /contacts/{id}/merge'],
+  'conversations:read': ['GET /conversations', 'GET /conversations/{id}'],
+  'conversations:write': ['PATCH /conversations/{id}', 'POST /conversations/{id}/read', 'GET /conversations/{id}/notes', 'POST /conversations/{id}/notes', 'GET /members'],
+  'broadcasts:send': ['POST /broadcasts', 'POST /broadcasts/check', 'GET /broadcasts/{id}', 'GET /broadcasts', 'POST /broadcasts/{id}/recipients', 'GET /broadcasts/{id}/recipients', 'POST /broadcasts/{id}/start', 'POST /broadcasts/{id}/pause', 'POST /broadcasts/{id}/resume', 'POST /broadcasts/{id}/cancel'],
+  'webhooks:manage': ['POST /webhooks', 'GET /webhooks', 'GET /webhooks/{id}', 'PATCH /webhooks/{id}', 'DELETE /webhooks/{id}', 'POST /webhooks/{id}/rotate-secret', 'GET /webhooks/{id}/deliveries', 'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver', 'GET /events/stream'],
+} as const
+
+/** The calls of the public API that every key allows. */
+export const openCalls = ['GET /me', 'GET /usage'] as const
