@@ -103,3 +103,35 @@ test('contacts with the same e-mail address, or the same name and company, are o
     ],
   )
 })
+
+test('an e-mail address that only a web visitor typed makes no duplicate', async (t) => {
+  const { id, api, db, url, connect, ask, get } = await withContact(t)
+  await ask('PATCH', `/contacts/${id}`, { email: 'ann@x.test' })
+  const site = `${url}/web-chat/${(await connect()).connections.web.id}`
+  const writeAs = async (messages: Json[]): Promise<string> => {
+    const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
+    const headers = { 'content-type': 'application/json', 'x-visitor-token': data.visitor_token }
+    const answers: Json[] = []
+    for (const message of messages) {
+      const answer = await fetch(`${site}/messages`, { method: 'POST', headers, body: JSON.stringify(message) })
+      answers.push((await answer.json()) as Json)
+    }
+    return (await get(`/conversations/${answers[0]?.data.conversation_id}`)).contact_id
+  }
+  const first = await writeAs([{ text: 'hi', email: 'Ann@X.test' }])
+  const later = await writeAs([{ text: 'hi' }, { text: 'it is me', email: 'ann@x.test' }])
+  for (const contactId of [id, first, later]) assert.deepEqual(await get(`/contacts/${contactId}/duplicates`), [])
+  // The address stays typed by a visitor in a merged contact that had none.
+  const other = (await ask('POST', '/contacts', { phone: '+14155550109' }, 201)).data.id
+  assert.equal((await ask('POST', `/contacts/${other}/merge`, { contact_id: later })).data.email, 'ann@x.test')
+  for (const contactId of [id, other]) assert.deepEqual(await get(`/contacts/${contactId}/duplicates`), [])
+  // A member gives an address, and the typed one is not kept.
+  await ask('PATCH', `/contacts/${id}`, { email: 'ann@corp.test' })
+  await ask('PATCH', `/contacts/${first}`, { email: 'ann@corp.test' })
+  assert.deepEqual(
+    (await get(`/contacts/${id}/duplicates`)).map(({ contact, reason }: Json) => [contact.id, reason]),
+    [[first, 'email']],
+  )
+  const typed = await db`select from contacts where workspace_id = ${api.workspaceId} and typed_email_key is not null`
+  assert.equal(typed.length, 1, 'only that of the merged contact')
+})

@@ -292,6 +292,7 @@ async function writeUpdates(sql: Sql, workspaceId: string, updates: readonly Con
   await sql`
     update contacts c set
       name = g.name, name_key = g.name_key, email = g.email, email_key = g.email_key,
+      typed_email_key = case when c.typed_email_key = g.email_key then c.typed_email_key end,
       company = g.company, company_key = g.company_key, attributes = g.attributes,
       opted_out_at = case when ${isDecided} then case when g.opted_out then now() end else c.opted_out_at end,
       opted_out_by = case when ${isDecided} then case when g.opted_out then 'api' end else c.opted_out_by end,

@@ -151,9 +151,13 @@ export async function updateContact(
   if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
   const update = async (sql: Sql): Promise<void> => {
     const tagIds = await resolveTags(sql, workspaceId, tags.replaced ?? tags.added)
+    // The address that a visitor typed is kept only while it is the contact's.
+    const { email_key: emailKey } = columns
     const columnChanges = Object.entries(columns).reduce(
       (list, [name, value]) => sql`${list}, ${sql(name)} = ${value}`,
-      sql``,
+      emailKey === undefined
+        ? sql``
+        : sql`, typed_email_key = case when typed_email_key = ${emailKey} then typed_email_key end`,
     )
     // The lock on this row serializes callers that change the tags of the same contact.
     const changed = await sql`

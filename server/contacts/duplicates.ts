@@ -1,6 +1,7 @@
 /**
  * Contacts that are probably the same person as a given one. The rule is conservative: the same e-mail address, the same phone
- * number, or the same name together with the same company.
+ * number, or the same name together with the same company. An address that only a visitor of the web chat typed does not count:
+ * a stranger who types the address of a customer would be offered as that customer.
  */
 
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -31,7 +32,12 @@ export async function listDuplicates(sql: Sql, workspaceId: string, id: string):
     await add('phone', sql`${matches(sql, number)} and c.phone = ${number}`)
   }
   // The search index finds the few candidates.
-  if (email) await add('email', sql`${matches(sql, email)} and c.email_key = ${fold(email)}`)
+  if (email && !(await isEmailTyped(sql, workspaceId, contact.id))) {
+    await add(
+      'email',
+      sql`${matches(sql, email)} and c.email_key = ${fold(email)} and c.typed_email_key is distinct from c.email_key`,
+    )
+  }
   if (name && company) {
     await add(
       'name_and_company',
@@ -39,6 +45,13 @@ export async function listDuplicates(sql: Sql, workspaceId: string, id: string):
     )
   }
   return duplicates
+}
+
+/** Whether only a visitor of the web chat gave the e-mail address. */
+async function isEmailTyped(sql: Sql, workspaceId: string, contactId: string): Promise<boolean> {
+  const [row] = await sql`
+    select from contacts where workspace_id = ${workspaceId} and id = ${contactId} and typed_email_key = email_key`
+  return row !== undefined
 }
 
 /** The phone numbers by which the primary channel knows the contact. */

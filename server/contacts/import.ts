@@ -249,6 +249,7 @@ async function updateContacts(sql: Sql, workspaceId: string, updates: readonly C
     update contacts c set
       name = coalesce(g.name, c.name), name_key = coalesce(g.name_key, c.name_key),
       email = coalesce(g.email, c.email), email_key = coalesce(g.email_key, c.email_key),
+      typed_email_key = case when c.typed_email_key = coalesce(g.email_key, c.email_key) then c.typed_email_key end,
       company = coalesce(g.company, c.company), company_key = coalesce(g.company_key, c.company_key),
       updated_at = clock_timestamp()
     from input g join locked_contacts using (id)

@@ -57,6 +57,7 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
       phone = coalesce(c.phone, f.phone), avatar_url = coalesce(c.avatar_url, f.avatar_url),
       name = coalesce(c.name, f.name), name_key = coalesce(c.name_key, f.name_key),
       email = coalesce(c.email, f.email), email_key = coalesce(c.email_key, f.email_key),
+      typed_email_key = case when c.email is null then f.typed_email_key else c.typed_email_key end,
       company = coalesce(c.company, f.company), company_key = coalesce(c.company_key, f.company_key),
       social_username = coalesce(c.social_username, f.social_username),
       social_username_key = coalesce(c.social_username_key, f.social_username_key),

@@ -136,9 +136,10 @@ export async function createPeople(
     inserted_contacts as (
       insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
         social_username, social_username_key, avatar_url, attributes, opted_out_at, opted_out_by, opt_out_decided_at,
-        created_at, updated_at)
+        created_at, updated_at, typed_email_key)
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
-        social_username_key, avatar_url, coalesce(attributes, '{}'), ${newOptOut(sql, sql`opted_out`, 'api')}, created_at, ${changedAt(sql, sql`created_at`)}
+        social_username_key, avatar_url, coalesce(attributes, '{}'), ${newOptOut(sql, sql`opted_out`, 'api')}, created_at, ${changedAt(sql, sql`created_at`)},
+        case when channel = 'web' then email_key end
       from input join inserted_identities on inserted_identities.contact_id = input.id
       returning workspace_id, id, phone, social_username, name, email, company, avatar_url, attributes, opted_out_at,
         created_at, updated_at
@@ -199,6 +200,7 @@ export async function enrichPeople(sql: Sql, people: readonly PersonDetails[]): 
       phone = coalesce(c.phone, i.phone),
       name = coalesce(c.name, g.name), name_key = coalesce(c.name_key, g.name_key),
       email = coalesce(c.email, g.email), email_key = coalesce(c.email_key, g.email_key),
+      typed_email_key = case when c.email is null and g.channel = 'web' then g.email_key else c.typed_email_key end,
       social_username = coalesce(c.social_username, g.username),
       social_username_key = coalesce(c.social_username_key, g.username_key),
       avatar_url = coalesce(c.avatar_url, g.avatar_url),
