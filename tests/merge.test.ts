@@ -435,33 +435,72 @@ test('a broadcast that has both contacts sends one message after they are merged
   assert.deepEqual([skipped.contact_id, skipped.reason], [toId, 'the contact was merged with another recipient'])
 })
 
-test('the streams of two web visitors follow their messages into the merged conversation', async (t) => {
-  const { ask, connect, merge, url } = await signedIn(t)
+test('after merging two web visitors each reads only what they wrote and what was sent to them', async (t) => {
+  const world = await signedIn(t)
+  const { api, db, ask, connect, merge, url } = world
   const site = `${url}/web-chat/${(await connect()).connections.web.id}`
-  const openVisitor = async (text: string) => {
+  const openVisitor = async () => {
     const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
     const headers = { 'content-type': 'application/json', 'x-visitor-token': data.visitor_token }
-    await fetch(`${site}/messages`, { method: 'POST', headers, body: JSON.stringify({ text }) })
-    const abort = new AbortController()
-    t.after(() => abort.abort())
-    const stream = await fetch(`${site}/stream?token=${encodeURIComponent(data.visitor_token)}`, {
-      signal: abort.signal,
-    })
-    const seen = { text: '' }
-    const read = async () => {
-      for await (const part of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) seen.text += part
+    const post = async (body: Json) => {
+      const answer = await fetch(`${site}/messages`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return { status: answer.status, data: ((await answer.json()) as Json).data }
     }
-    read().catch(() => {})
-    const list = async () => ((await (await fetch(`${site}/messages`, { headers })).json()) as Json).data
-    return { seen, list }
+    const list = async () =>
+      ((await (await fetch(`${site}/messages`, { headers })).json()) as Json).data
+        .map(({ content_text }: Json) => content_text)
+        .reverse()
+    const follow = async (after?: string) => {
+      const abort = new AbortController()
+      t.after(() => abort.abort())
+      const stream = await fetch(`${site}/stream?token=${encodeURIComponent(data.visitor_token)}`, {
+        headers: after ? { 'last-event-id': after } : {},
+        signal: abort.signal,
+      })
+      const seen = { text: '' }
+      const read = async () => {
+        for await (const part of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) seen.text += part
+      }
+      read().catch(() => {})
+      return seen
+    }
+    return { post, list, follow }
   }
-  const first = await openVisitor('from the office')
-  const second = await openVisitor('from home')
-  const [home, office] = (await ask('GET', '/conversations?channel=web')).data
-  await merge(office.contact_id, home.contact_id)
-  await ask('POST', `/conversations/${office.id}/messages`, { text: 'one answer' }, 201)
-  for (const { seen, list } of [first, second]) {
-    await until('the answer on the stream', async () => seen.text.includes('one answer'))
-    assert.equal((await list()).length, 3)
+  const customer = await openVisitor()
+  const first = (await customer.post({ text: 'my address is 1 Main St' })).data
+  const interactive = { kind: 'buttons', body: 'Your order?', buttons: [{ id: 'yes', title: 'Yes' }] }
+  const choice = (
+    await ask('POST', `/conversations/${first.conversation_id}/messages`, { type: 'interactive', interactive }, 201)
+  ).data
+  const stranger = await openVisitor()
+  const strange = (await stranger.post({ text: 'hello' })).data
+  // As an earlier release stored them.
+  await db`update messages set visitor_id = null where workspace_id = ${api.workspaceId}`
+  assert.deepEqual(await customer.list(), ['my address is 1 Main St', 'Your order?'])
+  const streams = [await customer.follow(), await stranger.follow()] as const
+  const contactOf = async (id: string): Promise<string> => (await ask('GET', `/conversations/${id}`)).data.contact_id
+  const [toId, fromId] = [await contactOf(first.conversation_id), await contactOf(strange.conversation_id)]
+  await merge(toId, fromId)
+
+  await ask('POST', `/conversations/${first.conversation_id}/messages`, { text: 'for the stranger' }, 201)
+  await until('the reply on the stream', async () => streams[1].text.includes('for the stranger'))
+  await customer.post({ text: 'me again' })
+  await ask('POST', `/conversations/${first.conversation_id}/messages`, { text: 'for the customer' }, 201)
+  await until('the reply on the stream', async () => streams[0].text.includes('for the customer'))
+  await stranger.post({ text: 'the end' })
+  await until('the last message on the stream', async () => streams[1].text.includes('the end'))
+  const customers = ['my address is 1 Main St', 'Your order?', 'me again', 'for the customer']
+  const strangers = ['hello', 'for the stranger', 'the end']
+  assert.deepEqual(await customer.list(), customers)
+  assert.deepEqual(await stranger.list(), strangers)
+  assert.equal((await stranger.post({ tap: { message_id: choice.id, id: 'yes' } })).status, 400)
+  const replay = await stranger.follow('00000000-0000-7000-8000-000000000000')
+  await until('the replay', async () => replay.text.includes('the end'))
+  for (const text of customers) {
+    assert.ok(!streams[1].text.includes(text), `the stranger received: ${text}`)
+    assert.ok(!replay.text.includes(text), `the stranger was replayed: ${text}`)
   }
+  for (const text of strangers) assert.ok(!streams[0].text.includes(text), `the customer received: ${text}`)
+  // Members see one conversation.
+  assert.equal((await ask('GET', `/conversations/${first.conversation_id}/messages`)).data.length, 7)
 })

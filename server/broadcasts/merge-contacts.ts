@@ -29,7 +29,7 @@ import { moveDigested } from '../insights/move.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import type { Live } from '../lib/live.ts'
-import { deferMoves, moveMessages } from '../messages/move.ts'
+import { deferMoves, moveMessages, nameVisitors } from '../messages/move.ts'
 import { moveMemberships } from '../segments/segments.ts'
 import { visitorTopic } from '../webchat/stream.ts'
 import { blockFilling } from './erase.ts'
@@ -54,6 +54,7 @@ export const createMerger =
     const { id: fromId } = await requireContact(db, workspaceId, otherId)
     if (toId === fromId) throw badRequest('contact_id: must be another contact')
     await completeMergesOf(context, workspaceId, [toId, fromId])
+    await withRetries(() => nameVisitors(db, workspaceId, [toId, fromId]))
     const merge = { workspaceId, toId, fromId }
     if (!(await hasLongHistory(db, merge))) return switchOver(context, merge)
     await acceptMerge(db, merge)

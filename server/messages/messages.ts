@@ -54,23 +54,38 @@ export type MessageDetails = {
   client_id: string | null
 }
 
-/** A page of a conversation, newest first. 404 when the workspace does not have the conversation. */
+/** A page of a conversation, newest first. 404 when the workspace does not have the conversation. `visitorId`: as below. */
 export async function listMessages(
   sql: Sql,
   workspaceId: string,
   conversationId: string,
   publicUrl: string,
   { limit, before }: Position,
+  visitorId?: string,
 ): Promise<Page<Message & MessageDetails>> {
   const channel = await requireChannelOf(sql, workspaceId, conversationId)
   const rows = await sql<(Message & MessageDetails)[]>`
     select ${allColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id < ${before}
+      and ${visitorId === undefined ? sql`true` : isOfVisitor(sql, workspaceId, conversationId, visitorId)}
     order by m.id desc
     limit ${limit + 1}`
   return toPage(rows, limit)
 }
+
+/**
+ * Whether message `m` of a conversation is one that this visitor of the web chat wrote or that was sent to them. A merged contact
+ * has several visitors, and nothing proves that they are one person. A message without a visitor was stored by an earlier release
+ * and is shown while the contact has one visitor.
+ */
+export const isOfVisitor = (sql: Sql, workspaceId: string, conversationId: string, visitorId: string): Fragment => sql`(
+  m.visitor_id = ${visitorId} or m.visitor_id is null and not exists (
+    select from conversations c
+    join contact_identities i on i.workspace_id = c.workspace_id and i.contact_id = c.contact_id and i.channel = 'web'
+    where c.workspace_id = ${workspaceId} and c.id = ${conversationId} and i.external_id <> ${visitorId}
+  )
+)`
 
 /**
  * Reads one message of any conversation; 404 if the workspace has none with this id. Found by its id alone: merging two contacts
@@ -112,15 +127,19 @@ const publicColumns = sharedFragment((sql, publicUrl) => messageColumns(sql, sql
 export async function getMessage(
   sql: Sql,
   workspaceId: string,
-  { conversationId, id, channel }: { conversationId: string; id: string; channel: ChannelName },
+  { conversationId, id, channel, visitorId }: MessageRef,
   publicUrl: string,
 ): Promise<(Message & MessageDetails) | undefined> {
   const [message] = await sql<(Message & MessageDetails)[]>`
     select ${allColumns(sql, channel, publicUrl)}
     from messages m
-    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id = ${id}`
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id = ${id}
+      and ${visitorId === undefined ? sql`true` : isOfVisitor(sql, workspaceId, conversationId, visitorId)}`
   return message
 }
+
+/** `visitorId`: only a message of this visitor of the web chat. */
+type MessageRef = { conversationId: string; id: string; channel: ChannelName; visitorId?: string }
 
 /** A message by the name that its channel gave it. */
 export async function getMessageNamed(
@@ -136,17 +155,18 @@ export async function getMessageNamed(
   return message
 }
 
-/** The ids of a conversation's messages in a range, newest first. */
+/** The ids of a visitor's messages in a range of their conversation, newest first. */
 export async function listMessageIds(
   sql: Sql,
   workspaceId: string,
-  conversationId: string,
+  { conversationId, visitorId }: { conversationId: string; visitorId: string },
   { after = bottom, upTo = top, offset = 0, limit }: { after?: string; upTo?: string; offset?: number; limit: number },
 ): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    select id from messages
-    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id > ${after} and id <= ${upTo}
-    order by id desc
+    select m.id from messages m
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after} and m.id <= ${upTo}
+      and ${isOfVisitor(sql, workspaceId, conversationId, visitorId)}
+    order by m.id desc
     offset ${offset}
     limit ${limit}`
   return rows.map(({ id }) => id)

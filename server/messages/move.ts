@@ -13,6 +13,23 @@ export async function deferMoves(sql: Sql): Promise<void> {
       mentions_workspace_id_conversation_id_id_fkey deferred`
 }
 
+/**
+ * Writes the visitor into messages of the web chat that an earlier release stored, while each contact has one visitor. The caller
+ * does this before the conversations of two visitors become one: nothing else says whose messages they are.
+ */
+export async function nameVisitors(sql: Sql, workspaceId: string, contactIds: readonly string[]): Promise<void> {
+  await sql`
+    update messages m set visitor_id = i.external_id
+    from conversations v
+    join contact_identities i on i.workspace_id = v.workspace_id and i.contact_id = v.contact_id and i.channel = 'web'
+    where v.workspace_id = ${workspaceId} and v.contact_id = any(${[...contactIds]}::uuid[]) and v.channel = 'web'
+      and m.workspace_id = ${workspaceId} and m.conversation_id = v.id and m.visitor_id is null and not exists (
+        select from contact_identities o
+        where o.workspace_id = v.workspace_id and o.contact_id = v.contact_id and o.channel = 'web'
+          and o.external_id <> i.external_id
+      )`
+}
+
 /** The ids of the oldest messages of a conversation. */
 export async function listOldest(
   sql: Sql,

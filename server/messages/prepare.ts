@@ -26,6 +26,8 @@ export type OutboundMessage = {
   reply_to_message_id: string | null
   /** The broadcast that sends it. */
   broadcast_id: string | null
+  /** The visitor of the web chat to whom it is sent. */
+  visitor_id?: string | null
 }
 
 export type Preparer = {
@@ -104,7 +106,7 @@ async function prepareMessages(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, id uuid, sender_type text, sender_id uuid, content_type text,
         content_text text, content jsonb, media_url text, template_name text, reply_to_message_id uuid,
-        broadcast_id uuid, created_at timestamptz
+        broadcast_id uuid, visitor_id text, created_at timestamptz
       )
     ),
     -- Their conversations, locked in the order of their ids, so that two batches cannot deadlock.
@@ -124,10 +126,11 @@ async function prepareMessages(
     -- Only messages of workspaces whose quota was counted.
     inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
-        content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, created_at)
+        content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, visitor_id,
+        created_at)
       select i.workspace_id, i.conversation_id, i.id, 'outbound', i.sender_type, i.sender_id, i.content_type,
         i.content_text, i.content, i.media_url, i.template_name, 'pending', i.reply_to_message_id, i.broadcast_id,
-        i.created_at
+        i.visitor_id, i.created_at
       from input i
       join counted_quota c on c.workspace_id = i.workspace_id
       join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id

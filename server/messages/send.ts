@@ -230,6 +230,7 @@ export function createSender(options: SenderOptions): Sender {
     await preparer.prepare({
       ...row,
       ...message,
+      ...(channel.name === 'web' ? { visitor_id: to.user_id } : {}),
       reply_to_message_id: quote?.id ?? null,
       broadcast_id: null,
       sender_type: 'agent',

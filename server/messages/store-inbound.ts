@@ -106,7 +106,7 @@ async function insertMessages(
     -- be part of this batch.
     inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
-        content, media_url, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
+        content, media_url, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at, visitor_id)
       select i.workspace_id, i.conversation_id, i.id, 'inbound', 'customer', i.content_type, i.content_text, i.content,
         i.media_url, i.external_id, 'received', case when i.reply_to is null then i.reply_to_message_id else coalesce((
           select m.id from messages m
@@ -116,7 +116,8 @@ async function insertMessages(
           select q.id from input q
           where q.external_id = i.reply_to and q.workspace_id = i.workspace_id and q.conversation_id = i.conversation_id
           order by q.id limit 1
-        )) end, i.interactive_reply_id, least(i.sent_at, i.created_at), i.created_at
+        )) end, i.interactive_reply_id, least(i.sent_at, i.created_at), i.created_at,
+        case when i.channel = 'web' then i.identity end
       from input i
       join locked_conversations l
         on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id

@@ -152,10 +152,10 @@ export const webChatRoutes =
       if (await recordVisit(db, workspaceId, visitorId, { ...page, userAgent })) signals.changed(workspaceId)
     }
 
-    /** The button or row that the visitor tapped, in a message of their own conversation. */
+    /** The button or row that the visitor tapped, in a message that was sent to them. */
     const requireTap = async (site: Connection, visitorId: string, tap: { message_id: string; id: string }) => {
       const conversationId = await findConversation(db, site, visitorId)
-      const where = { conversationId: conversationId ?? '', id: tap.message_id, channel: 'web' } as const
+      const where = { conversationId: conversationId ?? '', id: tap.message_id, channel: 'web', visitorId } as const
       const message = conversationId ? await getMessage(db, site.workspace_id, where, publicUrl) : undefined
       const choice = message?.direction === 'outbound' ? findChoice(message.content, tap.id) : undefined
       if (!choice) throw badRequest('tap: no such button or row in the conversation')
@@ -250,7 +250,7 @@ export const webChatRoutes =
         const conversationId = await findConversation(db, site, visitorId)
         if (!conversationId) return { data: [], meta: { next_cursor: null } }
         const position = readPosition(request.query)
-        const whole = await listMessages(db, site.workspace_id, conversationId, publicUrl, position)
+        const whole = await listMessages(db, site.workspace_id, conversationId, publicUrl, position, visitorId)
         const page = cutPage(whole, ({ content_text }) => content_text?.length ?? 0, maxPageChars)
         const timer = setTimeout(() => reply.raw.destroy(), drainTimeoutMs)
         reply.raw.once('close', () => clearTimeout(timer))

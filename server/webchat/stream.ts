@@ -1,5 +1,5 @@
 /**
- * The visitor's stream: sends every message of the visitor's conversation as a server-sent event.
+ * The visitor's stream: sends what the visitor wrote, and what was sent to them, as server-sent events.
  *
  * A notification only causes a read of the rows. A page that reconnects names the last message it has and receives the later
  * ones. A new page receives new messages only. A visitor who has not written yet has no conversation: the stream follows
@@ -19,7 +19,7 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
-import { allColumns, listMessageIds, type Message, type MessageDetails } from '../messages/messages.ts'
+import { allColumns, isOfVisitor, listMessageIds, type Message, type MessageDetails } from '../messages/messages.ts'
 
 export type VisitorStreamContext = {
   db: Db
@@ -64,7 +64,7 @@ const hiddenFields = ['error', 'broadcast_id', 'error_text', 'full_content', 'se
 async function listVisible(
   sql: Sql,
   workspaceId: string,
-  { conversationId, after, skipped }: { conversationId: string; after: string; skipped: readonly string[] },
+  { conversationId, visitorId, after, skipped }: VisibleRange,
   publicUrl: string,
 ): Promise<{ id: string; json: string }[]> {
   return sql<{ id: string; json: string }[]>`
@@ -77,13 +77,16 @@ async function listVisible(
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
         and m.id <> all(${[...skipped]}::uuid[]) and m.status <> 'pending'
+        and ${isOfVisitor(sql, workspaceId, conversationId, visitorId)}
       order by m.id
       limit ${pageSize}
     ) v
     order by v.id`
 }
 
-/** The conversation of a visitor, if they have written. */
+type VisibleRange = { conversationId: string; visitorId: string; after: string; skipped: readonly string[] }
+
+/** The conversation of a visitor, if they have written. It may have messages of other visitors (`isOfVisitor`). */
 export async function findConversation(db: Db, site: Connection, visitorId: string): Promise<string | undefined> {
   const who = { workspace_id: site.workspace_id, channel: 'web', phone: null, user_id: visitorId } as const
   const [thread] = await findThreads(db, [who])
@@ -114,7 +117,7 @@ export async function findStart(
   const seen = typeof lastEventId === 'string' && isUuid(lastEventId) ? lastEventId.toLowerCase() : undefined
   if (!conversationId) return { conversationId, after: seen ?? bottom, gapCursor: undefined, known: [] }
   const listIds = (range: { after?: string; upTo?: string; offset?: number; limit: number }) =>
-    listMessageIds(db, site.workspace_id, conversationId, range)
+    listMessageIds(db, site.workspace_id, { conversationId, visitorId }, range)
   const [newest = bottom] = seen ? [seen] : await listIds({ limit: 1 })
   const [oldestReplayed, before] = seen ? await listIds({ offset: maxReplayed - 1, limit: 2 }) : []
   const isGap = oldestReplayed !== undefined && before !== undefined && before > newest
@@ -163,7 +166,7 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
     let charsLeft = maxCharsPerRun
     const overlap = overlapBefore(after)
     for (let from = overlap > floor ? overlap : floor; conversationId && stream.isOpen(); ) {
-      const range = { conversationId, after: from, skipped: [...known].filter((id) => id > from) }
+      const range = { conversationId, visitorId, after: from, skipped: [...known].filter((id) => id > from) }
       const page = await pageQueue(visitorId, () => listVisible(db, site.workspace_id, range, publicUrl))
       for (const { id, json } of page) {
         // The event id is the newest message so far, because a page resumes after it.

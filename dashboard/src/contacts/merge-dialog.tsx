@@ -70,7 +70,8 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
   const hints = [
     joined.length > 0 && texts.joined(joined.map((channel) => words.channels[channel]).join(', ')),
     to.phone && from.phone && texts.bothNumbers,
-    joined.includes('web') && texts.webVisitor,
+    [...toChannels, ...fromChannels].includes('web') && texts.webVisitor,
+    joined.includes('web') && texts.webHistory,
     lost.length > 0 && texts.lost(lost.join(', ')),
     (to.opted_out_at || from.opted_out_at) && texts.optedOut,
   ].filter((hint) => typeof hint === 'string')

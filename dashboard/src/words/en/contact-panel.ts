@@ -65,7 +65,9 @@ export const contactPanel = {
     none: '—',
     joined: (channels: string) => `The conversations on ${channels} become one.`,
     bothNumbers: 'Both phone numbers reach the contact. Replies go to the number that wrote last.',
-    webVisitor: 'A web visitor then sees the whole web conversation in each of their browsers.',
+    webVisitor:
+      'Nothing proves who a web visitor is: name and email are what they typed. Replies in the web chat go to the browser that wrote last.',
+    webHistory: 'Members see both web conversations as one. Each browser still shows only what it sent and received.',
     lost: (fields: string) => `These values are replaced: ${fields}.`,
     optedOut: 'The contact will not receive broadcasts, because one of the two opted out.',
     action: 'Merge contacts',
