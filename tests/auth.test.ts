@@ -198,3 +198,27 @@ test('the scopes of the specification neither erase nor merge people, nor read n
   assert.equal((await api.delete(`/contacts/${id}`, undefined, eraser)).status, 200)
   assert.equal((await api.get('/members', { key: await api.key('conversations:write') })).status, 200)
 })
+
+test('a workspace has at most 10,000 active keys; revoked and expired ones do not count', async (t) => {
+  const { api, db, url, owner } = await start(t)
+  await api.get('/me')
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const create = () => browser.call('POST', '/keys', { name: 'Key', scopes: [] })
+  const [{ count } = { count: 0 }] = await db<{ count: number }[]>`
+    select count(*)::int as count from api_keys where workspace_id = ${api.workspaceId}`
+  const insert = (many: number, columns: { revoked_at?: string; expires_at?: string }) => db`
+    insert into api_keys (workspace_id, id, name, prefix, key_hash, scopes, created_at, revoked_at, expires_at)
+    select ${api.workspaceId}, gen_random_uuid(), 'Key', 'svc_live_0000000', gen_random_uuid()::text, '{}', now(),
+      ${columns.revoked_at ?? null}, ${columns.expires_at ?? null}
+    from generate_series(1, ${many})`
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString()
+  await insert(9_999 - count, {})
+  await insert(50, { revoked_at: yesterday })
+  await insert(50, { expires_at: yesterday })
+  const last = await create()
+  assert.equal(last.status, 201, last.text)
+  assertRefused(await create(), 400, 'bad_request', /10,000 active keys/)
+  await browser.call('POST', `/keys/${last.body.data.id}/revoke`)
+  assert.equal((await create()).status, 201)
+})

@@ -5,7 +5,7 @@
  */
 import { randomToken, sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
-import { ApiError, badRequest, notFound } from '../lib/errors.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 
@@ -35,6 +35,7 @@ export type ApiKey = {
 }
 
 const prefixLength = 16
+/** Of active keys: revoked and expired ones stay for the record. */
 const maxKeys = 10_000
 
 export async function listKeys(sql: Sql, workspaceId: string): Promise<ApiKey[]> {
@@ -112,10 +113,12 @@ async function insertKey(
     insert into api_keys (workspace_id, id, name, prefix, key_hash, scopes, created_by, created_at, expires_at)
     select ${workspaceId}, ${id}, ${name}, ${key.slice(0, prefixLength)}, ${sha256(key)},
       ${scopes.filter((scope) => input.scopes.includes(scope))}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
-    where (select count(*) from api_keys where workspace_id = ${workspaceId}) < ${maxKeys}
+    where (
+      select count(*) from api_keys where workspace_id = ${workspaceId} and ${stateOf(sql)} = 'active'
+    ) < ${maxKeys}
     on conflict (key_hash) do nothing
     returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
-  if (!row) throw new ApiError('bad_request', `key: exists already, or the workspace has ${maxKeys} keys`)
+  if (!row) throw badRequest(`key: exists already, or the workspace has ${maxKeys.toLocaleString('en')} active keys`)
   return row
 }
 
