@@ -435,6 +435,28 @@ test('health, readiness and metrics report the state of the service', async (t) 
   assert.ok(metrics.includes(`parley_build_info{version="${version}"} 1\n`))
 })
 
+test('metrics have the estimated space of each workspace in the database', async (t) => {
+  const { url, api, db, workspace } = await start(t, { alone: 'analyzes tables and is scraped once' })
+  const { api: small } = await workspace()
+  const contacts = Array.from({ length: 1_000 }, (_, i) => ({
+    phone: `+1415${5_000_000 + i}`,
+    company: 'x'.repeat(400),
+  }))
+  for (const [each, count] of [
+    [api, 1_000],
+    [small, 100],
+  ] as const) {
+    const created = await each.post('/contacts/batch', { contacts: contacts.slice(0, count) })
+    assert.equal(created.status, 200, created.text)
+  }
+  await db`analyze contacts, contact_identities`
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  const bytesOf = (id: string) => Number(metrics.match(`parley_workspace_bytes{workspace="${id}"} (\\d+)`)?.[1])
+  const [large, little] = [bytesOf(api.workspaceId), bytesOf(small.workspaceId)]
+  assert.ok(large > 500_000 && large < 20_000_000, `${large} bytes for 1,000 contacts with 400 characters each`)
+  assert.ok(little > large / 50 && little < large / 5, `${little} bytes for 100 of them`)
+})
+
 test('readiness names a loop that keeps failing, until it recovers', async (t) => {
   const health = { ...times.health, graceMs: 100 }
   const { url, db } = await start(t, { alone: 'DDL', times: { ...times, health } })

@@ -9,6 +9,7 @@ import { isMigrated } from '../lib/migrate.ts'
 import type { Peers } from '../lib/peers.ts'
 import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { createTtlCache } from '../lib/ttl-cache.ts'
 import { judgeProcesses } from './status.ts'
 
 type System = {
@@ -29,6 +30,7 @@ export const systemRoutes =
       [version]: 1,
     }))
     watchDatabase(db, metrics)
+    watchWorkspaces(db, metrics)
     if (disk) watchSpace(disk, metrics)
     if (peers) watchRestarts(peers, metrics)
     watchProcesses(db, metrics)
@@ -127,6 +129,41 @@ function watchDatabase(db: Db, metrics: Metrics): void {
       )
       return Object.fromEntries(states.map(({ state, count }) => [state, count]))
     },
+  )
+}
+
+/** More series than this would not help to find the workspace that fills the disk. */
+const shownWorkspaces = 20
+const sizesMs = 60_000
+
+/**
+ * Reports the space that the largest workspaces take in the database. It is an estimate from the statistics of the planner: the size of
+ * each table with its indexes, times the share of the workspace among its rows. Counting the rows would take seconds.
+ */
+function watchWorkspaces(db: Db, metrics: Metrics): void {
+  const readSizes = createTtlCache(async () => {
+    const sizes = await within(
+      timeoutMs,
+      db<{ workspace_id: string; bytes: number }[]>`
+        select w.id as workspace_id, round(sum(pg_total_relation_size(c.oid) * r.share))::float8 as bytes
+        from pg_stats s
+        join pg_namespace n on n.nspname = s.schemaname
+        join pg_class c on c.relnamespace = n.oid and c.relname = s.tablename
+        cross join lateral unnest(s.most_common_vals::text::uuid[], s.most_common_freqs) as r (workspace_id, share)
+        join workspaces w on w.id = r.workspace_id
+        -- Without the sums of partitioned tables: each partition has its own statistics.
+        where s.schemaname = current_schema() and s.attname = 'workspace_id' and not s.inherited
+        group by w.id
+        order by bytes desc
+        limit ${shownWorkspaces}`,
+    )
+    return Object.fromEntries(sizes.map(({ workspace_id, bytes }) => [workspace_id, bytes]))
+  }, sizesMs)
+  metrics.gauge(
+    'parley_workspace_bytes',
+    'Estimated space in the database, of the largest workspaces; without files.',
+    'workspace',
+    () => readSizes(''),
   )
 }
 
