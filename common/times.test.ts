@@ -75,6 +75,7 @@ test('the engines wait as long as documented', () => {
       sweepPendingMs: 60_000,
       sweepForgottenMs: 3_600_000,
       sweepUploadsMs: 600_000,
+      sweepDraftsMs: 3_600_000,
       sweepAnswersMs: 600_000,
       sweepSessionsMs: 600_000,
       sweepVisitorsMs: 600_000,

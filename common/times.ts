@@ -110,6 +110,7 @@ export const times = {
     sweepPendingMs: minuteMs,
     sweepForgottenMs: hourMs,
     sweepUploadsMs: 10 * minuteMs,
+    sweepDraftsMs: hourMs,
     sweepAnswersMs: 10 * minuteMs,
     sweepSessionsMs: 10 * minuteMs,
     sweepVisitorsMs: 10 * minuteMs,

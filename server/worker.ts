@@ -9,6 +9,7 @@ import { keepRequestDays } from './accounts/request-log.ts'
 import { sweepSessions } from './accounts/sessions.ts'
 import type { Signals } from './accounts/signals.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
+import { sweepDrafts } from './broadcasts/drafts.ts'
 import { completeAbandonedMerges } from './broadcasts/merge-contacts.ts'
 import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
@@ -176,6 +177,7 @@ export function startWorker(parts: WorkerParts): Loop {
       run: async () => signalAll(await sweepPending(db, applying, 365)),
     }),
     repeat({ name: 'sweep-uploads', everyMs: every.sweepUploadsMs, run: () => sweepUploads(db, store, log) }),
+    repeat({ name: 'sweep-drafts', everyMs: every.sweepDraftsMs, run: async () => signalAll(await sweepDrafts(db)) }),
     repeat({ name: 'sweep-answers', everyMs: every.sweepAnswersMs, run: () => sweepAnswers(db) }),
     repeat({ name: 'sweep-sessions', everyMs: every.sweepSessionsMs, run: () => sweepSessions(db) }),
     repeat({ name: 'sweep-visitors', everyMs: every.sweepVisitorsMs, run: () => sweepVisitors(db) }),

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { setPlan } from './internals.ts'
-import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
+import { setPlan, sweepDrafts } from './internals.ts'
+import { type Api, assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
 
 const template = { name: 'order_confirmed' }
 const phoneOf = (i: number) => `+1415${String(5_000_000 + i)}`
@@ -325,4 +325,88 @@ test('a contact that is erased is no recipient of a draft any more, and its numb
   await api.post(`/broadcasts/${id}/start`)
   const over = await untilOver(api, id)
   assert.deepEqual([over.sent_count, over.skipped_count, over.total_count], [3, 1, 4])
+})
+
+test('a draft is deleted with its recipients, and no other broadcast is', async (t) => {
+  const { api, db, url, owner } = await startConnected(t)
+  const { id } = await createDraft(api, { recipients: people(1) })
+  await add(api, id, people(5, 1))
+  const deleted = await api.delete(`/broadcasts/${id}`)
+  assert.deepEqual([deleted.status, deleted.body], [200, { data: { id, deleted: true } }])
+  assert.equal((await db`select from broadcast_recipients where workspace_id = ${api.workspaceId}`).length, 0)
+  assertRefused(await api.get(`/broadcasts/${id}`), 404, 'not_found')
+  assertRefused(await api.delete(`/broadcasts/${id}`), 404, 'not_found', 'broadcast not found')
+  assertRefused(await api.delete('/broadcasts/nonsense'), 404, 'not_found')
+  const later = { name: 'Later', template, recipients: people(1), scheduled_at: tomorrow() }
+  const scheduled = (await api.post('/broadcasts', later)).body.data
+  const refusal = 'only a draft can be deleted; the broadcast is scheduled'
+  assertRefused(await api.delete(`/broadcasts/${scheduled.id}`), 400, 'bad_request', refusal)
+  assert.equal((await api.get(`/broadcasts/${scheduled.id}`)).status, 200)
+
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const { id: second } = await createDraft(api)
+  assert.equal((await browser.call('DELETE', `/broadcasts/${second}`)).status, 200)
+  assertRefused(await browser.call('DELETE', `/broadcasts/${scheduled.id}`), 400, 'bad_request', refusal)
+  const [entry] = (await browser.call('GET', '/audit')).body.data
+  assert.deepEqual([entry.action, entry.subject_id, entry.summary], ['broadcast.deleted', second, 'Campaign'])
+})
+
+test('a workspace has at most 1,000 drafts and 1,000,000 recipients that are not sent to', async (t) => {
+  const { api, db } = await startConnected(t)
+  const { id } = await createDraft(api, { recipients: people(1) })
+  await db`
+    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, is_filled, created_at)
+    select workspace_id, gen_random_uuid(), name, status, template_name, template_language, params, is_filled, created_at
+    from broadcasts, generate_series(1, 998) where workspace_id = ${api.workspaceId} and id = ${id}`
+  const { id: last } = await createDraft(api)
+  const draft = { name: 'Campaign', template, draft: true }
+  assertRefused(await api.post('/broadcasts', draft), 400, 'bad_request', /^draft: the workspace has 1,000 drafts/)
+  // A broadcast that is sent at once is no draft.
+  const now = await api.post('/broadcasts', { name: 'Now', template, recipients: people(1) })
+  assert.equal(now.status, 202, now.text)
+  await untilOver(api, now.body.data.id)
+  await api.delete(`/broadcasts/${last}`)
+  const { id: next } = await createDraft(api)
+
+  // As if the first draft had nearly a million recipients.
+  await db`
+    update broadcasts set filled_count = 999999, total_count = 999999
+    where workspace_id = ${api.workspaceId} and id = ${id}`
+  assert.equal((await add(api, next, people(1))).added, 1)
+  const limit = /^recipients: .* at most 1,000,000 /
+  const tooMany = { recipients: people(1, 1) }
+  for (const path of [next, id].map((each) => `/broadcasts/${each}/recipients`))
+    assertRefused(await api.post(path, tooMany), 400, 'bad_request', limit)
+  for (const more of [{}, { scheduled_at: tomorrow() }])
+    assertRefused(
+      await api.post('/broadcasts', { name: 'x', template, ...tooMany, ...more }),
+      400,
+      'bad_request',
+      limit,
+    )
+  assert.equal((await api.get(`/broadcasts/${next}`)).body.data.total_count, 1)
+  await api.delete(`/broadcasts/${id}`)
+  assert.equal((await add(api, next, people(1, 1))).added, 1)
+})
+
+test('a draft is deleted 30 days after it was created', async (t) => {
+  const { api, db, connect } = await start(t, { alone: 'sweeps the drafts of all workspaces' })
+  await connect()
+  const [old, young, scheduled] = [
+    (await createDraft(api, { recipients: people(2) })).id,
+    (await createDraft(api)).id,
+    (await api.post('/broadcasts', { name: 'Later', template, recipients: people(1), scheduled_at: tomorrow() })).body
+      .data.id,
+  ]
+  const age = (id: string, days: number) => db`
+    update broadcasts set created_at = now() - make_interval(days => ${days})
+    where workspace_id = ${api.workspaceId} and id = ${id}`
+  await age(old, 31)
+  await age(young, 29)
+  await age(scheduled, 31)
+  assert.deepEqual(await sweepDrafts(db), [api.workspaceId])
+  const left = (await api.get('/broadcasts')).body.data.map(({ id }: Json) => id)
+  assert.deepEqual(left, [scheduled, young])
+  assert.deepEqual(await sweepDrafts(db), [])
 })

@@ -1,4 +1,4 @@
-/** A scheduled broadcast in a real browser: rescheduled, edited, duplicated and sent now. */
+/** Broadcasts that are not sent, in a real browser: a scheduled one is rescheduled, edited, duplicated and sent now, a draft is deleted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
@@ -78,4 +78,23 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
   await page.getByRole('dialog').getByRole('button', { name: /^Send/ }).click()
   const sent = await until('the message', async () => (await provider.sent('+14155550104'))[0])
   assert.match(JSON.stringify(sent.body), /A-104/)
+})
+
+test('a draft is deleted after a question', { skip }, async (t) => {
+  const { page, api } = await openDashboard(t, '/broadcasts')
+  const draft = {
+    name: 'Spring news',
+    template: { name: 'hello_world' },
+    recipients: [{ to: '+14155550101' }],
+    draft: true,
+  }
+  const { id } = (await api.post('/broadcasts', draft)).body.data
+  await visit(page, `/broadcasts/${id}`)
+  await page.getByRole('button', { name: 'Delete draft' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete this draft?' })
+  await dialog.getByText('The draft is deleted with 1 recipient.').waitFor()
+  await dialog.getByRole('button', { name: 'Delete draft' }).click()
+  await page.waitForURL('**/broadcasts')
+  await page.getByText('Draft deleted').waitFor()
+  assert.equal((await api.get(`/broadcasts/${id}`)).status, 404)
 })

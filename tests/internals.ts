@@ -16,6 +16,7 @@ export { createWorkspace } from '../server/accounts/workspaces.ts'
 // Statements whose work is counted, and settings that only a test has.
 export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
 export { recipientFollower } from '../server/broadcasts/counts.ts'
+export { sweepDrafts } from '../server/broadcasts/drafts.ts'
 export { writeRecipients } from '../server/broadcasts/recipients.ts'
 // Lists that the public contract names, compared with what callers see.
 export { contentTypes } from '../server/channels/channel.ts'

@@ -865,6 +865,7 @@ const across: Record<string, string> = {
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   'with expired_uploads as (': 'sweep of unsent files, for all',
+  'with expired_drafts as (': 'sweep of forgotten drafts, for all',
   "with settled_messages as ( update messages m set status = 'failed', error = coalesce":
     'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',

@@ -182,6 +182,8 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.equal((await parley.broadcasts.pause(later.id)).is_paused, true)
   assert.equal((await parley.broadcasts.resume(later.id)).is_paused, false)
   assert.equal((await parley.broadcasts.cancel(later.id)).status, 'canceled')
+  const forgotten = await parley.broadcasts.create({ name: 'Forgotten', template, draft: true })
+  assert.deepEqual(await parley.broadcasts.delete(forgotten.id), { id: forgotten.id, deleted: true })
   assert.equal((await parley.usage()).messages_sent, 4)
 
   const webhook = await parley.webhooks.create({ url: 'https://127.0.0.1:1/x', events: ['contact.created'] })

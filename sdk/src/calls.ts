@@ -17,6 +17,7 @@ import type {
   CountedTag,
   CreateContactsResult,
   CreatedWebhook,
+  DeleteBroadcastResult,
   DeleteContactResult,
   DeleteSegmentResult,
   DeleteWebhookResult,
@@ -59,6 +60,7 @@ import type {
 
 /** `data` is the response of a call, `item` the element type of a list. */
 export type Calls = {
+  'DELETE /broadcasts/{id}': { params: { id: string }; data: DeleteBroadcastResult }
   'DELETE /contacts/{id}': { params: { id: string }; data: DeleteContactResult }
   'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }

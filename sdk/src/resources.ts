@@ -195,6 +195,8 @@ export const broadcastsOf = ({ call, list }: Caller) => ({
   resume: (id: string, options?: PostOptions) => call('POST /broadcasts/{id}/resume', { params: { id } }, options),
   /** Skips the recipients that were not sent to. */
   cancel: (id: string, options?: PostOptions) => call('POST /broadcasts/{id}/cancel', { params: { id } }, options),
+  /** Deletes a draft with its recipients. */
+  delete: (id: string, options?: CallOptions) => call('DELETE /broadcasts/{id}', { params: { id } }, options),
 })
 
 export const webhooksOf = ({ call, list }: Caller) => ({

@@ -1,6 +1,6 @@
 /**
- * The members' routes of broadcasts: preview, create, list, edit, start, pause, resume, cancel, and send again. Every member may call
- * them; only an owner or admin may export the recipients. Members may use contact fields in template values.
+ * The members' routes of broadcasts: preview, create, list, edit, start, pause, resume, cancel, delete, and send again. Every member
+ * may call them; only an owner or admin may export the recipients. Members may use contact fields in template values.
  */
 
 import { Readable } from 'node:stream'
@@ -11,6 +11,7 @@ import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
+  Deleted,
   IdParams,
   ListOf,
   ListQuery,
@@ -35,12 +36,13 @@ import {
   requireBroadcast,
   resumeBroadcast,
 } from './broadcasts.ts'
-import { startBroadcast } from './drafts.ts'
+import { deleteDraft, startBroadcast } from './drafts.ts'
 import { editBroadcast, getBroadcastSource } from './edit.ts'
 import { listBroadcasts } from './list.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { listRecipients, readCursor, shownStatuses, writeRecipients } from './recipients.ts'
 import { broadcastFields, NewBroadcastSchema, readBroadcast } from './resource.ts'
+import { deleteMs } from './routes.ts'
 
 const MemberBroadcast = Type.Object({
   ...broadcastFields,
@@ -216,6 +218,18 @@ export const broadcastDashboard =
         const edited = await editBroadcast(acceptContext, caller, params.id, readChanges(body))
         signals.broadcastReady()
         return { data: edited }
+      },
+    )
+    app.delete(
+      '/broadcasts/:id',
+      {
+        config: { audit: { action: 'broadcast.deleted', summary: nameOf } },
+        handlerTimeout: deleteMs,
+        schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+      },
+      async ({ session, params }) => {
+        const name = await deleteDraft(db, session.workspaceId, params.id)
+        return { data: { id: params.id.toLowerCase(), deleted: true, name } }
       },
     )
     app.get(

@@ -9,6 +9,7 @@ import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { type Sql, withRetries } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import { requireTemplate } from '../messages/template.ts'
 import { findValueFault } from '../messages/values.ts'
@@ -21,11 +22,9 @@ import {
   readRecipients,
 } from './accept.ts'
 import { type Broadcast, type LockedBroadcast, lockBroadcast, requireBroadcast, start } from './broadcasts.ts'
+import { requireStorable } from './limits.ts'
 
 export type AddedRecipients = { added: number; skipped: { index: number; reason: string }[] }
-
-/** As many as the largest segments have. */
-const maxRecipients = 1_000_000
 
 const knownReason = 'the number is in the broadcast already'
 
@@ -56,7 +55,9 @@ export async function addRecipients(
     requireDraft(locked)
     if (usable.length === 0) return new Set<number>()
     await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(usable.map(({ params }) => params)), publicUrl))
-    return new Set(await insertNew(sql, workspaceId, id, locked, usable))
+    const knownIndexes = await insertNew(sql, workspaceId, id, locked, usable)
+    await requireStorable(sql, workspaceId)
+    return new Set(knownIndexes)
   }
   const known = await bulk(workspaceId, () => withRetries(() => db.begin(insert)))
   const reasons = new Map(rows.map(({ index, reason }) => [index, reason]))
@@ -76,9 +77,6 @@ async function insertNew(
   { filled_count: filledCount }: LockedBroadcast,
   rows: readonly (Recipient & { index: number })[],
 ): Promise<number[]> {
-  if (filledCount + rows.length > maxRecipients) {
-    throw badRequest(`recipients: a broadcast has at most ${maxRecipients.toLocaleString('en')}`)
-  }
   const input = rows.map(({ index, phone, identity, name, params }) => ({ index, phone, identity, name, params }))
   const known = await sql<{ index: number }[]>`
     -- The batch, and for each recipient whether the draft has its number: one index probe each.
@@ -157,6 +155,40 @@ export async function startBroadcast(
       await start(sql, workspaceId, id, broadcast)
     }),
   )
+}
+
+/** Deletes a draft with its recipients. Returns its name. 400 for a broadcast that is not a draft. */
+export async function deleteDraft(sql: Sql, workspaceId: string, id: string): Promise<string> {
+  const [deleted] = isUuid(id)
+    ? await sql<{ name: string }[]>`
+        delete from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' returning name`
+    : []
+  if (deleted) return deleted.name
+  const { status } = await requireBroadcast(sql, workspaceId, id)
+  throw badRequest(`only a draft can be deleted; the broadcast is ${status}`)
+}
+
+/** A draft that is not started in this time was forgotten. */
+const draftDays = 30
+const sweepBatchSize = 10
+
+/** Deletes drafts that were created a month ago. Returns their workspaces. */
+export async function sweepDrafts(sql: Sql): Promise<string[]> {
+  const workspaceIds = new Set<string>()
+  for (;;) {
+    const deleted = await sql<{ workspace_id: string }[]>`
+      with expired_drafts as (
+        select workspace_id, id from broadcasts
+        where completed_at is null and status = 'draft' and created_at < now() - make_interval(days => ${draftDays})
+        limit ${sweepBatchSize}
+        for update skip locked
+      )
+      delete from broadcasts b using expired_drafts e
+      where b.workspace_id = e.workspace_id and b.id = e.id
+      returning b.workspace_id`
+    for (const { workspace_id } of deleted) workspaceIds.add(workspace_id)
+    if (deleted.length < sweepBatchSize) return [...workspaceIds]
+  }
 }
 
 function requireAudience({ segment_id: segmentId, filled_count: count }: LockedBroadcast): void {

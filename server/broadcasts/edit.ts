@@ -27,6 +27,7 @@ import {
   lockBroadcast,
   requireBroadcast,
 } from './broadcasts.ts'
+import { requireStorable } from './limits.ts'
 
 export type BroadcastChanges = Partial<NewBroadcast>
 
@@ -109,7 +110,10 @@ export async function editBroadcast(
         where workspace_id = ${workspaceId} and id = ${id}`
       await sql`delete from broadcast_recipients where workspace_id = ${workspaceId} and broadcast_id = ${id}`
       await sql`delete from broadcast_counts where workspace_id = ${workspaceId} and broadcast_id = ${id}`
-      if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
+      if (rows.length > 0) {
+        await insertRecipients(sql, workspaceId, id, rows)
+        await requireStorable(sql, workspaceId)
+      }
       await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
     }),
   )

@@ -112,7 +112,7 @@ export const NewBroadcastSchema = Type.Object(
       Type.Boolean({
         description:
           'True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither ' +
-          '`recipients` nor `segment_id`.',
+          '`recipients` nor `segment_id`. A draft is deleted after 30 days; a workspace has at most 1,000.',
       }),
     ),
   },

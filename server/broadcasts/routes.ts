@@ -1,14 +1,15 @@
 /**
- * `/broadcasts`: send one template to many recipients, at once or from a draft, read the progress, pause, resume, cancel.
+ * `/broadcasts`: send one template to many recipients, at once or from a draft, read the progress, pause, resume, cancel, delete a
+ * draft.
  */
 import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, OneOf, Type } from '../lib/schema.ts'
+import { DataOf, Deleted, IdParams, ListOf, ListQuery, OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { type AcceptContext, acceptBroadcast, type Caller, checkBroadcast } from './accept.ts'
 import { broadcastStatuses, cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
-import { addRecipients, startBroadcast } from './drafts.ts'
+import { addRecipients, deleteDraft, startBroadcast } from './drafts.ts'
 import { listBroadcasts } from './list.ts'
 import { listRecipients, readCursor, shownStatuses } from './recipients.ts'
 import {
@@ -23,6 +24,9 @@ import {
 } from './resource.ts'
 
 const tags = ['Broadcasts']
+
+/** A draft with a million recipients takes seconds. */
+export const deleteMs = 5 * 60_000
 
 type BroadcastRoutesOptions = AcceptContext & {
   db: Db
@@ -89,6 +93,25 @@ export const broadcastRoutes =
       },
       async ({ caller, params }) => ({ data: await requireBroadcast(context.db, caller.workspaceId, params.id) }),
     )
+    app.delete(
+      '/broadcasts/:id',
+      {
+        config,
+        handlerTimeout: deleteMs,
+        schema: {
+          operationId: 'deleteBroadcast',
+          summary: 'Delete a draft',
+          description: 'Deletes a draft with its recipients. A broadcast that was started stays; it can be canceled.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(Deleted) },
+        },
+      },
+      async ({ caller, params }) => {
+        await deleteDraft(context.db, caller.workspaceId, params.id)
+        return { data: { id: params.id.toLowerCase(), deleted: true } }
+      },
+    )
     app.get(
       '/broadcasts',
       {
@@ -114,8 +137,8 @@ export const broadcastRoutes =
           operationId: 'addBroadcastRecipients',
           summary: 'Add recipients to a draft',
           description:
-            'Adds up to 1,000 recipients with values of their own. Repeat it for more, up to 1,000,000. A number is added once: ' +
-            'adding it again skips it, so a batch can be repeated safely.',
+            'Adds up to 1,000 recipients with values of their own. Repeat it for more: a workspace can have 1,000,000 that are not ' +
+            'sent to yet. A number is added once: adding it again skips it, so a batch can be repeated safely.',
           tags,
           params: IdParams,
           body: NewRecipients,

@@ -1,4 +1,4 @@
-/** The actions of a broadcast in its state: edit, reschedule, start, pause, resume, cancel, copy, resend. */
+/** The actions of a broadcast in its state: edit, reschedule, start, pause, resume, cancel, delete, copy, resend. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -40,7 +40,7 @@ export function Actions({ broadcast }: { broadcast: Broadcast }) {
       {isDraft && (total_count > 0 || segment_id !== null) && <StartNow broadcast={broadcast} />}
       {is_paused && <ResumeButton broadcast={broadcast} />}
       {hasMore && !isDraft && (!is_paused || isWaiting) && <PauseButton broadcast={broadcast} />}
-      <CancelButton broadcast={broadcast} />
+      {isDraft ? <DeleteButton broadcast={broadcast} /> : <CancelButton broadcast={broadcast} />}
       {!isDraft && copy}
     </>
   )
@@ -93,11 +93,7 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
       </Button>
       {isConfirming && (
         <Dialog title={text.cancelTitle} onClose={() => setConfirming(false)}>
-          <p>
-            {status === 'scheduled' || status === 'draft'
-              ? text.cancelScheduled
-              : text.cancelSending(sent_count, pending_count)}
-          </p>
+          <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
           <p className="soft">{text.cancelKeep}</p>
           {cancel.error && <ErrorNote>{describeError(cancel.error)}</ErrorNote>}
           {/* Not `Confirm`: its dismiss button is also called "Cancel". */}
@@ -108,6 +104,39 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
             </Button>
           </div>
         </Dialog>
+      )}
+    </>
+  )
+}
+
+function DeleteButton({ broadcast: { id, total_count } }: { broadcast: Broadcast }) {
+  const [isConfirming, setConfirming] = useState(false)
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const remove = useChange('DELETE /broadcasts/{id}', {
+    stale: ['GET /broadcasts'],
+    onDone: () => {
+      toast.success(text.deleteDone)
+      navigate('/broadcasts', { replace: true })
+    },
+  })
+  return (
+    <>
+      <Button icon="trash" onClick={() => setConfirming(true)}>
+        {text.delete}
+      </Button>
+      {isConfirming && (
+        <Confirm
+          title={text.deleteTitle}
+          action={text.delete}
+          danger
+          busy={remove.isPending}
+          error={remove.error ? describeError(remove.error) : undefined}
+          onConfirm={() => remove.mutate({ params: { id } })}
+          onClose={() => setConfirming(false)}
+        >
+          <p>{text.deleteText(total_count)}</p>
+        </Confirm>
       )}
     </>
   )

@@ -224,7 +224,7 @@ export const broadcasts = {
     startsAt: (at: string, relative: string) => `Starts on ${at}, ${relative}.`,
     startsSoon: 'Starting…',
     draft:
-      'Draft of an integration, which adds recipients through the API. Nothing is sent until the draft is started.',
+      'Draft of an integration, which adds recipients through the API. Nothing is sent until the draft is started. It is deleted 30 days after it was created.',
     paused: 'Paused by a member. No messages are sent until the broadcast is resumed.',
     pausedBecause: (reason: string) => `Paused. ${reason}`,
     outage: (error: string) => `The provider is not responding: ${error.replace(/\.$/, '')}.`,
@@ -261,6 +261,11 @@ export const broadcasts = {
     cancelSending: (sent: number, left: number) =>
       `Already sent to ${recipientCount(sent)}. ${recipientCount(left)} will be skipped.`,
     cancelKeep: 'This cannot be undone. You can resend the broadcast to the skipped recipients later.',
+    delete: 'Delete draft',
+    deleteTitle: 'Delete this draft?',
+    deleteText: (count: number) =>
+      `The draft is deleted with ${recipientCount(count)}. Nothing was sent. This cannot be undone.`,
+    deleteDone: 'Draft deleted',
     sendAgain: 'Resend to failed',
     sendAgainRest: 'Resend to failed and skipped',
     againTitle: 'Resend this broadcast?',

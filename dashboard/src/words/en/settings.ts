@@ -7,6 +7,7 @@ import { status } from './settings-status.ts'
 const actions: Record<string, string> = {
   'broadcast.canceled': 'Canceled a broadcast',
   'broadcast.created': 'Created a broadcast',
+  'broadcast.deleted': 'Deleted a draft of a broadcast',
   'broadcast.exported': 'Exported the recipients of a broadcast',
   'broadcast.paused': 'Paused a broadcast',
   'broadcast.resumed': 'Resumed a broadcast',
