@@ -55,6 +55,9 @@ test('the engines wait as long as documented', () => {
       heartbeatMs: 5_000,
       pollMs: 1_000,
     },
+    webChat: {
+      pageMs: 10_000,
+    },
     digest: {
       pollMs: 1_000,
       wideMs: 30_000,

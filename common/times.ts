@@ -87,6 +87,8 @@ export const times = {
     /** Between two polls of a waiting duplicate. The first ones are sooner. */
     pollMs: secondMs,
   },
+  /** The page of a visitor is stored at most this often. */
+  webChat: { pageMs: 10 * secondMs },
   digest: {
     pollMs: secondMs,
     /** A pass also reads messages that were committed late this often. */

@@ -36,6 +36,7 @@ import { widgetDashboard } from './channels/widget-dashboard.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
+import { visitFeed } from './contacts/visits.ts'
 import { unassignMember } from './conversations/assignees.ts'
 import { deletePersonalReplies } from './conversations/canned-replies.ts'
 import { cannedReplyDashboard } from './conversations/canned-reply-dashboard.ts'
@@ -277,7 +278,9 @@ async function registerApi(
         }),
       )
       members.register(segmentDashboard(db, slow, filterFields))
-      members.register(streamRoutes({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext)] }))
+      members.register(
+        streamRoutes({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }),
+      )
       members.register(conversationDashboard({ db, slow, context: inboxContext, signals }))
       members.register(timelineDashboard(db, signals))
       members.register(presenceDashboard(db, signals))
@@ -299,15 +302,8 @@ async function registerApi(
   await app.register(callbackRoutes({ db: pools.messages, sealer, channels, intake, count: countCallback }))
   await app.register(
     webChatRoutes({
-      db: pools.messages,
-      sealer,
-      web: channels.web,
-      intake,
-      store,
-      live,
-      signals,
-      publicUrl,
-      drainTimeoutMs,
+      ...{ db: pools.messages, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs },
+      times: times.webChat,
     }),
   )
   await app.register(mediaRoutes({ db, store }))

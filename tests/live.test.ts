@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
+import { times } from '../common/times.ts'
 import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
 import { type Answer, assertRefused, type Json, publicUrl, start, until, type World } from './support.ts'
 
@@ -172,6 +173,41 @@ test('a live stream sends far fewer updates than there are changes, and always t
   assert.equal(stream.inbox().counts.open, phones.length)
   const updates = stream.events.filter((event) => event === 'conversations').length
   assert.ok(updates <= phones.length / 2, `${updates} updates`)
+})
+
+test('the page of a web visitor is stored at most every ten seconds, and reported only to pages that show it', async (t) => {
+  const { url, owner, connect } = await start(t, { times: { ...times, webChat: { pageMs: 1_000 } } })
+  const site = `${url}/web-chat/${(await connect()).connections.web.id}`
+  const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
+  const said = await fetch(`${site}/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-visitor-token': data.visitor_token },
+    body: JSON.stringify({ text: 'hi', page: { url: 'https://shop.test/first' } }),
+  })
+  const { conversation_id: id } = ((await said.json()) as Json).data
+  const page = await openPage(url, owner)
+  const { contact_id } = (await page.call('GET', `/conversations/${id}`)).body.data
+  const readVisit = async () => (await page.call('GET', `/contacts/${contact_id}/visit`)).body.data.url
+  const earlier = await openReadyStream(t, url, page)
+  await passMarks(earlier, id, page)
+  const stream = await openReadyStream(t, url, page)
+  const reconnect = async (path: string) => {
+    const abort = new AbortController()
+    t.after(() => abort.abort())
+    const query = new URLSearchParams({ token: data.visitor_token, page_url: `https://shop.test/${path}` })
+    const { status } = await fetch(`${site}/stream?${query}`, { signal: abort.signal })
+    return { status, abort }
+  }
+  for (let i = 0; i < 20; i++) (await reconnect(`page-${i}`)).abort.abort()
+  // The visitor stays on the last page.
+  await until('a stream', async () => (await reconnect('last')).status === 200)
+  await until('the last page', async () => (await readVisit()) === 'https://shop.test/last')
+  await until('its event', async () => stream.events.includes('visits'))
+  await passMarks(stream, id, page)
+  const visits = stream.events.filter((event) => event === 'visits').length
+  // At most one a second: the reconnects take a moment on a busy machine.
+  assert.ok(visits <= 10, `${visits} events for 21 pages`)
+  assert.ok(!stream.events.includes('changed'), 'no other page reloads')
 })
 
 test('a live stream requires a session and ends with it; a member can have fifty', async (t) => {

@@ -513,6 +513,22 @@ test('a visitor has at most eight streams at a time', async (t) => {
   assert.equal((await (await open()).stream()).response.status, 200)
 })
 
+test('a visitor opens at most 120 streams a minute', async (t) => {
+  const { page, open, db, api } = await startSite(t)
+  await page.says('hello')
+  assert.equal((await page.stream()).response.status, 200)
+  // As if the page had reconnected ten times a second.
+  const counted = await db`
+    update visitor_windows set call_count = 120
+    where key in (select external_id || ' streams' from contact_identities where workspace_id = ${api.workspaceId})`
+  assert.equal(counted.count, 1)
+  const { response } = await page.stream()
+  assert.equal(response.status, 429)
+  const seconds = Number(response.headers.get('retry-after'))
+  assert.ok(seconds >= 1 && seconds <= 60, `${seconds}`)
+  assert.equal((await (await open()).stream()).response.status, 200)
+})
+
 test('a member replies to a visitor with text or a file, at any time', async (t) => {
   const { page, browser, answers, db } = await startSite(t)
   const { conversation_id, id } = (await page.says('question')).body.data

@@ -22,6 +22,8 @@ export type Signals = {
   memberChanged(memberId: string): void
   /** A member opened or left a conversation, or started or stopped to write in it. */
   presenceChanged(workspaceId: string): void
+  /** A visitor of the web chat is on another page: the pages that show this contact load the visit again. */
+  visited(workspaceId: string, contactId: string): void
   /** A conversation of the web chat changed: the visitor's stream reads it. */
   conversationChanged(conversationId: string): void
   /** Calls `wake` for each signal of this kind. Returns a function that ends it. */
@@ -34,6 +36,7 @@ export const workspaceTopic = (workspaceId: string): string => `workspace:${work
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
 export const memberTopic = (memberId: string): string => `member:${memberId}`
 export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
+export const visitTopic = (workspaceId: string): string => `visits:${workspaceId}`
 export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
 
 const topics: Record<EngineSignal, string> = {
@@ -60,6 +63,7 @@ export function createSignals(live: Live): Signals {
     inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
     memberChanged: (memberId) => live.announce(memberTopic(memberId)),
     presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
+    visited: (workspaceId, contactId) => live.announce(visitTopic(workspaceId), [contactId]),
     conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
     on(signal, wake) {
       const stopListening = live.listen(topics[signal], wake)

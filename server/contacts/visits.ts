@@ -2,6 +2,8 @@
  * The last page and the browser of a web visitor, stored with the visitor's identity. Query strings and fragments of a page's
  * address are dropped, because sites put tokens and personal data there.
  */
+import { visitTopic } from '../accounts/signals.ts'
+import type { StreamFeed } from '../accounts/stream.ts'
 import type { Sql } from '../lib/db.ts'
 
 export type Visit = { url: string; title: string | null; user_agent: string | null; seen_at: string }
@@ -17,25 +19,39 @@ function readPageUrl(input: string): string | null {
   return cut(`${url.origin}${url.pathname}`, maxUrlLength)
 }
 
-/** Stores the page of a visitor who has written before. An address that cannot be read changes nothing. */
+/** The event `visits` of the members' stream: the contacts whose visit changed; null when any may have. */
+export const visitFeed: StreamFeed = {
+  event: 'visits',
+  isSentFirst: false,
+  topicOf: visitTopic,
+  read: async (_reader, ids) => ({ contact_ids: ids ?? null }),
+}
+
+/**
+ * Stores the page of a visitor who has written before, at most once per `pageMs`. Returns the contact if it did. An address that
+ * cannot be read changes nothing.
+ */
 export async function recordVisit(
   sql: Sql,
   workspaceId: string,
   visitorId: string,
   page: { url: string; title?: string | null | undefined; userAgent: string | null },
-): Promise<boolean> {
+  { pageMs }: { pageMs: number },
+): Promise<string | undefined> {
   const url = readPageUrl(page.url)
-  if (url === null) return false
+  if (url === null) return undefined
   const title = page.title?.trim() ? cut(page.title.trim(), maxTitleLength) : null
   const visit = { url, title, user_agent: page.userAgent && cut(page.userAgent, maxUserAgentLength) }
   // A page that reconnects its stream changes nothing for a minute.
-  const recorded = await sql`
+  const [recorded] = await sql<{ contact_id: string }[]>`
     update contact_identities set visit = ${JSON.stringify(visit)}::text::jsonb || jsonb_build_object('seen_at', now())
     where workspace_id = ${workspaceId} and channel = 'web' and external_id = ${visitorId} and (
-      visit is null or visit - 'seen_at' <> ${JSON.stringify(visit)}::text::jsonb
-      or (visit ->> 'seen_at')::timestamptz < now() - interval '1 minute'
-    )`
-  return recorded.count > 0
+      visit is null or (visit ->> 'seen_at')::timestamptz < now() - case
+        when visit - 'seen_at' = ${JSON.stringify(visit)}::text::jsonb then interval '1 minute'
+        else make_interval(secs => ${pageMs / 1_000}) end
+    )
+    returning contact_id`
+  return recorded?.contact_id
 }
 
 const cut = (text: string, length: number): string =>

@@ -13,6 +13,7 @@
  * `parse` → `messages/inbound.ts` → `messages/intake.ts` → `messages/store-inbound.ts` → 201.
  */
 import type { FastifyRequest } from 'fastify'
+import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { createConnectionReader } from '../channels/connections.ts'
@@ -40,7 +41,7 @@ import { getMessage, getMessageNamed, listMessages } from '../messages/messages.
 import { messageFields } from '../messages/routes.ts'
 import { visitorFileRoutes } from './files.ts'
 import { findConversation, findStart, streamMessages, toVisible, visitorTopic } from './stream.ts'
-import { countMessage, createVisitor, openVisitor } from './visitors.ts'
+import { countMessage, countStream, createVisitor, openVisitor } from './visitors.ts'
 
 export type WebChatOptions = {
   db: Db
@@ -53,6 +54,7 @@ export type WebChatOptions = {
   publicUrl: string
   /** A client that does not read its response for this long is disconnected. */
   drainTimeoutMs: number
+  times: Times['webChat']
 }
 
 declare module 'fastify' {
@@ -112,7 +114,7 @@ const StreamQuery = Type.Object({
 })
 
 export const webChatRoutes =
-  ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs }: WebChatOptions) =>
+  ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs, times }: WebChatOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     const lists = createOpenLimits(maxLists, 'lists of messages')
@@ -141,15 +143,17 @@ export const webChatRoutes =
       return visitorId
     }
 
-    /** Stores the visitor's page and browser, once the visitor has written. */
+    /** Stores the visitor's page and browser, once the visitor has written. Returns false if it is too soon, or not necessary. */
     const notePage = async (
       { visit, headers }: FastifyRequest,
       visitorId: string,
       page: { url: string; title?: string | undefined },
-    ) => {
+    ): Promise<boolean> => {
       const userAgent = headers['user-agent'] ?? null
       const { workspace_id: workspaceId } = visit.site
-      if (await recordVisit(db, workspaceId, visitorId, { ...page, userAgent })) signals.changed(workspaceId)
+      const contactId = await recordVisit(db, workspaceId, visitorId, { ...page, userAgent }, times)
+      if (contactId) signals.visited(workspaceId, contactId)
+      return contactId !== undefined
     }
 
     /** The button or row that the visitor tapped, in a message that was sent to them. */
@@ -268,11 +272,21 @@ export const webChatRoutes =
           { key: visitorId, most: streamsPerVisitor },
           { key: networkOf(request.clientAddress), most: streamsPerNetwork },
         ])
+        await countStream(db, visitorId)
         const { page_url: url, page_title: title } = request.query
-        if (url) await notePage(request, visitorId, { url, title })
+        const isNoted = !url || (await notePage(request, visitorId, { url, title }))
         const context = { db, live, log: app.log, publicUrl, site, visitorId }
         const start = await findStart(context, request.headers['last-event-id'])
-        streamMessages(context, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)
+        const stream = streams.open(reply, { headers: cors, heartbeatMs, retryMs })
+        streamMessages(context, stream, start)
+        if (!url || isNoted) return
+        // A page that follows soon after another one is stored later, if the visitor stays on it.
+        const noteLater = () =>
+          notePage(request, visitorId, { url, title }).catch((error: unknown) =>
+            app.log.warn({ err: error }, 'the page of a visitor could not be stored'),
+          )
+        const timer = setTimeout(noteLater, times.pageMs)
+        stream.onClose(() => clearTimeout(timer))
       },
     )
   }

@@ -20,6 +20,8 @@ const messagesPerMinute = 60
 const messagesPerNetwork = 600
 const messagesPerDay = 5_000
 const messagesPerNetworkAndDay = 20_000
+/** Per visitor. A replay of a long conversation takes up to 80 streams (`stream.ts`). */
+const streamsPerMinute = 120
 /** Files of up to 10 MiB: a network can store at most 2 GiB a day. */
 const filesPerMinute = 10
 const filesPerNetwork = 30
@@ -57,6 +59,12 @@ export async function countMessage(sql: Sql, siteId: string, visitorId: string, 
     limit(`${visitorId}${perDay}`, messagesPerDay, 'a day'),
     limit(`${network}${perDay}`, messagesPerNetworkAndDay, 'a day from one address'),
   ])
+}
+
+/** Counts a stream that a visitor opens. Throws 429 above the limit. */
+export async function countStream(sql: Sql, visitorId: string): Promise<void> {
+  const message = `over ${streamsPerMinute} streams a minute`
+  await count(sql, [{ key: `${visitorId} streams`, max: streamsPerMinute, message }])
 }
 
 /** Counts a file of a visitor. Throws 429 above a limit. */

@@ -2,14 +2,14 @@
  * Live updates over the stream that all tabs of a browser share (`stream.ts`).
  *
  * `conversations` carries the conversations that changed and the counts (`conversations.ts`), and `presence` who has which of them
- * open (`presence.ts`). `changed` says only that something else of the workspace changed: it invalidates all `live` queries.
+ * open (`presence.ts`). `visits` invalidates the pages of web visitors. `changed` says only that something else of the workspace changed: it invalidates all `live` queries.
  * `member_changed` invalidates those of data that only this member sees. `ready` does both, which covers the changes missed while
  * there was no connection. A hidden tab shows only the counts, in its title, and invalidates the `live` queries when it becomes
  * visible.
  */
 import { notifyManager } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { invalidate } from './api.ts'
+import { type InputOf, invalidate } from './api.ts'
 import { type InboxEvent, showConversations, showCounts } from './conversations.ts'
 import { useOnline } from './hooks.ts'
 import { receivePresence, startPresence } from './presence.ts'
@@ -80,6 +80,7 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
   const receive = (event: StreamEvent) => {
     if (event.name === 'presence') return receivePresence(event.data)
     if (event.name === 'conversations') return showInbox(event.data)
+    if (event.name === 'visits') return reloadVisits(event.data.contact_ids)
     if (event.name !== 'changed') void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
     // The title of a hidden tab shows the counts.
     if (event.name === 'ready' && document.hidden) void invalidate({ queryKey: ['GET /conversations/counts'] })
@@ -98,6 +99,17 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
     stream?.stop()
     stream = undefined
   }
+}
+
+/** Only the tabs that show one of these contacts have such a query. Null: any contact. */
+function reloadVisits(contactIds: readonly string[] | null): void {
+  void invalidate({
+    queryKey: ['GET /contacts/{id}/visit'],
+    predicate: ({ queryKey }) => {
+      const { params } = queryKey[1] as InputOf<'GET /contacts/{id}/visit'>
+      return contactIds === null || contactIds.includes(params.id)
+    },
+  })
 }
 
 /** The queries that `showConversations` keeps current. */

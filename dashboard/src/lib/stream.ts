@@ -11,12 +11,15 @@ import type { Presence } from './presence.ts'
 export type StreamState = 'connecting' | 'live' | 'reconnecting'
 /**
  * `ready`: the stream is open, and changes before it may have been missed. `changed`: the workspace changed. `member_changed`: data
- * that only the member sees changed. `conversations`: the conversations that changed.
+ * that only the member sees changed. `conversations`: the conversations that changed. `visits`: the contacts whose page of the web chat
+ * changed; null: any.
  */
 export type StreamEvent =
   | { name: 'ready' | 'changed' | 'member_changed' }
   | { name: 'conversations'; data: InboxEvent }
   | { name: 'presence'; data: PresenceData }
+  | { name: 'visits'; data: VisitsData }
+type VisitsData = { contact_ids: readonly string[] | null }
 type PresenceData = { members: readonly Presence[] }
 
 type Relayed =
@@ -130,6 +133,7 @@ function connect({ onEvent, onState }: Pick<StreamOptions, 'onEvent' | 'onState'
     source.addEventListener('member_changed', () => onEvent({ name: 'member_changed' }))
     source.addEventListener('conversations', ({ data }) => onEvent({ name: 'conversations', data: JSON.parse(data) }))
     source.addEventListener('presence', ({ data }) => onEvent({ name: 'presence', data: JSON.parse(data) }))
+    source.addEventListener('visits', ({ data }) => onEvent({ name: 'visits', data: JSON.parse(data) }))
     source.addEventListener('error', () => {
       onState('reconnecting')
       // The browser reconnects by itself after a network error, but not after an error response.
