@@ -5,9 +5,20 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { newId, sweepVisitors } from './internals.ts'
+import pino from 'pino'
+import { createFolderStore, newId, sweepUploads, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Answer, assertRefused, createBrowser, type Json, main, start, until, type World } from './support.ts'
+import {
+  type Answer,
+  assertRefused,
+  createBrowser,
+  type Json,
+  main,
+  publicUrl,
+  start,
+  until,
+  type World,
+} from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -616,6 +627,42 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
   const { contact_id } = (await browser.call('GET', `/conversations/${conversation_id}`)).body.data
   assert.equal((await browser.call('DELETE', `/contacts/${contact_id}`)).status, 200)
   assert.equal((await fetch(`${url}${path}`)).status, 404)
+})
+
+test("unsent files of visitors stop no other visitor, and are deleted after an hour; a member's after a day", async (t) => {
+  const { url, siteId, address, page, browser, db, api } = await startSite(t)
+  const give = (token: string) =>
+    fetch(`${url}/web-chat/${siteId}/files?filename=a.txt`, {
+      method: 'POST',
+      headers: { origin, 'x-forwarded-for': address, 'content-type': 'text/plain', 'x-visitor-token': token },
+      body: 'a',
+    })
+  // As if visitors of other networks had uploaded them.
+  const insert = (count: number, isVisitor: boolean, minutes: number) => db`
+    insert into uploads (workspace_id, id, token, mime_type, size_bytes, created_by, is_visitor, created_at)
+    select ${api.workspaceId}, gen_random_uuid(), gen_random_uuid()::text, 'text/plain', 1, gen_random_uuid(), ${isVisitor},
+      now() - make_interval(mins => ${minutes})
+    from generate_series(1, ${count})`
+  await insert(2_000, true, 59)
+  const given = await give(page.token)
+  assert.equal(given.status, 201, await given.text())
+  await insert(10, true, 61)
+  await insert(10, false, 61)
+  await insert(10, false, 25 * 60)
+  await sweepUploads(db, { ...createFolderStore('/nowhere'), delete: async () => {} }, pino({ level: 'silent' }))
+  const [left] = await db<{ visitors: number; members: number }[]>`
+    select count(*) filter (where is_visitor)::int as visitors, count(*) filter (where not is_visitor)::int as members
+    from uploads where workspace_id = ${api.workspaceId}`
+  assert.deepEqual(left, { visitors: 2_001, members: 10 })
+
+  // Members have a limit of their own.
+  await insert(990, false, 0)
+  const upload = await fetch(`${url}/app/api/uploads?filename=a.txt`, {
+    method: 'POST',
+    headers: { origin: publicUrl, cookie: browser.cookie(), 'content-type': 'text/plain' },
+    body: 'a',
+  })
+  assert.equal(upload.status, 429)
 })
 
 test('a name or e-mail that arrives later is stored; an existing one is kept', async (t) => {

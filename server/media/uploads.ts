@@ -1,6 +1,6 @@
 /**
- * Files that members, and visitors of the web chat, upload to send. They are served by a secret link and deleted after a day
- * unless they are sent.
+ * Files that members, and visitors of the web chat, upload to send. They are served by a secret link and deleted after a day,
+ * those of visitors after an hour, unless they are sent.
  *
  * The first bytes of a file decide its type. The declared type counts only for documents, and only if a browser cannot run
  * it. Each type has the size limit of the channel. A file is marked as used when its own workspace sends it; a link of
@@ -39,7 +39,7 @@ const limits: Record<UploadType, number> = {
 }
 export const maxUploadBytes = Math.max(...Object.values(limits))
 
-/** The maximum number of unsent files of a workspace. */
+/** The maximum number of unsent files of the members of a workspace. Files of visitors are counted by `webchat/visitors.ts`. */
 const maxUnused = 1_000
 const maxNameLength = 100
 
@@ -52,7 +52,7 @@ export async function createUpload(
   workspaceId: string,
   { author, declaredType, filename: declaredName, bytes }: NewUpload,
 ): Promise<Upload & { token: string }> {
-  await requireCapacity(sql, workspaceId, author.isVisitor)
+  if (!author.isVisitor) await requireCapacity(sql, workspaceId)
   const { head, whole } = await readHead(bytes)
   if (head.length === 0) throw badRequest('body: must not be empty')
   const { type, mime_type } = detectType(head, declaredType)
@@ -100,13 +100,13 @@ const names: Record<UploadType, string> = {
   document: 'a document',
 }
 
-/** Throws 429 when the members or the visitors of the workspace have too many unsent files. */
-async function requireCapacity(sql: Sql, workspaceId: string, isVisitor: boolean): Promise<void> {
+/** Throws 429 when the members of the workspace have too many unsent files. */
+async function requireCapacity(sql: Sql, workspaceId: string): Promise<void> {
   const [unused] = await sql<{ count: number }[]>`
     select count(*)::int as count
     from (
       select from uploads
-      where workspace_id = ${workspaceId} and used_at is null and is_visitor = ${isVisitor}
+      where workspace_id = ${workspaceId} and used_at is null and not is_visitor
       limit ${maxUnused}
     ) counted`
   if (unused && unused.count >= maxUnused) {
@@ -257,13 +257,14 @@ export async function releaseUploads(sql: Sql, workspaceId: string, ids: readonl
     where u.workspace_id = ${workspaceId} and u.id = r.id`
 }
 
-/** Deletes files that were not sent within a day. */
+/** Deletes files that members did not send within a day, or visitors within an hour. */
 export async function sweepUploads(sql: Sql, store: Store, log: FastifyBaseLogger): Promise<void> {
   for (;;) {
     const deleted = await sql<{ id: string }[]>`
       with expired_uploads as (
         select workspace_id, id from uploads
-        where used_at is null and created_at < now() - interval '1 day'
+        where used_at is null and created_at < now() - interval '1 hour'
+          and (is_visitor or created_at < now() - interval '1 day')
         order by created_at
         limit ${sweepBatchSize}
         for update skip locked

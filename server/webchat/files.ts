@@ -27,7 +27,7 @@ const filesPerNetwork = 20
 const maxFiles = 100
 
 const VisitorFile = Type.Object({
-  file: Type.String({ description: 'The `file` of the message to send it with, within a day.' }),
+  file: Type.String({ description: 'The `file` of the message to send it with, within an hour.' }),
   type: OneOf(['image', 'video', 'audio', 'document']),
   filename: NullableText(),
   size_bytes: Type.Integer(),

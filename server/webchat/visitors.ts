@@ -22,7 +22,7 @@ const messagesPerDay = 5_000
 const messagesPerNetworkAndDay = 20_000
 /** Per visitor. A replay of a long conversation takes up to 80 streams (`stream.ts`). */
 const streamsPerMinute = 120
-/** Files of up to 10 MiB: a network can store at most 2 GiB a day. */
+/** Files of up to 10 MiB, sent or not: a network can store at most 2 GiB a day. No limit is shared with other networks. */
 const filesPerMinute = 10
 const filesPerNetwork = 30
 const filesPerDay = 50
