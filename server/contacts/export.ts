@@ -8,7 +8,8 @@ import type { SlowReads } from '../lib/slow-reads.ts'
 import { readContactChunks } from './contacts.ts'
 import { joinTags } from './import-file.ts'
 
-const columns = ['phone', 'name', 'email', 'company', 'tags', 'channels', 'opted_out', 'created_at'] as const
+/** The number is not first: there it would need a guard (`writeRow`). */
+const columns = ['name', 'phone', 'email', 'company', 'tags', 'channels', 'opted_out', 'created_at'] as const
 
 /** Rows per statement: bounds the memory of a download and the duration of a statement. */
 const chunkSize = 1_000
@@ -23,7 +24,7 @@ export async function* writeContacts(
   for await (const contacts of readContactChunks(slow, workspaceId, condition, chunkSize)) {
     const rows = contacts.map(({ phone, name, email, company, tags, channels, opted_out_at, created_at }) =>
       writeRow([
-        ...[phone, name, email, company, joinTags(tags.map((tag) => tag.name))],
+        ...[name, phone, email, company, joinTags(tags.map((tag) => tag.name))],
         ...[channels.join(';'), String(opted_out_at !== null), created_at],
       ]),
     )

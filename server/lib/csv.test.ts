@@ -6,7 +6,7 @@ import { CsvError, type Delimiter, guessDelimiter, readCsv, toCell, withoutGuard
 const cellsOf = (text: string, delimiter: Delimiter = ',') => [...readCsv(text, delimiter)].map(({ cells }) => cells)
 
 const aCell = fc.string({
-  unit: fc.constantFrom(...'aé🙂 ,;|"\'\t\r\n=+-@1\\', '""', '\r\n', '‮', "'=", '+1'),
+  unit: fc.constantFrom(...'aé🙂 ,;|"\'\t\r\n=+-@1\\', '""', '\r\n', '‮', "'=", '+1', ';=', '\n=', ';"=', ";'=", '|＝'),
   maxLength: 8,
 })
 const aTable = fc.array(fc.array(aCell, { minLength: 1, maxLength: 4 }), { maxLength: 5 })
@@ -37,7 +37,7 @@ test('every delimiter and line end reads the same, with or without a final line 
   )
 })
 
-test('the output contains no formula', () => {
+test('the output contains no formula, also for a program that separates at other characters', () => {
   fc.assert(
     fc.property(aCell, (text) => {
       const [[cell = ''] = []] = cellsOf(writeRow([text]))
@@ -45,6 +45,29 @@ test('the output contains no formula', () => {
     }),
     { numRuns: 1_000 },
   )
+  fc.assert(
+    fc.property(
+      fc.array(aCell, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(';', '\t', '|'),
+      (cells, separator) => {
+        for (const cell of writeRow(cells).split(new RegExp(`[\\${separator}\\r\\n]`))) {
+          assert.doesNotMatch(cell, /^"*[=+\-@＝＋－＠]/, JSON.stringify(cells))
+        }
+      },
+    ),
+    { numRuns: 5_000 },
+  )
+  assert.deepEqual(['x;=1+1', 'x\n=1', 'a;b', 'x;"=1;', "x|'-1", 'a\r\nb'].map(toCell), [
+    `"x;'=1+1"`,
+    `"x\n'=1"`,
+    '"a;b"',
+    `"x;'""=1;"`,
+    "x|''-1",
+    '"a\r\nb"',
+  ])
+  // A number of the first column and the name behind it are one formula where a comma is the decimal point.
+  assert.equal(writeRow(['+14155550100', '1+cmd']), "'+14155550100,1+cmd\r\n")
+  assert.equal(writeRow(['Ann', '+14155550100']), 'Ann,+14155550100\r\n')
   assert.deepEqual(['=1', "'=1", "''=1", "'a", '+12', '＝1'].map(toCell), ["'=1", "''=1", "'''=1", "'a", '+12', "'＝1"])
 })
 
