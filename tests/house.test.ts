@@ -278,6 +278,14 @@ test('settings have the documented defaults', () => {
   }
 })
 
+test('data, settings and backups reach neither the repository nor the image', () => {
+  const linesOf = (file: string) => readFileSync(file, 'utf8').split('\n')
+  for (const name of ['data/', 'backup-*', '.env', '*.log']) assert.ok(linesOf('.gitignore').includes(name), name)
+  for (const name of ['**/data', '**/backup-*', '.env', '**/*.log']) {
+    assert.ok(linesOf('.dockerignore').includes(name), name)
+  }
+})
+
 test('every wrong setting is listed, not only the first', () => {
   const wrong = {
     PORT: 'http',
