@@ -147,6 +147,7 @@ comment on column broadcasts.member_ids is 'The members of the segment when send
 comment on column broadcasts.contact_fields is 'Contact fields in template values, such as {{contact.name|there}}, are filled. Otherwise values are literal.';
 CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
 CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
+CREATE INDEX broadcasts_unsent ON public.broadcasts USING btree (workspace_id) WHERE (completed_at IS NULL);
 
 create table canned_replies (
   workspace_id uuid not null,
@@ -293,6 +294,7 @@ create table contacts (
   opted_out_by text,
   opt_out_decided_at timestamp with time zone,
   attributes jsonb not null default '{}'::jsonb,
+  typed_email_key text,
   constraint contacts_pkey PRIMARY KEY (workspace_id, id),
   constraint contacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text, 'api'::text]))) NOT VALID,
@@ -302,6 +304,7 @@ comment on table contacts is 'Customers of a workspace. Columns that end in _key
 comment on column contacts.search is 'Case-folded text of all searched fields, one per line.';
 comment on column contacts.opt_out_decided_at is 'The channel''s time of the latest decision about broadcasts; later decisions win.';
 comment on column contacts.attributes is 'Custom fields of the workspace: names with a text, number or boolean.';
+comment on column contacts.typed_email_key is 'The case-folded email address that a visitor of the web chat typed. While it equals email_key, no other source has given the address.';
 CREATE INDEX contacts_by_change ON public.contacts USING btree (workspace_id, updated_at, id);
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='8192');
@@ -694,6 +697,7 @@ create table messages (
   deleted_at timestamp with time zone,
   created_at timestamp with time zone not null,
   broadcast_id uuid,
+  visitor_id text,
   constraint messages_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint messages_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
@@ -702,6 +706,7 @@ create table messages (
 ) with (fillfactor=85);
 comment on table messages is 'Messages of conversations. The primary key reads a page of a conversation in order.';
 comment on column messages.external_id is 'The channel''s id of the message.';
+comment on column messages.visitor_id is 'Web chat: the visitor who wrote the message or to whom it was sent. Null in rows of earlier releases: the only visitor of the contact.';
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX messages_by_id ON public.messages USING btree (id);
 CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
@@ -898,7 +903,7 @@ create table uploads (
   constraint uploads_pkey PRIMARY KEY (workspace_id, id),
   constraint uploads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
-comment on table uploads is 'Files that members and visitors uploaded. Unused ones are deleted after a day.';
+comment on table uploads is 'Files that members and visitors uploaded. Unused ones are deleted after a day, those of visitors after an hour.';
 comment on column uploads.use_count is 'Messages that were sent with the file.';
 comment on column uploads.is_visitor is 'A visitor of the web chat uploaded it; created_by is the visitor.';
 CREATE UNIQUE INDEX uploads_by_token ON public.uploads USING btree (token);

@@ -22,6 +22,7 @@ from .types import (
     CountedTag,
     CreateContactsResult,
     CreatedWebhook,
+    DeleteBroadcastResult,
     DeleteContactResult,
     DeleteSegmentResult,
     DeleteWebhookResult,
@@ -155,8 +156,8 @@ class Broadcasts:
     ) -> AddedRecipients:
         """Add recipients to a draft.
 
-        Adds up to 1,000 recipients with values of their own. Repeat it for more, up to 1,000,000. A number is added
-        once: adding it again skips it, so a batch can be repeated safely.
+        Adds up to 1,000 recipients with values of their own. Repeat it for more: a workspace can have 1,000,000 that
+        are not sent to yet. A number is added once: adding it again skips it, so a batch can be repeated safely.
         """
         return self._caller.call(
             "POST",
@@ -277,6 +278,25 @@ class Broadcasts:
             "/broadcasts/{id}/cancel",
             params={"id": id},
             idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def delete(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> DeleteBroadcastResult:
+        """Delete a draft.
+
+        Deletes a draft with its recipients. A broadcast that was started stays; it can be canceled.
+        """
+        return self._caller.call(
+            "DELETE",
+            "/broadcasts/{id}",
+            params={"id": id},
             timeout=timeout,
             max_retries=max_retries,
         )

@@ -29,6 +29,7 @@ __all__ = [
     "CountedTag",
     "CreateContactsResult",
     "CreatedWebhook",
+    "DeleteBroadcastResult",
     "DeleteContactResult",
     "DeleteSegmentResult",
     "DeleteWebhookResult",
@@ -374,6 +375,11 @@ class CreatedWebhook(TypedDict):
     secret: str
 
 
+class DeleteBroadcastResult(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
 class DeleteContactResult(TypedDict):
     id: str
     deleted: Literal[True]
@@ -665,7 +671,7 @@ class NewBroadcast(_NewBroadcastRequired, total=False):
     # The time of the start. Up to 5 minutes in the past means now.
     scheduled_at: str
     # True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither
-    # `recipients` nor `segment_id`.
+    # `recipients` nor `segment_id`. A draft is deleted after 30 days; a workspace has at most 1,000.
     draft: bool
 
 

@@ -254,6 +254,11 @@ export type CreatedWebhook = {
   secret: string
 }
 
+export type DeleteBroadcastResult = {
+  id: string
+  deleted: true
+}
+
 export type DeleteContactResult = {
   id: string
   deleted: true
@@ -606,7 +611,7 @@ export type NewBroadcast = {
   segment_id?: string | undefined
   /** The time of the start. Up to 5 minutes in the past means now. */
   scheduled_at?: string | undefined
-  /** True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither `recipients` nor `segment_id`. */
+  /** True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither `recipients` nor `segment_id`. A draft is deleted after 30 days; a workspace has at most 1,000. */
   draft?: boolean | undefined
 }
 

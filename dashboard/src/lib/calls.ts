@@ -72,6 +72,7 @@ export type WebhookChanges = { url?: string | undefined; events?: ("message.rece
 export type WebhookDelivery = { id: string; event_id: string; event: string; status: "pending" | "delivered" | "failed" | "canceled"; attempt_count: number; created_at: string; next_attempt_at: string | null; attempts: ({ attempt: number; status: "pending" | "delivered" | "failed" | "canceled"; http_status: number | null; duration_ms: number | null; error: string | null; response: string | null; at: string })[] }
 
 export type Calls = {
+  'DELETE /broadcasts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'DELETE /canned-replies/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'DELETE /channels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'DELETE /contacts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
@@ -221,7 +222,7 @@ export const scopeCalls = {
   'contacts:erase': ['DELETE /contacts/{id}', 'POST /contacts/{id}/merge'],
   'conversations:read': ['GET /conversations', 'GET /conversations/{id}'],
   'conversations:write': ['PATCH /conversations/{id}', 'POST /conversations/{id}/read', 'GET /conversations/{id}/notes', 'POST /conversations/{id}/notes', 'GET /members'],
-  'broadcasts:send': ['POST /broadcasts', 'POST /broadcasts/check', 'GET /broadcasts/{id}', 'GET /broadcasts', 'POST /broadcasts/{id}/recipients', 'GET /broadcasts/{id}/recipients', 'POST /broadcasts/{id}/start', 'POST /broadcasts/{id}/pause', 'POST /broadcasts/{id}/resume', 'POST /broadcasts/{id}/cancel'],
+  'broadcasts:send': ['POST /broadcasts', 'POST /broadcasts/check', 'GET /broadcasts/{id}', 'DELETE /broadcasts/{id}', 'GET /broadcasts', 'POST /broadcasts/{id}/recipients', 'GET /broadcasts/{id}/recipients', 'POST /broadcasts/{id}/start', 'POST /broadcasts/{id}/pause', 'POST /broadcasts/{id}/resume', 'POST /broadcasts/{id}/cancel'],
   'webhooks:manage': ['POST /webhooks', 'GET /webhooks', 'GET /webhooks/{id}', 'PATCH /webhooks/{id}', 'DELETE /webhooks/{id}', 'POST /webhooks/{id}/rotate-secret', 'GET /webhooks/{id}/deliveries', 'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver', 'GET /events/stream'],
 } as const
 
