@@ -11,6 +11,7 @@ const unrecorded: Record<string, string> = {
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
   'POST /conversations/:id/notes': 'the thread shows who wrote the note',
   'POST /mentions/read': 'it changes nothing for others',
+  'POST /oidc/session': 'it writes its entries itself, as the callback of the provider does',
   'POST /presence': 'it is gone when the page is closed',
   'POST /contacts/:id/conversations': 'the conversation itself says who wrote what',
   'PUT /conversations/:id/draft': 'only its author sees it',

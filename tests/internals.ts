@@ -8,8 +8,8 @@ export { sweepEntries } from '../server/accounts/audit.ts'
 export { sweepAnswers } from '../server/accounts/idempotency.ts'
 // What the operator does on the command line.
 export { createKey, importKey, scopes } from '../server/accounts/keys.ts'
-// Rows as the service writes them, for states that HTTP reaches only with time.
-export { insertMember } from '../server/accounts/members.ts'
+// Rows as the service writes them, for states that HTTP reaches only with time; and the operator's new password.
+export { insertMember, resetPassword } from '../server/accounts/members.ts'
 export { unlinkAccountsOf } from '../server/accounts/oidc.ts'
 export { setPlan } from '../server/accounts/plans.ts'
 export { createWorkspace } from '../server/accounts/workspaces.ts'

@@ -14,6 +14,7 @@ import {
   type Answer,
   type Api,
   assertRefused,
+  type Browser,
   createBrowser,
   createDatabase,
   file,
@@ -811,6 +812,24 @@ test('a person with one e-mail and password in two workspaces has a session in o
     const keys = (await browser.call('GET', '/keys')).body.data.map((key: { id: string }) => key.id)
     assert.deepEqual(keys, [id])
   }
+
+  // The person chooses. In a browser in which one was opened before, that one comes first.
+  const choose = (browser: Browser, who: Json) => browser.call('POST', '/session', { ...who, choose_workspace: true })
+  const [one, two] = [
+    { id: workspaces[0], name: 'One' },
+    { id: workspaces[1], name: 'Two' },
+  ]
+  const asked = await choose(createBrowser(url), owner)
+  assertRefused(asked, 401, 'unauthorized', 'choose a workspace')
+  assert.deepEqual([asked.body.error.details, asked.headers.getSetCookie()], [{ workspaces: [two, one] }, []])
+  const wrong = await choose(createBrowser(url), { ...owner, password: 'wrong horse' })
+  assert.equal(wrong.body.error.details, undefined)
+  const known = createBrowser(url)
+  await known.call('POST', '/session', { ...owner, workspace_id: one.id })
+  assert.deepEqual((await choose(known, owner)).body.error.details, { workspaces: [one, two] })
+  assert.equal((await choose(known, { ...owner, workspace_id: two.id })).body.data.workspace.id, two.id)
+  // A caller that does not ask enters the newest.
+  assert.equal((await createBrowser(url).signIn(owner)).body.data.workspace.id, two.id)
 })
 
 /** Statements that may read across workspaces, identified by a part of their text, each with its reason. */
@@ -818,12 +837,12 @@ const across: Record<string, string> = {
   'with requested_keys as (': 'a key is found by its hash: it is what says which workspace the caller is of',
   'from invitations i join workspaces w': 'and what it is to',
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
-  'delete from invitations where token_hash': 'an invitation is found by its token: it says which workspace one joins',
-  'select workspace_id, id, password_hash from members where email_key':
+  'delete from invitations where (token_hash': 'an invitation is found by its token: it says which workspace one joins',
+  'w.name as workspace_name, m.id, m.password_hash from members m':
     'a member signs in by e-mail, and the password decides the workspace',
   'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',
   'select workspace_id, id from members where email_key':
-    'the operator resets the second factor of all members with an e-mail',
+    'the operator resets the password or the second factor of all members with an e-mail',
   'select workspace_id, id, email from members where email_key': 'a link by e-mail is for all members with the address',
   'select workspace_id from oidc_accounts where issuer':
     'an account at the provider says which workspaces the person is a member of',
@@ -831,8 +850,6 @@ const across: Record<string, string> = {
   'from password_resets r join members m': 'it is found by its token: it says whose password it sets',
   'delete from password_resets where token_hash': 'and is used once',
   'delete from password_resets where expires_at': 'sweep of what has run out, for all',
-  'update members set password_hash': 'the operator resets the password of all members with an e-mail',
-  'delete from sessions s using members m': 'the operator ends their sessions with it',
   'delete from webhook_deliveries where event_id': 'sweep of what has nothing to send any more, for all',
   'delete from sessions where expires_at': 'sweep of what has run out, for all',
   'delete from invitations where expires_at': 'sweep of what has run out, for all',

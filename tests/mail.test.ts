@@ -1,6 +1,7 @@
 /** E-mail: invitations and password resets through a real SMTP server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { resetPassword } from './internals.ts'
 import { startMailServer } from './mail-server.ts'
 import { assertRefused, createBrowser, type Json, main, startSignedIn, until } from './support.ts'
 
@@ -15,10 +16,16 @@ test('an invitation is sent by e-mail, and the inviter keeps the link when that 
   const invited = await invite('ann@new.test')
   assert.deepEqual([invited.email_status, invited.email_error], ['sent', null])
   const received = await mail.next('ann@new.test')
-  assert.deepEqual(
-    [received.from, received.to, received.link],
-    ['parley@acme.test', ['ann@new.test'], invited.invitation_url],
-  )
+  assert.deepEqual([received.from, received.to], ['parley@acme.test', ['ann@new.test']])
+  // Only the person sees the link of the e-mail. Both are for the same invitation.
+  assert.match(received.link, /^http:\/\/parley\.test\/invitations\/[0-9A-Za-z]{43}$/)
+  assert.notEqual(received.link, invited.invitation_url)
+  const [row] = await world.db`
+    select row_to_json(i)::text as text from invitations i where workspace_id = ${world.api.workspaceId}`
+  for (const link of [received.link, invited.invitation_url]) {
+    assert.equal((await createBrowser(world.url).call('GET', pathOf(link))).body.data.email, 'ann@new.test')
+    assert.ok(!row?.text.includes(link.split('/').at(-1)))
+  }
   const [, html = ''] = received.source.split('<!doctype html>')
   assert.match(html, /Acme &lt;b&gt;&amp; &quot;Sons&quot;&lt;\/b&gt;/)
   assert.doesNotMatch(html, /<script>|<b>/)
@@ -29,6 +36,7 @@ test('an invitation is sent by e-mail, and the inviter keeps the link when that 
     password: 'long enough',
   })
   assert.equal(joined.status, 201, joined.text)
+  assertRefused(await createBrowser(world.url).call('GET', pathOf(invited.invitation_url)), 404, 'not_found')
 
   mail.refuse('mailbox full')
   const failed = await invite('bob@new.test')
@@ -134,6 +142,73 @@ test('links go to the stored address only, and only to members with exactly that
     'unauthorized',
   )
   assert.equal((await createBrowser(url).signIn({ email: attacker, password: 'chosen by another' })).status, 200)
+})
+
+test('an address that another person took is no member’s address: no link is sent, and no new password opens that workspace', async (t) => {
+  const mail = await startMailServer(t)
+  const world = await startSignedIn(t, { smtp: mail.settings })
+  const { url, db } = world
+  const [email, chosen] = ['ann@corp.test', 'chosen by the inviter']
+  const invite = async (by = world.browser) =>
+    (await by.call('POST', '/members', { email, role: 'agent' })).body.data.invitation_url
+  const accept = (link: string, password: string) =>
+    createBrowser(url).call('POST', pathOf(link), { name: 'Ann', password })
+  const ask = () => createBrowser(url).call('POST', '/password-resets', { email })
+
+  // Ann joins with the link of the e-mail.
+  await invite()
+  assert.equal((await accept((await mail.next(email)).link, 'long enough')).status, 201)
+  // The owner of another workspace invites Ann and accepts the link that the inviter sees.
+  const other = await world.workspace({ name: 'Evil' })
+  const mallory = createBrowser(url)
+  await mallory.signIn(other.owner)
+  const planted = await invite(mallory)
+  await mail.next(email)
+  assert.equal((await accept(planted, chosen)).body.data.workspace.name, 'Evil')
+
+  await ask()
+  const { link } = await mail.next(email)
+  assert.equal((await createBrowser(url).call('POST', pathOf(link), { password: 'a brand new one' })).status, 200)
+  const entered = await createBrowser(url).signIn({ email, password: 'a brand new one' })
+  assert.deepEqual([entered.status, entered.body.data.workspace.name], [200, 'Acme'])
+  assert.equal((await createBrowser(url).signIn({ email, password: chosen })).body.data.workspace.name, 'Evil')
+
+  // Without a proved address no e-mail is sent: the next one is that of a member who has one.
+  await db`delete from members where workspace_id = ${world.api.workspaceId} and email = ${email}`
+  const sent = mail.mails.length
+  assert.equal((await ask()).status, 202)
+  await createBrowser(url).call('POST', '/password-resets', { email: world.owner.email })
+  await mail.next(world.owner.email)
+  assert.equal(mail.mails.length, sent + 1)
+  assert.equal((await db`select 1 from password_resets where workspace_id = ${other.api.workspaceId}`).length, 0)
+})
+
+test('the operator resets the password of the members with a proved address, and else proves it', async (t) => {
+  const world = await startSignedIn(t)
+  const { url, db, owner } = world
+  const other = await world.workspace({ name: 'Evil' })
+  const mallory = createBrowser(url)
+  await mallory.signIn(other.owner)
+  const join = async (email: string) => {
+    const { invitation_token } = (await mallory.call('POST', '/members', { email, role: 'agent' })).body.data
+    const browser = createBrowser(url)
+    await browser.call('POST', `/invitations/${invitation_token}`, { name: 'Ann', password: 'long enough' })
+    return browser
+  }
+  const planted = await join(owner.email)
+  const reset = await resetPassword(db, owner.email)
+  assert.equal((await createBrowser(url).signIn(reset)).body.data.workspace.id, world.api.workspaceId)
+  assert.equal((await planted.call('GET', '/session')).status, 200)
+  assertRefused(await world.browser.call('GET', '/session'), 401, 'unauthorized')
+
+  const email = `ann@${crypto.randomUUID()}.test`
+  const ann = await join(email)
+  const given = await resetPassword(db, email)
+  assertRefused(await ann.call('GET', '/session'), 401, 'unauthorized')
+  assert.equal((await createBrowser(url).signIn(given)).body.data.workspace.name, 'Evil')
+  const [row] = await db`
+    select email_proved_at from members where workspace_id = ${other.api.workspaceId} and email = ${email}`
+  assert.ok(row?.email_proved_at)
 })
 
 test('requests for a new password are limited per address, known or not', async (t) => {

@@ -1,7 +1,7 @@
 /** Sign-in with OpenID Connect, against a real provider over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { unlinkAccountsOf } from './internals.ts'
+import { insertMember, unlinkAccountsOf } from './internals.ts'
 import { type OidcServer, startOidcServer } from './oidc-server.ts'
 import {
   assertRefused,
@@ -367,6 +367,70 @@ test('with several workspaces only members sign in, and the setting chooses the 
     [(await neighbour.call('/session')).workspace.name, (await neighbour.call('/session')).role],
     ['Chosen', 'agent'],
   )
+})
+
+test('with several workspaces an address that another person took opens nothing, and a member of several chooses', async (t) => {
+  const world = await startWithProvider(t)
+  const { provider, api, url, db } = world
+  const email = 'ann@corp.test'
+  provider.people.set('ann', { email, email_verified: true })
+  // The owner of another workspace invites Ann and accepts the link.
+  const other = await world.workspace({ name: 'Evil' })
+  const mallory = createBrowser(url)
+  await mallory.signIn(other.owner)
+  const invited = (await mallory.call('POST', '/members', { email, role: 'agent' })).body.data
+  const planted = { name: 'Ann', password: 'long enough' }
+  await createBrowser(url).call('POST', `/invitations/${invited.invitation_token}`, planted)
+  assert.equal(await world.signIn('ann'), '/sign-in?error=no_account')
+
+  const person = { email, name: null, role: 'admin', passwordHash: 'none', isEmailProved: true } as const
+  await insertMember(db, api.workspaceId, person)
+  const ann = createAgent(world)
+  assert.equal(await ann.signIn('ann'), '/inbox')
+  assert.equal((await ann.call('/session')).workspace.id, api.workspaceId)
+
+  // Once both are proved, the person chooses.
+  await db`update members set email_proved_at = now() where email = ${email}`
+  const apart = await world.workspace({ name: 'Apart' })
+  const chooser = createAgent(world)
+  assert.equal(await chooser.signIn('ann', '/contacts'), '/sign-in?choose=workspace&to=%2Fcontacts')
+  assert.deepEqual([...chooser.cookies().keys()], ['parley_oidc_workspace'])
+  const names = (await chooser.call('/oidc/workspaces')).map(({ name }: Json) => name)
+  assert.deepEqual(names, ['Evil', 'Acme'])
+  const choose = async (agent: typeof chooser, workspace_id: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify({ workspace_id }) }
+    const response = await agent.request(`${publicUrl}/app/api/oidc/session`, init)
+    return { status: response.status, body: (await response.json()) as Json }
+  }
+  assert.equal((await choose(chooser, apart.api.workspaceId)).status, 404)
+  assert.equal((await choose(createAgent(world), api.workspaceId)).status, 404)
+  assert.deepEqual(await choose(chooser, api.workspaceId), { status: 200, body: { data: { to: '/contacts' } } })
+  assert.equal((await chooser.call('/session')).workspace.id, api.workspaceId)
+  // The choice is used up.
+  assert.equal(await chooser.call('/oidc/workspaces'), 404)
+  assert.equal((await choose(chooser, other.api.workspaceId)).status, 404)
+})
+
+test('the provider proves the address of a member, and what the inviter could have set up before ends', async (t) => {
+  const world = await startWithProvider(t)
+  const { provider, ask, owner, url } = world
+  const ann = { email: 'ann@acme.test', password: 'long enough' }
+  const invited = (await ask('POST', '/members', { email: ann.email, role: 'agent' }, 201)).data
+  const planted = createBrowser(url)
+  await planted.call('POST', `/invitations/${invited.invitation_token}`, { name: 'Ann', password: ann.password })
+  provider.people.set('ann', { email: ann.email, email_verified: true })
+  assert.equal(await world.signIn('ann'), '/inbox')
+  assertRefused(await planted.call('GET', '/session'), 401, 'unauthorized')
+  assertRefused(await createBrowser(url).signIn(ann), 401, 'unauthorized')
+  // The second sign-in ends nothing, and a member with a proved address keeps the password.
+  const agent = createAgent(world)
+  assert.equal(await agent.signIn('ann'), '/inbox')
+  assert.equal(await world.signIn('ann'), '/inbox')
+  assert.equal((await agent.call('/session')).member.email, ann.email)
+  provider.people.set('owner', { email: owner.email, email_verified: true })
+  assert.equal(await world.signIn('owner'), '/inbox')
+  assert.equal((await createBrowser(url).signIn(owner)).status, 200)
 })
 
 test('a provider that is down, does not answer or refuses is reported on the sign-in page', async (t) => {

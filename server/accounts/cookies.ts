@@ -1,5 +1,5 @@
 /**
- * The dashboard's cookies: the session, the device, and the sign-in with OpenID Connect that waits for its callback.
+ * The dashboard's cookies: the session, the device, and those of a sign-in with OpenID Connect that is not complete.
  *
  * Where `PUBLIC_URL` is https their names start with `__Host-`: a browser accepts such a cookie only from this host and only
  * over https, so no sibling domain and no one on the network can plant one. The prefix is part of a session's token, and so
@@ -12,11 +12,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nowMs } from '../lib/clock.ts'
 import { randomToken, type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
-import type { OidcChecks } from '../lib/oidc.ts'
 
 const sessionName = 'parley_session'
 const deviceName = 'parley_device'
-const oidcName = 'parley_oidc'
 const hostPrefix = '__Host-'
 const deviceDays = 365
 const daySeconds = 86_400
@@ -69,29 +67,30 @@ export function readDevice(request: FastifyRequest, { sealer, emailKey, publicUr
   return id && memberId ? { id, memberId } : undefined
 }
 
-/** What the browser keeps between the start of a sign-in with OpenID Connect and its callback, and the page to open then. */
-export type OidcAttempt = OidcChecks & { to: string }
-
-const oidcContext: SealContext = ['oidc sign-in']
-
-type OidcCookie = { sealer: Sealer; publicUrl: string }
-
-export function setOidcCookie(reply: FastifyReply, attempt: OidcAttempt, { sealer, publicUrl }: OidcCookie): void {
-  const value = sealer.seal(JSON.stringify({ ...attempt, expiresAt: nowMs() + oidcSeconds * 1_000 }), oidcContext)
-  appendCookie(reply, `${prefixFor(publicUrl)}${oidcName}`, value, oidcSeconds)
+/** What the browser keeps for the next step of a sign-in with OpenID Connect, sealed, for ten minutes. */
+export function createOidcCookie<Step extends object>(
+  purpose: string,
+  name: string,
+  { sealer, publicUrl }: { sealer: Sealer; publicUrl: string },
+) {
+  const context: SealContext = [purpose]
+  const fullName = `${prefixFor(publicUrl)}${name}`
+  return {
+    set(reply: FastifyReply, step: Step): void {
+      const value = sealer.seal(JSON.stringify({ step, expiresAt: nowMs() + oidcSeconds * 1_000 }), context)
+      appendCookie(reply, fullName, value, oidcSeconds)
+    },
+    /** Undefined if there is none, or if it has expired. */
+    read(request: FastifyRequest): Step | undefined {
+      const value = readCookie(request.headers.cookie, fullName)
+      const text = value && openOr(undefined, () => sealer.open(value, context))
+      if (!text) return undefined
+      const { step, expiresAt }: { step: Step; expiresAt: number } = JSON.parse(text)
+      return expiresAt > nowMs() ? step : undefined
+    },
+    clear: (reply: FastifyReply): void => appendCookie(reply, fullName, '', 0),
+  }
 }
-
-/** The attempt of the request's cookie, unless it has expired. */
-export function readOidcCookie(request: FastifyRequest, { sealer, publicUrl }: OidcCookie): OidcAttempt | undefined {
-  const value = readCookie(request.headers.cookie, `${prefixFor(publicUrl)}${oidcName}`)
-  const text = value && openOr(undefined, () => sealer.open(value, oidcContext))
-  if (!text) return undefined
-  const { expiresAt, ...attempt }: OidcAttempt & { expiresAt: number } = JSON.parse(text)
-  return expiresAt > nowMs() ? attempt : undefined
-}
-
-export const clearOidcCookie = (reply: FastifyReply, publicUrl: string): void =>
-  appendCookie(reply, `${prefixFor(publicUrl)}${oidcName}`, '', 0)
 
 /** Runs `open`. Returns `otherwise` for a text that was changed, or was sealed with another key. */
 function openOr<Value>(otherwise: Value, open: () => Value): Value {

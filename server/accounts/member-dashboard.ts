@@ -52,7 +52,7 @@ type Dashboard = {
 export const memberDashboard =
   ({ db, publicUrl, mailer, unassign, deleteReplies }: Dashboard) =>
   async (app: App) => {
-    /** Sends the link if the service sends e-mail. The inviter gets the link in any case. */
+    /** Sends `link` if the service sends e-mail. The inviter gets another link in any case. */
     const mailInvitation = async (
       { workspaceId, workspaceName, member }: Session,
       { email: to, role }: ListedMember,
@@ -80,11 +80,11 @@ export const memberDashboard =
         schema: { body: NewMember, response: { 201: DataOf(InvitedMember) } },
       },
       async ({ session, body }, reply) => {
-        const invited = await inviteMember(db, session.workspaceId, { ...body, by: session.member })
-        const invitation_url = `${publicUrl}/invitations/${invited.invitation_token}`
-        const mail = await mailInvitation(session, invited, invitation_url)
+        const linkOf = (token: string) => `${publicUrl}/invitations/${token}`
+        const { invitation, mailToken } = await inviteMember(db, session.workspaceId, { ...body, by: session.member })
+        const mail = await mailInvitation(session, invitation, linkOf(mailToken))
         reply.code(201)
-        return { data: { ...invited, invitation_url, ...mail } }
+        return { data: { ...invitation, invitation_url: linkOf(invitation.invitation_token), ...mail } }
       },
     )
     app.patch(

@@ -5,6 +5,9 @@
  * creates, changes or removes an owner, and the last owner cannot be removed or demoted. An invitation is a link that works
  * once, within a week.
  *
+ * The inviter sees a link too, and could use it with the address of any person. So an invitation has two tokens: only that of the e-mail
+ * proves the address. Addresses that are not proved open the workspace with their password and count nowhere else.
+ *
  * A removed member is refused from the next request on. Conversations assigned to the member become unassigned. API keys
  * the member created stay, and so do the member's entries in the audit log.
  */
@@ -40,16 +43,23 @@ export async function listMembers(sql: Sql, workspaceId: string): Promise<Listed
     order by id`
 }
 
-type NewMember = { email: string; name: string | null; role: MemberRole; passwordHash: string }
+/** `isEmailProved`: the person, the operator or the provider has proved that the address is the member's. */
+type NewMember = {
+  email: string
+  name: string | null
+  role: MemberRole
+  passwordHash: string
+  isEmailProved?: boolean | undefined
+}
 
 export async function insertMember(sql: Sql, workspaceId: string, input: NewMember): Promise<Member> {
   const email = requireEmail(input.email)
   const id = newId()
   try {
     const [member] = await sql<Member[]>`
-      insert into members (workspace_id, id, email, email_key, name, role, password_hash, created_at)
+      insert into members (workspace_id, id, email, email_key, name, role, password_hash, created_at, email_proved_at)
       values (${workspaceId}, ${id}, ${email}, ${fold(email)}, ${input.name}, ${input.role},
-        ${input.passwordHash}, ${timeOfId(id)})
+        ${input.passwordHash}, ${timeOfId(id)}, ${input.isEmailProved ? timeOfId(id) : null})
       returning id, email, name, role, created_at`
     if (member) return member
   } catch (error) {
@@ -60,38 +70,43 @@ export async function insertMember(sql: Sql, workspaceId: string, input: NewMemb
 
 type InvitationInput = { email: string; role: MemberRole; by: { id: string; role: MemberRole } }
 
-/** Invites by e-mail. A second invitation replaces the first. Only this call returns the token; its hash is stored. */
+/** `mailToken` is for the e-mail only. */
+type NewInvitation = { invitation: ListedMember & { invitation_token: string }; mailToken: string }
+
+/** Invites by e-mail. A second invitation replaces the first. Only this call returns the tokens; their hashes are stored. */
 export async function inviteMember(
   sql: Sql,
   workspaceId: string,
   { email: input, role, by }: InvitationInput,
-): Promise<ListedMember & { invitation_token: string }> {
+): Promise<NewInvitation> {
   const email = requireEmail(input)
   if (role === 'owner' && by.role !== 'owner') throw forbidden('only an owner may invite an owner')
   const id = newId()
   const token = randomToken()
+  const mailToken = randomToken()
   const [invitation] = await sql<ListedMember[]>`
-    insert into invitations (workspace_id, id, token_hash, email, email_key, role, invited_by, created_at, expires_at)
-    select ${workspaceId}, ${id}, ${sha256(token)}, ${email}, ${fold(email)}, ${role}, ${by.id}, ${timeOfId(id)},
-      now() + interval '7 days'
+    insert into invitations (workspace_id, id, token_hash, mail_token_hash, email, email_key, role, invited_by, created_at,
+      expires_at)
+    select ${workspaceId}, ${id}, ${sha256(token)}, ${sha256(mailToken)}, ${email}, ${fold(email)}, ${role}, ${by.id},
+      ${timeOfId(id)}, now() + interval '7 days'
     where not exists (select from members where workspace_id = ${workspaceId} and email_key = ${fold(email)})
     on conflict (workspace_id, email_key) do update set
-      token_hash = excluded.token_hash, role = excluded.role, invited_by = excluded.invited_by,
-      expires_at = excluded.expires_at
+      token_hash = excluded.token_hash, mail_token_hash = excluded.mail_token_hash, role = excluded.role,
+      invited_by = excluded.invited_by, expires_at = excluded.expires_at
     where invitations.role <> 'owner' or ${by.role} = 'owner'
     returning id, email, null as name, role, created_at, 'invited' as state, false as has_second_factor`
   if (!invitation) throw badRequest('email: already a member, or invited to be an owner')
-  return { ...invitation, invitation_token: token }
+  return { invitation: { ...invitation, invitation_token: token }, mailToken }
 }
 
 export type Invitation = { workspace_name: string; email: string; role: MemberRole }
 
-/** The invitation of a link. */
+/** The invitation of a link, of the inviter's or of the e-mail's. */
 export async function requireInvitation(sql: Sql, token: string): Promise<Invitation> {
   const [invitation] = await sql<Invitation[]>`
     select w.name as workspace_name, i.email, i.role
     from invitations i join workspaces w on w.id = i.workspace_id
-    where i.token_hash = ${sha256(token)} and i.expires_at > now()`
+    where (i.token_hash = ${sha256(token)} or i.mail_token_hash = ${sha256(token)}) and i.expires_at > now()`
   if (!invitation) throw notFound('invitation')
   return invitation
 }
@@ -107,15 +122,15 @@ export async function acceptInvitation(
   requirePassword(password, { email, name, workspaceName })
   const passwordHash = await hashPassword(password)
   return db.begin(async (sql) => {
-    const [invitation] = await sql<{ workspace_id: string; email: string; role: MemberRole }[]>`
-      delete from invitations where token_hash = ${sha256(token)} and expires_at > now()
-      returning workspace_id, email, role`
+    type Accepted = { workspace_id: string; email: string; role: MemberRole; is_mailed: boolean }
+    const [invitation] = await sql<Accepted[]>`
+      delete from invitations
+      where (token_hash = ${sha256(token)} or mail_token_hash = ${sha256(token)}) and expires_at > now()
+      returning workspace_id, email, role, coalesce(mail_token_hash = ${sha256(token)}, false) as is_mailed`
     if (!invitation) throw notFound('invitation')
-    const { workspace_id: workspaceId, email, role } = invitation
-    return {
-      workspaceId,
-      member: await insertMember(sql, workspaceId, { email, name: name.trim() || null, role, passwordHash }),
-    }
+    const { workspace_id: workspaceId, email, role, is_mailed: isEmailProved } = invitation
+    const member = { email, name: name.trim() || null, role, passwordHash, isEmailProved }
+    return { workspaceId, member: await insertMember(sql, workspaceId, member) }
   })
 }
 
@@ -234,18 +249,25 @@ function requireAnotherOwner({ role, owner_count }: LockedMember): void {
     throw forbidden('this is the last owner: make another member an owner first')
 }
 
-/** Sets a new password for all members with this e-mail and ends their sessions. */
+/**
+ * The operator sets a new password for the members with this e-mail and ends their sessions: for the members with a proved address,
+ * or, if there is none, for all. The operator gives the password to the person, which proves the address.
+ */
 export async function resetPassword(db: Db, input: string): Promise<{ email: string; password: string }> {
   const email = requireEmail(input)
   const password = randomPassword()
   const passwordHash = await hashPassword(password)
   await db.begin(async (sql) => {
-    const changed = await sql`
-      update members set password_hash = ${passwordHash} where email_key = ${fold(email)} returning id`
-    if (changed.length === 0) throw notFound('member')
-    await sql`
-      delete from sessions s using members m
-      where m.email_key = ${fold(email)} and s.workspace_id = m.workspace_id and s.member_id = m.id`
+    const members = await sql<{ workspace_id: string; id: string }[]>`
+      select workspace_id, id from members where email_key = ${fold(email)} and (email_proved_at is not null) =
+        exists (select from members where email_key = ${fold(email)} and email_proved_at is not null)`
+    if (members.length === 0) throw notFound('member')
+    for (const { workspace_id, id } of members) {
+      await sql`
+        update members set password_hash = ${passwordHash}, email_proved_at = coalesce(email_proved_at, now())
+        where workspace_id = ${workspace_id} and id = ${id}`
+      await sql`delete from sessions where workspace_id = ${workspace_id} and member_id = ${id}`
+    }
   })
   return { email, password }
 }

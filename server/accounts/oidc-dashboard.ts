@@ -1,19 +1,29 @@
 /**
- * `/oidc/start`, `/oidc/callback`: sign-in with OpenID Connect.
+ * `/oidc/…`: sign-in with OpenID Connect.
  *
- * Both are opened by the browser and answer with a redirect: to the provider, then to the requested page or, with the code of an error,
- * to the sign-in page. A sealed cookie connects the two, so a callback works only in the browser that started it.
+ * `start` and `callback` are opened by the browser and answer with a redirect: to the provider, then to the requested page or, with the
+ * code of an error, to the sign-in page. A sealed cookie connects the two, so a callback works only in the browser that started it. A
+ * person who may enter several workspaces chooses one on the sign-in page: `workspaces` lists them, `session` enters one. Until then
+ * another sealed cookie keeps who the person is.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isSameToken, type Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
-import type { OidcFailure } from '../lib/oidc.ts'
-import { type Static, Type } from '../lib/schema.ts'
+import type { OidcChecks, OidcFailure } from '../lib/oidc.ts'
+import { DataOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { clearOidcCookie, readOidcCookie, setOidcCookie } from './cookies.ts'
+import { createOidcCookie } from './cookies.ts'
 import type { UnassignMember } from './members.ts'
-import { type Oidc, type OidcRefusal, signInWithOidc } from './oidc.ts'
+import {
+  identify,
+  listWorkspaces,
+  type Oidc,
+  type OidcIdentity,
+  type OidcRefusal,
+  type OidcWorkspace,
+  signInWithOidc,
+} from './oidc.ts'
 import { enterSession, originOf } from './sessions.ts'
 import type { Signals } from './signals.ts'
 import { countCallback } from './throttle.ts'
@@ -22,6 +32,9 @@ import { countCallback } from './throttle.ts'
 type OidcError = OidcRefusal | OidcFailure['failure'] | 'expired' | 'too_many'
 
 const StartQuery = Type.Object({ to: Type.Optional(Type.String()) })
+const Choices = Type.Array(Type.Object({ id: Uuid, name: Type.String() }))
+const Choice = Type.Object({ workspace_id: Uuid })
+const Entered = Type.Object({ to: Type.String({ description: 'The page that was requested.' }) })
 
 const callbackPath = '/app/api/oidc/callback'
 const firstPage = '/inbox'
@@ -41,13 +54,40 @@ export const oidcDashboard =
   ({ db, sealer, publicUrl, signals, unassign, oidc }: Dashboard) =>
   async (app: App) => {
     const redirectUri = `${publicUrl}${callbackPath}`
+    const sealing = { sealer, publicUrl }
+    const attemptCookie = createOidcCookie<OidcChecks & { to: string }>('oidc sign-in', 'parley_oidc', sealing)
+    const choiceCookie = createOidcCookie<{ identity: OidcIdentity; to: string }>(
+      'oidc workspace',
+      'parley_oidc_workspace',
+      sealing,
+    )
     const requireOidc = (): Oidc => {
       if (!oidc) throw notFound('single sign-on')
       return oidc
     }
     const reject = (request: FastifyRequest, reply: FastifyReply, { error, to, reason }: Rejection): FastifyReply => {
       if (reason) request.log.warn({ error, reason }, 'a sign-in with OpenID Connect failed')
-      return reply.redirect(`/sign-in?${new URLSearchParams({ error, ...(to === firstPage ? {} : { to }) })}`, 303)
+      return reply.redirect(signInPage({ error }, to), 303)
+    }
+    /** Starts a session in the workspace and sets its cookies. */
+    const enter = async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { identity, workspace }: { identity: OidcIdentity; workspace: OidcWorkspace },
+    ): Promise<OidcRefusal | undefined> => {
+      const origin = originOf(request, publicUrl)
+      const signedIn = await signInWithOidc(db, { identity, workspace, origin, unassign })
+      if (!signedIn.ok) return signedIn.refusal
+      await enterSession(db, sealer, { request, reply, token: signedIn.token, publicUrl })
+      signals.changed(workspace.id)
+      return undefined
+    }
+    /** The workspaces among which the person of the request chooses. */
+    const requireChoice = async (request: FastifyRequest) => {
+      const policy = requireOidc()
+      const choice = choiceCookie.read(request)
+      if (!choice) throw notFound('sign-in')
+      return { ...choice, workspaces: await listWorkspaces(db, policy, choice.identity) }
     }
 
     app.get(
@@ -58,33 +98,64 @@ export const oidcDashboard =
         const to = readPagePath((request.query as Static<typeof StartQuery>).to)
         const begun = await client.begin(redirectUri)
         if (!begun.ok) return reject(request, reply, { error: begun.failure, to, reason: begun.reason })
-        setOidcCookie(reply, { ...begun.checks, to }, { sealer, publicUrl })
+        attemptCookie.set(reply, { ...begun.checks, to })
         return reply.redirect(begun.url, 303)
       },
     )
     app.get('/oidc/callback', { config: { members: 'public' } }, async (request, reply) => {
       const { client, ...policy } = requireOidc()
       const callback = new URL(`${redirectUri}?${request.url.split('?').slice(1).join('?')}`)
-      const attempt = readOidcCookie(request, { sealer, publicUrl })
+      const attempt = attemptCookie.read(request)
       if (!attempt || !isSameToken(callback.searchParams.get('state') ?? '', attempt.state)) {
         return reject(request, reply, { error: 'expired', to: attempt?.to ?? firstPage })
       }
       const { to, ...checks } = attempt
-      clearOidcCookie(reply, publicUrl)
+      attemptCookie.clear(reply)
       const revert = await countCallback(db, request.clientAddress).catch(asRefusal)
       if (!revert) return reject(request, reply, { error: 'too_many', to })
       const completed = await client.complete(callback, checks)
       if (!completed.ok) return reject(request, reply, { error: completed.failure, to, reason: completed.reason })
-      const { person } = completed
-      const signedIn = await signInWithOidc(db, policy, { person, origin: originOf(request, publicUrl), unassign })
-      if (!signedIn.ok)
-        return reject(request, reply, { error: signedIn.refusal, to, reason: 'refused by the settings or the members' })
+      const reason = 'refused by the settings or the members'
+      const identified = await identify(db, policy, completed.person)
+      if (!identified.ok) return reject(request, reply, { error: identified.refusal, to, reason })
+      const { identity, workspaces } = identified
+      const [workspace, another] = workspaces
+      if (another) {
+        await revert()
+        // Only new members need the name, which may be longer than a cookie.
+        choiceCookie.set(reply, { identity: { ...identity, name: undefined }, to })
+        return reply.redirect(signInPage({ choose: 'workspace' }, to), 303)
+      }
+      const refusal = workspace && (await enter(request, reply, { identity, workspace }))
+      if (refusal) return reject(request, reply, { error: refusal, to, reason })
       await revert()
-      await enterSession(db, sealer, { request, reply, token: signedIn.token, publicUrl })
-      signals.changed(signedIn.workspaceId)
       return reply.redirect(to, 303)
     })
+    app.get(
+      '/oidc/workspaces',
+      { config: { members: 'public' }, schema: { response: { 200: DataOf(Choices) } } },
+      async (request) => ({ data: (await requireChoice(request)).workspaces }),
+    )
+    app.post(
+      '/oidc/session',
+      {
+        config: { members: 'public', audit: false },
+        schema: { body: Choice, response: { 200: DataOf(Entered) } },
+      },
+      async (request, reply) => {
+        const { identity, to, workspaces } = await requireChoice(request)
+        const workspace = workspaces.find(({ id }) => id === request.body.workspace_id)
+        if (!workspace) throw notFound('workspace')
+        const refusal = await enter(request, reply, { identity, workspace })
+        if (refusal) throw new ApiError('forbidden', 'the sign-in was refused', {}, { refusal })
+        choiceCookie.clear(reply)
+        return { data: { to } }
+      },
+    )
   }
+
+const signInPage = (parameters: Record<string, string>, to: string): string =>
+  `/sign-in?${new URLSearchParams({ ...parameters, ...(to === firstPage ? {} : { to }) })}`
 
 /** `reason`: for the log. Strangers can cause the errors without one. */
 type Rejection = { error: OidcError; to: string; reason?: string | undefined }

@@ -5,6 +5,10 @@
  * the provider states as verified: with members, then with invitations. Addresses are equal apart from ASCII case; those that are only
  * equal after a fold (ß and ss) belong to different people. A person who is neither becomes a new member of the workspace of the settings.
  *
+ * With several workspaces and none in the settings, a person enters those with a linked account or a proved address, and chooses among
+ * several. An address that is not proved does not count there: the owner of any workspace could have invited it and used the link. In
+ * the workspace of the settings the provider proves it, and the password and sessions from before end.
+ *
  * A member has one account per issuer, so an e-mail that the provider gives to another person does not open the member. A removed member
  * stays known by the account and signs in again only after a new invitation.
  *
@@ -37,35 +41,81 @@ export type Oidc = {
   workspaceId: string | undefined
 }
 
+/** What the operator decided about the people of the provider. */
+type Policy = Pick<Oidc, 'roles' | 'workspaceId'>
+
 /** Why a person whom the provider knows cannot sign in. */
 export type OidcRefusal = 'no_role' | 'unverified' | 'no_account' | 'removed' | 'other_account'
 
-type SignedIn = { ok: true; workspaceId: string; token: string }
+/** A person with the role that the provider states. Undefined: the provider does not decide on roles. */
+export type OidcIdentity = Omit<OidcPerson, 'values'> & { role: MemberRole | undefined }
+
+/** A workspace that a person may enter. `isHome`: people can become members of it. */
+export type OidcWorkspace = { id: string; name: string; isHome: boolean }
+
+type SignedIn = { ok: true; token: string }
 type Refused = { ok: false; refusal: OidcRefusal }
-type SignIn = { person: OidcPerson; origin: Origin; unassign: UnassignMember }
+type SignIn = { identity: OidcIdentity; workspace: OidcWorkspace; origin: Origin; unassign: UnassignMember }
 
 /** Has the password of no one: sign-in and password reset accept only hashes of argon2id. */
 const noPassword = 'none'
-/** Members with one folded e-mail. */
+/** Workspaces of one person. */
 const maxMembers = 20
 const maxName = 200
 
-/** Finds or creates the member and starts a session. Returns the token for the cookie. */
+/** The person as the settings see it, and the workspaces to enter: at least one. */
+export async function identify(
+  sql: Sql,
+  policy: Policy,
+  { values, ...person }: OidcPerson,
+): Promise<{ ok: true; identity: OidcIdentity; workspaces: OidcWorkspace[] } | Refused> {
+  const role = policy.roles && findRole(policy.roles, values)
+  if (policy.roles && !role) return refuse('no_role')
+  const identity = { ...person, role }
+  const workspaces = await listWorkspaces(sql, policy, identity)
+  if (workspaces.length === 0) return refuse(person.email === undefined ? 'unverified' : 'no_account')
+  return { ok: true, identity, workspaces }
+}
+
+/** The workspace of the settings, or else the only one, or else those of which the person is a member, newest first. */
+export async function listWorkspaces(
+  sql: Sql,
+  { workspaceId: chosen }: Pick<Policy, 'workspaceId'>,
+  { issuer, subject, email }: OidcIdentity,
+): Promise<OidcWorkspace[]> {
+  const [home, another] = await sql<{ id: string; name: string }[]>`
+    select id, name from workspaces where ${chosen ?? null}::uuid is null or id = ${chosen ?? null} order by id limit 2`
+  if (home && !another) return [{ ...home, isHome: true }]
+  if (chosen) return []
+  const linked = await sql<{ workspace_id: string }[]>`
+    select workspace_id from oidc_accounts
+    where issuer = ${issuer} and subject = ${subject} and member_id is not null
+    limit ${maxMembers}`
+  const members =
+    email === undefined
+      ? []
+      : await sql<{ workspace_id: string; email: string }[]>`
+          select workspace_id, email from members
+          where email_key = ${fold(email)} and email_proved_at is not null
+          limit ${maxMembers}`
+  const own = members.filter((member) => email !== undefined && isSameEmail(member.email, email))
+  const ids = [...linked, ...own].map(({ workspace_id }) => workspace_id)
+  const workspaces = await sql<{ id: string; name: string }[]>`
+    select id, name from workspaces where id = any(${ids}::uuid[]) order by id desc`
+  return workspaces.map((workspace) => ({ ...workspace, isHome: false }))
+}
+
+/** Finds or creates the member of the workspace and starts a session. Returns the token for the cookie. */
 export async function signInWithOidc(
   db: Db,
-  { roles: roleOfValue, workspaceId: chosen }: Pick<Oidc, 'roles' | 'workspaceId'>,
-  { person, origin, unassign }: SignIn,
+  { identity, workspace: { id: workspaceId, isHome }, origin, unassign }: SignIn,
 ): Promise<SignedIn | Refused> {
-  const role = roleOfValue && findRole(roleOfValue, person.values)
-  if (roleOfValue && !role) return refuse('no_role')
-  const home = await getHome(db, chosen)
-  const workspaceId = home ?? (chosen ? undefined : await findWorkspace(db, person))
-  if (!workspaceId) return refuse(person.email === undefined ? 'unverified' : 'no_account')
+  const { role } = identity
   // A change of the role can deadlock with statements that change the member's conversations.
   return withRetries(() =>
     db.begin(async (sql): Promise<SignedIn | Refused> => {
       await lockMembers(sql, workspaceId)
-      const found = await resolveMember(sql, workspaceId, { person, role, mayJoin: home !== undefined })
+      const found = await resolveMember(sql, workspaceId, { identity, mayJoin: isHome })
       if (!found.ok) return found
       const member = await applyRole(sql, workspaceId, { id: found.memberId, role, unassign })
       if (!member) return refuse('no_account')
@@ -75,7 +125,7 @@ export async function signInWithOidc(
       else if (member.isChanged) await note('member.role_changed', `${member.email}, ${member.role}`)
       const token = await createSession(sql, workspaceId, member.id, origin, { isTrusted: true })
       await note('session.created', `from ${origin.address}`)
-      return { ok: true, workspaceId, token }
+      return { ok: true, token }
     }),
   )
 }
@@ -88,55 +138,35 @@ const findRole = (roleOfValue: ReadonlyMap<string, MemberRole>, values: readonly
   return roles.find((role) => stated.has(role))
 }
 
-/** The workspace of the settings, or else the only one. */
-async function getHome(sql: Sql, chosen: string | undefined): Promise<string | undefined> {
-  const [first, second] = await sql<{ id: string }[]>`
-    select id from workspaces where ${chosen ?? null}::uuid is null or id = ${chosen ?? null} order by id limit 2`
-  return second ? undefined : first?.id
-}
-
-/** With several workspaces: the newest of which the person is a member. */
-async function findWorkspace(sql: Sql, { issuer, subject, email }: OidcPerson): Promise<string | undefined> {
-  const [linked] = await sql<{ workspace_id: string }[]>`
-    select workspace_id from oidc_accounts
-    where issuer = ${issuer} and subject = ${subject} and member_id is not null
-    order by member_id desc
-    limit 1`
-  if (linked || email === undefined) return linked?.workspace_id
-  const members = await sql<{ workspace_id: string; email: string }[]>`
-    select workspace_id, email from members
-    where email_key = ${fold(email)}
-    order by id desc
-    limit ${maxMembers}`
-  return members.find((member) => isSameEmail(member.email, email))?.workspace_id
-}
-
-type Newcomer = { person: OidcPerson; role: MemberRole | undefined; mayJoin: boolean }
+type Newcomer = { identity: OidcIdentity; mayJoin: boolean }
 type Found = { ok: true; memberId: string; isNew: boolean }
 
 /** The member of the account, or of its verified e-mail, or a new one. */
-async function resolveMember(
-  sql: Sql,
-  workspaceId: string,
-  { person, role, mayJoin }: Newcomer,
-): Promise<Found | Refused> {
-  const { issuer, subject, email } = person
+async function resolveMember(sql: Sql, workspaceId: string, { identity, mayJoin }: Newcomer): Promise<Found | Refused> {
+  const { issuer, subject, email, role } = identity
   const [account] = await sql<{ member_id: string | null }[]>`
     select member_id from oidc_accounts
     where workspace_id = ${workspaceId} and issuer = ${issuer} and subject = ${subject}`
   if (account?.member_id) return { ok: true, memberId: account.member_id, isNew: false }
   if (email === undefined || !isEmail(email)) return refuse(account ? 'removed' : 'unverified')
-  const [member] = await sql<{ id: string; email: string }[]>`
-    select id, email from members where workspace_id = ${workspaceId} and email_key = ${fold(email)}`
+  const [member] = await sql<{ id: string; email: string; is_proved: boolean }[]>`
+    select id, email, email_proved_at is not null as is_proved from members
+    where workspace_id = ${workspaceId} and email_key = ${fold(email)}`
   if (member) {
-    if (!isSameEmail(member.email, email)) return refuse('no_account')
+    if (!isSameEmail(member.email, email) || !(member.is_proved || mayJoin)) return refuse('no_account')
     const isLinked = await linkAccount(sql, workspaceId, { issuer, subject, memberId: member.id })
-    return isLinked ? { ok: true, memberId: member.id, isNew: false } : refuse('other_account')
+    if (!isLinked) return refuse('other_account')
+    if (!member.is_proved) await proveEmail(sql, workspaceId, member.id)
+    return { ok: true, memberId: member.id, isNew: false }
   }
   if (!mayJoin) return refuse(account ? 'removed' : 'no_account')
   const invitedRole = await takeInvitation(sql, workspaceId, email)
   if (account && !invitedRole) return refuse('removed')
-  const joined = await createMember(sql, workspaceId, { person, email, role: role ?? invitedRole ?? 'agent' })
+  const joined = await createMember(sql, workspaceId, {
+    name: identity.name,
+    email,
+    role: role ?? invitedRole ?? 'agent',
+  })
   await linkAccount(sql, workspaceId, { issuer, subject, memberId: joined.id })
   return { ok: true, memberId: joined.id, isNew: true }
 }
@@ -159,6 +189,15 @@ async function linkAccount(
   return true
 }
 
+/** The inviter may have joined in the place of the person, so the password, the second factor and the sessions from before end. */
+async function proveEmail(sql: Sql, workspaceId: string, memberId: string): Promise<void> {
+  await sql`
+    update members set email_proved_at = now(), password_hash = ${noPassword}
+    where workspace_id = ${workspaceId} and id = ${memberId}`
+  await sql`delete from member_second_factors where workspace_id = ${workspaceId} and member_id = ${memberId}`
+  await sql`delete from sessions where workspace_id = ${workspaceId} and member_id = ${memberId}`
+}
+
 /** Uses up the pending invitation of the e-mail. Returns its role. */
 async function takeInvitation(sql: Sql, workspaceId: string, email: string): Promise<MemberRole | undefined> {
   const [invitation] = await sql<{ id: string; email: string; role: MemberRole }[]>`
@@ -170,12 +209,18 @@ async function takeInvitation(sql: Sql, workspaceId: string, email: string): Pro
   return taken.length > 0 ? invitation.role : undefined
 }
 
-type NewMember = { person: OidcPerson; email: string; role: MemberRole }
+type NewMember = { name: string | undefined; email: string; role: MemberRole }
 
-function createMember(sql: Sql, workspaceId: string, { person, email, role }: NewMember): Promise<Member> {
-  const name = person.name?.trim() ?? ''
+function createMember(sql: Sql, workspaceId: string, { name: stated, email, role }: NewMember): Promise<Member> {
+  const name = stated?.trim() ?? ''
   const usableName = name !== '' && lengthOf(name) <= maxName ? name : null
-  return insertMember(sql, workspaceId, { email, name: usableName, role, passwordHash: noPassword })
+  return insertMember(sql, workspaceId, {
+    email,
+    name: usableName,
+    role,
+    passwordHash: noPassword,
+    isEmailProved: true,
+  })
 }
 
 const isSameEmail = (one: string, other: string): boolean => toAsciiLower(one) === toAsciiLower(other)

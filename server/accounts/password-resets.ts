@@ -6,7 +6,8 @@
  * addresses that differ only in a fold (ß and ss) belong to different people. It works once within an hour, and a new one replaces it.
  * It ends all sessions and does not sign in, so a second factor is still asked for.
  *
- * Members without a password get no link.
+ * Members without a password get no link, and neither do members who have not proved the address: an owner of another workspace
+ * could have invited it and used the link, and the new password would open that workspace too.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { hashPassword, randomToken, sha256 } from '../lib/crypto.ts'
@@ -27,7 +28,7 @@ type ResetRequest = { emailKey: string; mailer: Mailer; publicUrl: string; log: 
 export async function sendResets(sql: Sql, { emailKey, mailer, publicUrl, log }: ResetRequest): Promise<void> {
   const members = await sql<{ workspace_id: string; id: string; email: string }[]>`
     select workspace_id, id, email from members
-    where email_key = ${emailKey} and password_hash like '$argon2id$%'
+    where email_key = ${emailKey} and email_proved_at is not null and password_hash like '$argon2id$%'
     order by id desc
     limit ${maxMembers}`
   for (const [email, owned] of Map.groupBy(members, (member) => member.email)) {

@@ -52,6 +52,11 @@ const SignIn = Type.Object({
   email: Type.String({ maxLength: 320 }),
   password: Type.String({ maxLength: 1_000 }),
   workspace_id: Type.Optional(Uuid),
+  choose_workspace: Type.Optional(
+    Type.Boolean({
+      description: 'If the password opens several workspaces, the error has them in `details.workspaces`.',
+    }),
+  ),
   second_factor_code: Type.Optional(Type.String({ maxLength: 100 })),
 })
 
@@ -149,12 +154,12 @@ export const sessionDashboard =
         schema: { body: SignIn, response: { 200: DataOf(SessionView) } },
       },
       async (request, reply) => {
-        const { email, password, workspace_id: workspaceId, second_factor_code: code } = request.body
+        const { email, password, workspace_id: workspaceId, second_factor_code: code, choose_workspace } = request.body
         const device = readDevice(request, { sealer, emailKey: toEmailKey(email), publicUrl })
         const token = await signIn(
           db,
           sealer,
-          { email, password, workspaceId, code },
+          { email, password, workspaceId, code, mayChoose: choose_workspace === true },
           originOf(request, publicUrl),
           device,
         )

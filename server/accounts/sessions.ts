@@ -102,35 +102,57 @@ function requireRate({ id }: Member): void {
   throw new ApiError('rate_limited', message, { 'retry-after': String(seconds) })
 }
 
-type SignInAttempt = { email: string; password: string; workspaceId: string | undefined; code: string | undefined }
-type Candidate = { workspace_id: string; id: string; password_hash: string }
+type SignInAttempt = {
+  email: string
+  password: string
+  workspaceId: string | undefined
+  code: string | undefined
+  /** The caller can ask the person which workspace to enter. */
+  mayChoose: boolean
+}
+type Candidate = { workspace_id: string; workspace_name: string; id: string; password_hash: string }
 
 /**
- * Checks e-mail, password and the code of the second factor; returns the token for the cookie. The same e-mail may be a member of several workspaces: the
- * password decides, newest first. On a known device its own member is tried first.
+ * Checks e-mail, password and the code of the second factor; returns the token for the cookie. The same e-mail may be a member of several
+ * workspaces. Of those with this password the person chooses one: then the error has `details.workspaces`. A caller that cannot ask
+ * enters the newest, and on a known device that of its own member.
  */
 export async function signIn(
   sql: Sql,
   sealer: Sealer,
-  { email, password, workspaceId, code }: SignInAttempt,
+  { email, password, workspaceId, code, mayChoose }: SignInAttempt,
   origin: Origin,
   device: Device | undefined,
 ): Promise<string> {
   const emailKey = toEmailKey(email)
-  const candidates = device && (await listCandidates(sql, emailKey, workspaceId))
-  const own = candidates?.find(({ id }) => id === device?.memberId)
-  let member: Candidate | undefined
+  const candidates = device ? await listCandidates(sql, emailKey, workspaceId) : []
+  const own = candidates.find(({ id }) => id === device?.memberId)
+  const isOther = ({ id }: Candidate) => id !== own?.id
+  let found: Candidate[] | undefined
   if (device && own) {
-    member = await checkGuess(sql, knownDevice(device.memberId, device.id), () => findByPassword([own], password))
-  }
-  const isOnlyOne = own && candidates?.length === 1
-  if (!member && !isOnlyOne) {
-    member = await checkGuess(sql, unknownClient(origin.address, emailKey), async () => {
-      const others = (await listCandidates(sql, emailKey, workspaceId)).filter(({ id }) => id !== own?.id)
-      return findByPassword(others, password)
+    found = await checkGuess(sql, knownDevice(device.memberId, device.id), async () => {
+      if (!(await verifyPassword(password, own.password_hash))) return undefined
+      // The others are compared only after a right guess, so the device gives no guesses at their passwords.
+      const others = mayChoose ? candidates.filter(isOther) : []
+      return [own, ...(await filterByPassword(others, password))]
     })
   }
-  if (!member) throw new ApiError('unauthorized', 'wrong e-mail or password')
+  const isOnlyOne = own && candidates.length === 1
+  if (!found && !isOnlyOne) {
+    found = await checkGuess(sql, unknownClient(origin.address, emailKey), async () => {
+      const others = (await listCandidates(sql, emailKey, workspaceId)).filter(isOther)
+      // The same work for an unknown e-mail.
+      if (others.length === 0) await verifyPassword(password, undefined)
+      const right = await filterByPassword(others, password, mayChoose ? others.length : 1)
+      return right.length > 0 ? right : undefined
+    })
+  }
+  const [member, another] = found ?? []
+  if (!found || !member) throw new ApiError('unauthorized', 'wrong e-mail or password')
+  if (another) {
+    const workspaces = found.map(({ workspace_id: id, workspace_name: name }) => ({ id, name }))
+    throw new ApiError('unauthorized', 'choose a workspace', {}, { workspaces })
+  }
   const factorOwner = { workspaceId: member.workspace_id, memberId: member.id }
   if (await hasSecondFactor(sql, factorOwner)) {
     const guesser = signInCode(member.id, device?.memberId === member.id ? device.id : undefined)
@@ -143,18 +165,26 @@ export const toEmailKey = (email: string): string => fold(email.trim())
 
 async function listCandidates(sql: Sql, emailKey: string, workspaceId: string | undefined): Promise<Candidate[]> {
   return sql<Candidate[]>`
-    select workspace_id, id, password_hash from members
-    where email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null})
-    order by id desc
+    select m.workspace_id, w.name as workspace_name, m.id, m.password_hash
+    from members m
+    join workspaces w on w.id = m.workspace_id
+    where m.email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or m.workspace_id = ${workspaceId ?? null})
+    order by m.id desc
     limit 10`
 }
 
-async function findByPassword(candidates: readonly Candidate[], password: string): Promise<Candidate | undefined> {
+/** The candidates with this password, in their order, at most `limit`. */
+async function filterByPassword(
+  candidates: readonly Candidate[],
+  password: string,
+  limit = candidates.length,
+): Promise<Candidate[]> {
+  const right: Candidate[] = []
   for (const candidate of candidates) {
-    if (await verifyPassword(password, candidate.password_hash)) return candidate
+    if (right.length === limit) break
+    if (await verifyPassword(password, candidate.password_hash)) right.push(candidate)
   }
-  if (candidates.length === 0) await verifyPassword(password, undefined)
-  return undefined
+  return right
 }
 
 /** Returns the token for the cookie. `isTrusted`: another system is responsible for a second factor. */

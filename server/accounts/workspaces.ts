@@ -30,8 +30,14 @@ export async function createWorkspace(sql: Sql, input: NewWorkspace): Promise<Cr
   await sql`
     insert into workspaces (id, name, default_country, is_demo, created_at)
     values (${id}, ${name}, ${defaultCountry}, ${input.is_demo ?? false}, ${timeOfId(id)})`
-  const member = { email: input.owner.email, name: input.owner.name ?? null, role: 'owner', passwordHash } as const
-  const { email } = await insertMember(sql, id, member)
+  const { email } = await insertMember(sql, id, {
+    email: input.owner.email,
+    name: input.owner.name ?? null,
+    role: 'owner',
+    passwordHash,
+    // Only the operator creates workspaces.
+    isEmailProved: true,
+  })
   return { workspace_id: id, owner: { email, password } }
 }
 

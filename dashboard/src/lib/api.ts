@@ -39,6 +39,10 @@ export class CallError extends Error {
     second_factor?: 'required' | 'setup_required'
     /** With `platform_error`: the stored message. */
     message_id?: string | null
+    /** The workspaces among which the person chooses. */
+    workspaces?: { id: string; name: string }[]
+    /** Why a sign-in with the provider was refused. */
+    refusal?: string
   }
   constructor(status: number, code: string, message: string, details: CallError['details'] = {}) {
     super(message)

@@ -1,4 +1,4 @@
-/** The layout of sign-in, setup and invitation. Focuses the first input. */
+/** The layout of sign-in, setup and invitation. Focuses the first input, or the first choice. */
 import './sign-in-page.css'
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { useTitle } from '../lib/title.ts'
@@ -10,7 +10,8 @@ export function SignInPage({ title, lead, children, foot }: SignInPageProps) {
   useTitle(title)
   // In a layout effect, so that the first letters are not lost.
   useLayoutEffect(() => {
-    card.current?.querySelector<HTMLElement>('input:not([readonly], [type="hidden"])')?.focus()
+    const first = 'input:not([readonly], [type="hidden"]), .sign-in-choices button'
+    card.current?.querySelector<HTMLElement>(first)?.focus()
   }, [])
   return (
     <main className="sign-in">

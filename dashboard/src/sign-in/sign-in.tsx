@@ -1,4 +1,7 @@
-/** Sign-in, with a second step for members with two-step sign-in. It offers single sign-on if the service has it, and in a demo the demo account. After too many failed attempts the button is disabled until the limit ends. */
+/**
+ * Sign-in, with further steps for members of several workspaces and for members with two-step sign-in. It offers single sign-on if the
+ * service has it, and in a demo the demo account. After too many failed attempts the button is disabled until the limit ends.
+ */
 import { type FormEvent, useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -10,6 +13,7 @@ import { formatSpan } from '../lib/time.ts'
 import { CodeField } from '../ui/code-field.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
+import { ChooseAfterProvider, ChooseWorkspace } from './choose-workspace.tsx'
 import { SignInPage } from './sign-in-page.tsx'
 import { startSession } from './start-session.ts'
 
@@ -23,6 +27,8 @@ export default function SignIn() {
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const [isCodeStep, setCodeStep] = useState(false)
+  const [workspaces, setWorkspaces] = useState<{ id: string; name: string }[]>([])
+  const [workspaceId, setWorkspaceId] = useState<string>()
   const [retryAt, setRetryAt] = useState(0)
   const setup = useCall('GET /setup', {})
   const demo = setup.data?.demo
@@ -36,16 +42,37 @@ export default function SignIn() {
     },
     onFailed: (error) => {
       setRetryAt(retryTimeOf(error))
-      if (error instanceof CallError && error.details.second_factor) setCodeStep(true)
+      if (!(error instanceof CallError)) return
+      if (error.details.second_factor) setCodeStep(true)
+      if (error.details.workspaces) setWorkspaces(error.details.workspaces)
     },
   })
   const refusal = provider && !enter.error ? describeRefusal(search.get('error'), provider) : undefined
   const waitMs = retryAt - useNow()
   if (setup.data?.needed) return <Redirect to="/setup" replace />
+  if (search.has('choose')) return <ChooseAfterProvider />
 
+  const send = (workspace_id = workspaceId) =>
+    enter.mutate({
+      body: {
+        email,
+        password,
+        ...(workspace_id ? { workspace_id } : { choose_workspace: true }),
+        ...(isCodeStep ? { second_factor_code: code } : {}),
+      },
+    })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    enter.mutate({ body: { email, password, ...(isCodeStep ? { second_factor_code: code } : {}) } })
+    send()
+  }
+  /** To the first step. */
+  const back = () => {
+    setCodeStep(false)
+    setCode('')
+    setWorkspaces([])
+    setWorkspaceId(undefined)
+    setRetryAt(0)
+    enter.reset()
   }
   const tooMany = retryAt > 0 && (
     <Note tone="amber" icon="clock">
@@ -55,12 +82,6 @@ export default function SignIn() {
   )
   const error = !enter.error ? undefined : retryAt === 0 ? describeError(enter.error) : undefined
   if (isCodeStep) {
-    const back = () => {
-      setCodeStep(false)
-      setCode('')
-      setRetryAt(0)
-      enter.reset()
-    }
     return (
       // A new key mounts the page again, which focuses the input.
       <SignInPage key="code" title={words.secondFactor.title} lead={signIn.codeLead}>
@@ -80,6 +101,21 @@ export default function SignIn() {
           </Button>
         </form>
       </SignInPage>
+    )
+  }
+  if (workspaces.length > 0) {
+    const choose = (id: string) => {
+      setWorkspaceId(id)
+      send(id)
+    }
+    return (
+      <ChooseWorkspace
+        workspaces={workspaces}
+        isBusy={enter.isPending}
+        error={workspaceId ? enter.error : null}
+        onChoose={choose}
+        onBack={back}
+      />
     )
   }
   return (

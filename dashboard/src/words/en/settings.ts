@@ -174,15 +174,15 @@ export const settings = {
     ownersOnly: 'Only an owner can add another owner.',
     inviteTitle: 'Invite member',
     noMail: 'This server does not send email. You get a link to share with the new member.',
-    willMail: 'The new member gets an email with a link. You see the link too.',
+    willMail: 'The new member gets an email with a link. You see another link that you can share.',
     sendInvitation: 'Send invitation',
     mailSent: (email: string) =>
-      `An email with this link is on its way to ${email}. The link works once within 7 days. It is not shown again.`,
+      `An email with a link is on its way to ${email}. If it does not arrive, share this link. One of them works once within 7 days. It is not shown again.`,
     mailFailed: (email: string, reason: string) => `The email to ${email} could not be sent: ${reason}.`,
     createLink: 'Create link',
     linkTitle: (email: string) => `Invitation for ${email}`,
     linkText: (email: string) =>
-      `Send this link to ${email}. Anyone with the link can use it once within 7 days. It is not shown again, but you can create a new link.`,
+      `Send this link to ${email}. Anyone with the link can use it once within 7 days. It does not prove the address, so the member cannot reset the password by email. It is not shown again, but you can create a new link.`,
     linkDone: 'Done',
     mail: 'Compose email',
     mailSubject: (workspace: string) => `Join ${workspace} on Parley`,

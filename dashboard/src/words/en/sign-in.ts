@@ -11,6 +11,8 @@ export const signIn = {
   submit: 'Sign in',
   codeLead: 'Enter the code that your authenticator app shows for Parley.',
   back: 'Back',
+  workspaces: 'Choose a workspace',
+  workspacesLead: 'You are a member of several workspaces.',
   tooMany: 'Too many failed attempts.',
   againIn: (span: string) => `Try again in ${span}.`,
   againNow: 'You can try again now.',
