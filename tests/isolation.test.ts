@@ -837,7 +837,8 @@ const across: Record<string, string> = {
   'with requested_keys as (': 'a key is found by its hash: it is what says which workspace the caller is of',
   'from invitations i join workspaces w': 'and what it is to',
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
-  'delete from invitations where (token_hash': 'an invitation is found by its token: it says which workspace one joins',
+  'delete from invitations i where (i.token_hash':
+    'an invitation is found by its token: it says which workspace one joins',
   'w.name as workspace_name, m.id, m.password_hash from members m':
     'a member signs in by e-mail, and the password decides the workspace',
   'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',

@@ -116,6 +116,52 @@ test('an invitation shows its workspace and role, and can be withdrawn by member
   assert.equal((await anybody.call('GET', `/invitations/${owners.invitation_token}`)).body.data.role, 'owner')
 })
 
+test('an invitation ends when its inviter may no longer invite to its role', async (t) => {
+  const world = await start(t)
+  const { db, api } = world
+  const owner = await signIn(world, world.owner)
+  const boss = await join(world, owner, 'owner')
+  const admin = await join(world, owner, 'admin')
+  const invite = async (by: Browser, role: Role) => {
+    const answer = await by.call('POST', '/members', { email: `${role}-${invited++}@new.test`, role })
+    assert.equal(answer.status, 201, answer.text)
+    return `/invitations/${answer.body.data.invitation_token}`
+  }
+  const anyone = createBrowser(world.url)
+  const accept = (path: string) => createBrowser(world.url).call('POST', path, { name: 'New', password })
+  const assertGone = async (...paths: string[]) => {
+    for (const path of paths) {
+      assertRefused(await anyone.call('GET', path), 404, 'not_found')
+      assertRefused(await accept(path), 404, 'not_found')
+    }
+  }
+  const [owners, admins, agents] = [
+    await invite(boss.browser, 'owner'),
+    await invite(boss.browser, 'admin'),
+    await invite(boss.browser, 'agent'),
+  ]
+  await owner.call('PATCH', `/members/${boss.id}`, { role: 'admin' })
+  await assertGone(owners)
+  assert.equal((await accept(agents)).status, 201)
+  await owner.call('PATCH', `/members/${boss.id}`, { role: 'agent' })
+  await assertGone(admins)
+
+  const viewers = await invite(admin.browser, 'viewer')
+  const others = await invite(owner, 'viewer')
+  await owner.call('DELETE', `/members/${admin.id}`)
+  await assertGone(viewers)
+  const states = (await owner.call('GET', '/members')).body.data.map(({ state }: Json) => state)
+  assert.equal(states.filter((state: string) => state === 'invited').length, 1)
+
+  // The inviter is checked again at acceptance, whatever has changed the role.
+  const setRole = (role: Role) =>
+    db`update members set role = ${role} where workspace_id = ${api.workspaceId} and email = ${world.owner.email}`
+  await setRole('agent')
+  await assertGone(others)
+  await setRole('owner')
+  assert.equal((await accept(others)).status, 201)
+})
+
 test('a removed member is rejected by every process from the next request on, and their conversations become unassigned', async (t) => {
   const world = await start(t)
   const { api, db } = world

@@ -3,7 +3,7 @@
  *
  * The role decides what a member may change: owners and admins manage the workspace, agents answer customers, viewers only read. Only an owner
  * creates, changes or removes an owner, and the last owner cannot be removed or demoted. An invitation is a link that works
- * once, within a week.
+ * once, within a week, and only while its inviter may invite to its role.
  *
  * The inviter sees a link too, and could use it with the address of any person. So an invitation has two tokens: only that of the e-mail
  * proves the address. Addresses that are not proved open the workspace with their password and count nowhere else.
@@ -25,6 +25,14 @@ export type MemberRole = (typeof roles)[number]
 export const managers = ['owner', 'admin'] as const
 /** The roles that change anything but their own data. Conversations are assigned only to them. */
 export const writers = ['owner', 'admin', 'agent'] as const
+
+/** The roles to which a member of a role may invite. */
+const invitableRoles: Record<MemberRole, readonly MemberRole[]> = {
+  owner: roles,
+  admin: ['admin', 'agent', 'viewer'],
+  agent: [],
+  viewer: [],
+}
 
 export type Member = { id: string; email: string; name: string | null; role: MemberRole; created_at: string }
 
@@ -80,7 +88,7 @@ export async function inviteMember(
   { email: input, role, by }: InvitationInput,
 ): Promise<NewInvitation> {
   const email = requireEmail(input)
-  if (role === 'owner' && by.role !== 'owner') throw forbidden('only an owner may invite an owner')
+  if (!invitableRoles[by.role].includes(role)) throw forbidden('only an owner may invite an owner')
   const id = newId()
   const token = randomToken()
   const mailToken = randomToken()
@@ -99,6 +107,14 @@ export async function inviteMember(
   return { invitation: { ...invitation, invitation_token: token }, mailToken }
 }
 
+/** Whether invitation `i` has not expired, and its inviter may still invite to its role. */
+export const isValidInvitation = (sql: Sql): Fragment => sql`(
+  i.expires_at > now() and exists (
+    select from members inviter
+    where inviter.workspace_id = i.workspace_id and inviter.id = i.invited_by
+      and (inviter.role = 'owner' or inviter.role = 'admin' and i.role <> 'owner')
+  ))`
+
 export type Invitation = { workspace_name: string; email: string; role: MemberRole }
 
 /** The invitation of a link, of the inviter's or of the e-mail's. */
@@ -106,7 +122,7 @@ export async function requireInvitation(sql: Sql, token: string): Promise<Invita
   const [invitation] = await sql<Invitation[]>`
     select w.name as workspace_name, i.email, i.role
     from invitations i join workspaces w on w.id = i.workspace_id
-    where (i.token_hash = ${sha256(token)} or i.mail_token_hash = ${sha256(token)}) and i.expires_at > now()`
+    where (i.token_hash = ${sha256(token)} or i.mail_token_hash = ${sha256(token)}) and ${isValidInvitation(sql)}`
   if (!invitation) throw notFound('invitation')
   return invitation
 }
@@ -124,8 +140,8 @@ export async function acceptInvitation(
   return db.begin(async (sql) => {
     type Accepted = { workspace_id: string; email: string; role: MemberRole; is_mailed: boolean }
     const [invitation] = await sql<Accepted[]>`
-      delete from invitations
-      where (token_hash = ${sha256(token)} or mail_token_hash = ${sha256(token)}) and expires_at > now()
+      delete from invitations i
+      where (i.token_hash = ${sha256(token)} or i.mail_token_hash = ${sha256(token)}) and ${isValidInvitation(sql)}
       returning workspace_id, email, role, coalesce(mail_token_hash = ${sha256(token)}, false) as is_mailed`
     if (!invitation) throw notFound('invitation')
     const { workspace_id: workspaceId, email, role, is_mailed: isEmailProved } = invitation
@@ -144,7 +160,10 @@ export type UnassignMember = (sql: Sql, workspaceId: string, member: { id: strin
 
 type RoleChange = { id: string; role: MemberRole; by: { id: string; role: MemberRole }; unassign: UnassignMember }
 
-/** Changes a member's role, with effect from the member's next request. Nothing stays assigned to a viewer. */
+/**
+ * Changes a member's role, with effect from the member's next request. Nothing stays assigned to a viewer, and invitations that the
+ * member may no longer issue are deleted.
+ */
 export async function changeRole(
   db: Db,
   workspaceId: string,
@@ -164,6 +183,7 @@ export async function changeRole(
         select from member_second_factors f
         where f.workspace_id = ${workspaceId} and f.member_id = ${id} and f.confirmed_at is not null
       ) as has_second_factor`
+      await withdrawInvitations(sql, workspaceId, { by: id, allowed: invitableRoles[role] })
       if (role === 'viewer' && member.role !== 'viewer') await unassign(sql, workspaceId, { id, byId: by.id })
       return requireRow(changed, 'the locked member')
     }),
@@ -186,13 +206,14 @@ export async function applyRole(
   const isLastOwner = member.role === 'owner' && member.owner_count === 1
   if (role === undefined || role === member.role || isLastOwner) return { ...member, isChanged: false }
   await sql`update members set role = ${role} where workspace_id = ${workspaceId} and id = ${id}`
+  await withdrawInvitations(sql, workspaceId, { by: id, allowed: invitableRoles[role] })
   if (role === 'viewer') await unassign(sql, workspaceId, { id, byId: id })
   return { ...member, role, isChanged: true }
 }
 
 export type RemovedMember = { id: string; deleted: true; email: string; state: ListedMember['state'] }
 
-/** Removes a member and the member's sessions, or withdraws an invitation. */
+/** Removes a member with the member's sessions and invitations, or withdraws an invitation. */
 export async function removeMember(
   db: Db,
   workspaceId: string,
@@ -206,6 +227,7 @@ export async function removeMember(
         requireRank(by, member.role)
         requireAnotherOwner(member)
         await deleteReplies(sql, workspaceId, member.id)
+        await withdrawInvitations(sql, workspaceId, { by: member.id, allowed: [] })
         await sql`delete from members where workspace_id = ${workspaceId} and id = ${id}`
         return { id: member.id, deleted: true, email: member.email, state: 'active' } as const
       }
@@ -218,6 +240,17 @@ export async function removeMember(
       return { id: invitation.id, deleted: true, email: invitation.email, state: 'invited' } as const
     }),
   )
+}
+
+/** Deletes the pending invitations of a member, except those to the allowed roles. */
+async function withdrawInvitations(
+  sql: Sql,
+  workspaceId: string,
+  { by, allowed }: { by: string; allowed: readonly MemberRole[] },
+): Promise<void> {
+  await sql`
+    delete from invitations
+    where workspace_id = ${workspaceId} and invited_by = ${by} and role <> all(${[...allowed]}::text[])`
 }
 
 type LockedMember = Member & { owner_count: number }

@@ -23,6 +23,7 @@ import {
   applyRole,
   insertMember,
   isEmail,
+  isValidInvitation,
   lockMembers,
   type Member,
   type MemberRole,
@@ -201,8 +202,8 @@ async function proveEmail(sql: Sql, workspaceId: string, memberId: string): Prom
 /** Uses up the pending invitation of the e-mail. Returns its role. */
 async function takeInvitation(sql: Sql, workspaceId: string, email: string): Promise<MemberRole | undefined> {
   const [invitation] = await sql<{ id: string; email: string; role: MemberRole }[]>`
-    select id, email, role from invitations
-    where workspace_id = ${workspaceId} and email_key = ${fold(email)} and expires_at > now()`
+    select i.id, i.email, i.role from invitations i
+    where i.workspace_id = ${workspaceId} and i.email_key = ${fold(email)} and ${isValidInvitation(sql)}`
   if (!invitation || !isSameEmail(invitation.email, email)) return undefined
   const taken = await sql`
     delete from invitations where workspace_id = ${workspaceId} and id = ${invitation.id} returning id`
