@@ -15,6 +15,7 @@ import { isLoopbackHost } from '../common/address.ts'
 import { readTimes, type Times } from '../common/times.ts'
 import type { MemberRole } from './accounts/members.ts'
 import { faultOfDatabaseUrl } from './lib/db-address.ts'
+import { toDomain } from './lib/email-domain.ts'
 import type { MailSettings } from './lib/mail.ts'
 import type { OidcSettings } from './lib/oidc.ts'
 import { StartError } from './lib/start-error.ts'
@@ -96,6 +97,11 @@ export const settings = {
   },
   OIDC_CLIENT_SECRET: { default: '', meaning: 'Secret of Parley at the provider.' },
   OIDC_NAME: { default: 'single sign-on', meaning: 'Name of the provider on the sign-in page: Continue with NAME.' },
+  OIDC_DOMAINS: {
+    default: '',
+    meaning:
+      'E-mail domains whose people get an account at their first sign-in, such as acme.example, separated by commas. Empty: only invited people.',
+  },
   OIDC_ROLES_CLAIM: { default: 'groups', meaning: 'Claim of the provider that OIDC_ROLES reads.' },
   OIDC_ROLES: {
     default: '',
@@ -153,6 +159,8 @@ export type Config = {
 
 export type OidcConfig = OidcSettings & {
   name: string
+  /** People with an e-mail of these domains get an account without an invitation. */
+  domains: readonly string[]
   /** The role of each value of the claim. Undefined: the provider does not decide on roles. */
   roles: ReadonlyMap<string, MemberRole> | undefined
   /** Undefined: the only workspace. */
@@ -351,6 +359,11 @@ function readOidc(
       fault('OIDC_ROLES', `'${pair}' ${rule} ${memberRoles.join(', ')}`)
     }
   }
+  const domains = list(read('OIDC_DOMAINS')).map((domain) => {
+    const known = toDomain(domain)
+    if (!known) fault('OIDC_DOMAINS', `'${domain}' is not an e-mail domain such as acme.example`)
+    return known ?? domain
+  })
   const workspaceId = read('OIDC_WORKSPACE_ID').toLowerCase()
   if (workspaceId && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(workspaceId)) {
     fault('OIDC_WORKSPACE_ID', 'must be the id of a workspace')
@@ -363,6 +376,7 @@ function readOidc(
     clientSecret: read('OIDC_CLIENT_SECRET'),
     claim: roles.size > 0 ? read('OIDC_ROLES_CLAIM') : undefined,
     name,
+    domains,
     roles: roles.size > 0 ? roles : undefined,
     workspaceId: workspaceId || undefined,
   }

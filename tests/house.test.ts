@@ -302,6 +302,7 @@ test('every wrong setting is listed, not only the first', () => {
     SMTP_FROM: 'a@b.test, c@d.test',
     OIDC_ISSUER: 'http://id.acme.test',
     OIDC_NAME: 'x'.repeat(61),
+    OIDC_DOMAINS: 'acme.test, @acme.test',
     OIDC_ROLES: 'admins=king',
     OIDC_WORKSPACE_ID: 'acme',
     LOG_LEVEL: 'loud',
@@ -325,14 +326,17 @@ test('the settings of OpenID Connect are read together, and plain http is only f
   const id = '01980a52-6d0e-7c44-b1f7-2f9a4c1d8e03'
   const own = { OIDC_ISSUER: 'https://id.acme.test/realms/a', OIDC_CLIENT_ID: 'parley', OIDC_CLIENT_SECRET: 'secret' }
   const plain = { issuer: own.OIDC_ISSUER, clientId: 'parley', clientSecret: 'secret', name: 'single sign-on' }
-  assert.deepEqual(readConfig(own).oidc, { ...plain, claim: undefined, roles: undefined, workspaceId: undefined })
+  const unset = { domains: [], claim: undefined, roles: undefined, workspaceId: undefined }
+  assert.deepEqual(readConfig(own).oidc, { ...plain, ...unset })
   const roles = {
     OIDC_ROLES: ' cn=admins=admin, support = agent ',
     OIDC_NAME: 'Acme',
+    OIDC_DOMAINS: ' Acme.test, straße.example ',
     OIDC_WORKSPACE_ID: id.toUpperCase(),
   }
   assert.deepEqual(readConfig({ ...own, ...roles }).oidc, {
     ...{ ...plain, name: 'Acme', claim: 'groups', workspaceId: id },
+    domains: ['acme.test', 'xn--strae-oqa.example'],
     roles: new Map([
       ['cn=admins', 'admin'],
       ['support', 'agent'],
@@ -345,6 +349,8 @@ test('the settings of OpenID Connect are read together, and plain http is only f
     ['OIDC_ISSUER', 'https://user@id.acme.test'],
     ['OIDC_ISSUER', 'ftp://127.0.0.1'],
     ['OIDC_CLIENT_SECRET', ' '],
+    ['OIDC_DOMAINS', '*.acme.test'],
+    ['OIDC_DOMAINS', 'https://acme.test'],
     ['OIDC_ROLES', 'admins'],
     ['OIDC_ROLES', '=admin'],
     ['OIDC_ROLES', 'a=admin,a=agent'],

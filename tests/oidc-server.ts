@@ -84,6 +84,7 @@ export async function startOidcServer(
       clientSecret: client.client_secret,
       claim: undefined,
       name: 'Acme ID',
+      domains: ['acme.test'],
       roles: undefined,
       workspaceId: undefined,
     },

@@ -72,7 +72,11 @@ function createAgent({ url }: Pick<World, 'url'>) {
   return { request, begin, authorize, finish, signIn, call, cookies }
 }
 
-type Policy = { roles?: Record<string, 'owner' | 'admin' | 'agent' | 'viewer'>; isHome?: boolean }
+type Policy = {
+  roles?: Record<string, 'owner' | 'admin' | 'agent' | 'viewer'>
+  isHome?: boolean
+  domains?: readonly string[]
+}
 
 /** A service with a provider, whose people sign in to the first workspace. */
 async function startWithProvider(
@@ -81,9 +85,10 @@ async function startWithProvider(
   starting: Starting = {},
 ) {
   const provider = await startOidcServer(t)
-  const { roles, isHome = true } = policy
+  const { roles, isHome = true, domains = provider.settings.domains } = policy
   const oidc = {
     ...provider.settings,
+    domains,
     ...(roles ? { claim: 'groups', roles: new Map(Object.entries(roles)) } : {}),
   }
   const world = await startSignedIn(t, { oidc, ...starting })
@@ -336,6 +341,60 @@ test('a removed member does not come back without an invitation', async (t) => {
   assert.equal((await memberOf(world, 'ann@acme.test')).role, 'viewer')
 })
 
+test('a removed person does not come back with another account, and neither does a member with a password', async (t) => {
+  const world = await startWithProvider(t)
+  const { provider, ask, signIn, url } = world
+  const remove = async (email: string) => ask('DELETE', `/members/${(await memberOf(world, email)).id}`)
+  provider.people.set('ann', { email: 'ann@acme.test', email_verified: true })
+  assert.equal(await signIn('ann'), '/inbox')
+  await remove('ann@acme.test')
+  provider.people.set('ann again', { email: 'Ann@Acme.test', email_verified: true })
+  assert.equal(await signIn('ann again'), '/sign-in?error=removed')
+
+  const { invitation_token } = (await ask('POST', '/members', { email: 'bob@acme.test', role: 'agent' }, 201)).data
+  const joined = { name: 'Bob', password: 'long enough' }
+  await createBrowser(url).call('POST', `/invitations/${invitation_token}`, joined)
+  await remove('bob@acme.test')
+  provider.people.set('bob', { email: 'bob@acme.test', email_verified: true })
+  assert.equal(await signIn('bob'), '/sign-in?error=removed')
+  await ask('POST', '/members', { email: 'bob@acme.test', role: 'viewer' }, 201)
+  assert.equal(await signIn('bob'), '/inbox')
+  assert.equal((await memberOf(world, 'bob@acme.test')).role, 'viewer')
+})
+
+test('only invited people and people of the domains get an account', async (t) => {
+  const world = await startWithProvider(t, { domains: ['acme.test', 'xn--strae-oqa.example'] })
+  const { provider, ask, signIn, db, api } = world
+  const enter = (subject: string, email: string) => {
+    provider.people.set(subject, { email, email_verified: true })
+    return signIn(subject)
+  }
+  for (const email of ['eve@mail.test', 'eve@sub.acme.test', 'eve@notacme.test', 'eve@acme.test.evil.test']) {
+    assert.equal(await enter(email, email), '/sign-in?error=no_account', email)
+  }
+  assert.equal(await enter('ann', 'ann@ACME.test'), '/inbox')
+  assert.equal(await enter('bob', 'bob@straße.example'), '/inbox')
+  await ask('POST', '/members', { email: 'eve@mail.test', role: 'viewer' }, 201)
+  assert.equal(await enter('eve', 'eve@mail.test'), '/inbox')
+  assert.equal((await memberOf(world, 'eve@mail.test')).role, 'viewer')
+
+  // An invitation of a member who may no longer invite to its role does not count.
+  await ask('POST', '/members', { email: 'boss@mail.test', role: 'owner' }, 201)
+  const setRole = (role: string) =>
+    db`update members set role = ${role} where workspace_id = ${api.workspaceId} and email = ${world.owner.email}`
+  await setRole('admin')
+  assert.equal(await enter('boss', 'boss@mail.test'), '/sign-in?error=no_account')
+  await setRole('owner')
+  assert.equal(await enter('boss', 'boss@mail.test'), '/inbox')
+
+  const closed = await startWithProvider(t, { domains: [], roles: { support: 'agent' } })
+  closed.provider.people.set('ann', { email: 'ann@acme.test', email_verified: true, groups: ['support'] })
+  assert.equal(await closed.signIn('ann'), '/sign-in?error=no_account')
+  await closed.ask('POST', '/members', { email: 'ann@acme.test', role: 'viewer' }, 201)
+  assert.equal(await closed.signIn('ann'), '/inbox')
+  assert.equal((await memberOf(closed, 'ann@acme.test')).role, 'agent')
+})
+
 test('with several workspaces only members sign in, and the setting chooses the workspace', async (t) => {
   const world = await startWithProvider(t, { isHome: false })
   const { provider, owner, api, url, db } = world
@@ -360,7 +419,10 @@ test('with several workspaces only members sign in, and the setting chooses the 
   assert.equal(await joined.signIn('new'), '/inbox')
   assert.equal((await joined.call('/session')).workspace.name, 'Chosen')
   // A member of another workspace gets an account in the chosen one, and keeps the other.
-  provider.people.set('neighbour', { email: chosen.owner.email, email_verified: true })
+  const email = 'neighbour@acme.test'
+  await chosen.db`
+    update members set email = ${email}, email_key = ${email} where workspace_id = ${chosen.api.workspaceId}`
+  provider.people.set('neighbour', { email, email_verified: true })
   const neighbour = createAgent(chosen)
   assert.equal(await neighbour.signIn('neighbour'), '/inbox')
   assert.deepEqual(

@@ -9,7 +9,8 @@
  * proves the address. Addresses that are not proved open the workspace with their password and count nowhere else.
  *
  * A removed member is refused from the next request on. Conversations assigned to the member become unassigned. API keys
- * the member created stay, and so do the member's entries in the audit log.
+ * the member created stay, and so do the member's entries in the audit log. The hash of the address stays too: single sign-on does not
+ * admit the person again without an invitation.
  */
 import { hashPassword, randomPassword, randomToken, sha256 } from '../lib/crypto.ts'
 import { type Db, type Fragment, isDuplicate, requireRow, type Sql, withRetries } from '../lib/db.ts'
@@ -229,6 +230,10 @@ export async function removeMember(
         await deleteReplies(sql, workspaceId, member.id)
         await withdrawInvitations(sql, workspaceId, { by: member.id, allowed: [] })
         await sql`delete from members where workspace_id = ${workspaceId} and id = ${id}`
+        await sql`
+          insert into removed_members (workspace_id, email_hash, removed_at)
+          values (${workspaceId}, ${sha256(fold(member.email))}, now())
+          on conflict (workspace_id, email_hash) do update set removed_at = excluded.removed_at`
         return { id: member.id, deleted: true, email: member.email, state: 'active' } as const
       }
       const [invitation] = isUuid(id)
@@ -251,6 +256,13 @@ async function withdrawInvitations(
   await sql`
     delete from invitations
     where workspace_id = ${workspaceId} and invited_by = ${by} and role <> all(${[...allowed]}::text[])`
+}
+
+/** Whether a member with this e-mail was removed from the workspace. */
+export async function wasRemoved(sql: Sql, workspaceId: string, email: string): Promise<boolean> {
+  const [removed] = await sql`
+    select 1 from removed_members where workspace_id = ${workspaceId} and email_hash = ${sha256(fold(email))}`
+  return removed !== undefined
 }
 
 type LockedMember = Member & { owner_count: number }

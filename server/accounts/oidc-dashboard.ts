@@ -76,7 +76,7 @@ export const oidcDashboard =
       { identity, workspace }: { identity: OidcIdentity; workspace: OidcWorkspace },
     ): Promise<OidcRefusal | undefined> => {
       const origin = originOf(request, publicUrl)
-      const signedIn = await signInWithOidc(db, { identity, workspace, origin, unassign })
+      const signedIn = await signInWithOidc(db, requireOidc(), { identity, workspace, origin, unassign })
       if (!signedIn.ok) return signedIn.refusal
       await enterSession(db, sealer, { request, reply, token: signedIn.token, publicUrl })
       signals.changed(workspace.id)

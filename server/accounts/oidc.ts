@@ -3,18 +3,20 @@
  *
  * The account at the provider is linked to a member by issuer and subject. Only the first sign-in compares the e-mail, and only one that
  * the provider states as verified: with members, then with invitations. Addresses are equal apart from ASCII case; those that are only
- * equal after a fold (ß and ss) belong to different people. A person who is neither becomes a new member of the workspace of the settings.
+ * equal after a fold (ß and ss) belong to different people. A person who is neither becomes a new member of the workspace of the settings
+ * if the e-mail has one of the domains of the settings: at many providers every person can have an account.
  *
  * With several workspaces and none in the settings, a person enters those with a linked account or a proved address, and chooses among
  * several. An address that is not proved does not count there: the owner of any workspace could have invited it and used the link. In
  * the workspace of the settings the provider proves it, and the password and sessions from before end.
  *
  * A member has one account per issuer, so an e-mail that the provider gives to another person does not open the member. A removed member
- * stays known by the account and signs in again only after a new invitation.
+ * stays known by the account and by the e-mail, and signs in again only after a new invitation.
  *
  * The provider is responsible for a second factor: the service asks for none.
  */
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { domainOfEmail } from '../lib/email-domain.ts'
 import { notFound } from '../lib/errors.ts'
 import type { OidcClient, OidcPerson } from '../lib/oidc.ts'
 import { fold, lengthOf } from '../lib/text.ts'
@@ -29,6 +31,7 @@ import {
   type MemberRole,
   roles,
   type UnassignMember,
+  wasRemoved,
 } from './members.ts'
 import { createSession, type Origin } from './sessions.ts'
 
@@ -38,12 +41,14 @@ export type Oidc = {
   name: string
   /** The role of each value of the claim. Undefined: the provider does not decide on roles. */
   roles: ReadonlyMap<string, MemberRole> | undefined
+  /** People with an e-mail of these domains get an account without an invitation. */
+  domains: readonly string[]
   /** Undefined: the only workspace. */
   workspaceId: string | undefined
 }
 
 /** What the operator decided about the people of the provider. */
-type Policy = Pick<Oidc, 'roles' | 'workspaceId'>
+type Policy = Omit<Oidc, 'client' | 'name'>
 
 /** Why a person whom the provider knows cannot sign in. */
 export type OidcRefusal = 'no_role' | 'unverified' | 'no_account' | 'removed' | 'other_account'
@@ -109,6 +114,7 @@ export async function listWorkspaces(
 /** Finds or creates the member of the workspace and starts a session. Returns the token for the cookie. */
 export async function signInWithOidc(
   db: Db,
+  { domains }: Pick<Policy, 'domains'>,
   { identity, workspace: { id: workspaceId, isHome }, origin, unassign }: SignIn,
 ): Promise<SignedIn | Refused> {
   const { role } = identity
@@ -116,7 +122,7 @@ export async function signInWithOidc(
   return withRetries(() =>
     db.begin(async (sql): Promise<SignedIn | Refused> => {
       await lockMembers(sql, workspaceId)
-      const found = await resolveMember(sql, workspaceId, { identity, mayJoin: isHome })
+      const found = await resolveMember(sql, workspaceId, { identity, mayJoin: isHome, domains })
       if (!found.ok) return found
       const member = await applyRole(sql, workspaceId, { id: found.memberId, role, unassign })
       if (!member) return refuse('no_account')
@@ -139,11 +145,15 @@ const findRole = (roleOfValue: ReadonlyMap<string, MemberRole>, values: readonly
   return roles.find((role) => stated.has(role))
 }
 
-type Newcomer = { identity: OidcIdentity; mayJoin: boolean }
+type Newcomer = { identity: OidcIdentity; mayJoin: boolean; domains: readonly string[] }
 type Found = { ok: true; memberId: string; isNew: boolean }
 
 /** The member of the account, or of its verified e-mail, or a new one. */
-async function resolveMember(sql: Sql, workspaceId: string, { identity, mayJoin }: Newcomer): Promise<Found | Refused> {
+async function resolveMember(
+  sql: Sql,
+  workspaceId: string,
+  { identity, mayJoin, domains }: Newcomer,
+): Promise<Found | Refused> {
   const { issuer, subject, email, role } = identity
   const [account] = await sql<{ member_id: string | null }[]>`
     select member_id from oidc_accounts
@@ -162,7 +172,10 @@ async function resolveMember(sql: Sql, workspaceId: string, { identity, mayJoin 
   }
   if (!mayJoin) return refuse(account ? 'removed' : 'no_account')
   const invitedRole = await takeInvitation(sql, workspaceId, email)
-  if (account && !invitedRole) return refuse('removed')
+  if (!invitedRole) {
+    if (account || (await wasRemoved(sql, workspaceId, email))) return refuse('removed')
+    if (!domains.includes(domainOfEmail(email) ?? '')) return refuse('no_account')
+  }
   const joined = await createMember(sql, workspaceId, {
     name: identity.name,
     email,

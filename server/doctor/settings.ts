@@ -3,7 +3,16 @@ import { isLoopbackHost } from '../../common/address.ts'
 import { ok, problem, type Result, skipped, warning } from './check.ts'
 import { faultIn, type Subject } from './subject.ts'
 
-export async function checkSettings({ faults, settings, envFile }: Subject): Promise<Result[]> {
+/** Providers at which every person can have an account. */
+const publicIssuers = new Set(
+  `accounts.google.com appleid.apple.com gitlab.com login.live.com login.yahoo.com api.login.yahoo.com www.facebook.com
+  www.linkedin.com www.paypal.com access.line.me id.twitch.tv slack.com login.salesforce.com`.split(/\s+/),
+)
+/** Domains at which every person can have an address. */
+const publicDomains = /^(gmail|googlemail|outlook|hotmail|live|yahoo|ymail|icloud|aol|gmx|proton|protonmail|mail)\.\w+$/
+
+export async function checkSettings(subject: Subject): Promise<Result[]> {
+  const { faults, settings, envFile } = subject
   const { fromEnvironment, fromFile, unknown } = settings
   const results: Result[] = []
   if (envFile.error) {
@@ -19,6 +28,7 @@ export async function checkSettings({ faults, settings, envFile }: Subject): Pro
       warning(`${name} in .env is not a setting`, `Correct the name or remove it; .env.example lists all names.`),
     )
   }
+  results.push(...checkAdmission(subject))
   const sources = [
     fromFile.length > 0 ? `${fromFile.join(', ')} from .env` : '',
     fromEnvironment.length > 0 ? `${fromEnvironment.join(', ')} from the environment` : '',
@@ -26,6 +36,26 @@ export async function checkSettings({ faults, settings, envFile }: Subject): Pro
   const set = sources.join('; ') || 'none is set, so all have their defaults'
   results.push(faults.length > 0 ? skipped(`set: ${set}`) : ok(set))
   return results
+}
+
+/** Whom single sign-on gives an account. */
+function checkAdmission({ config: { oidc } }: Subject): Result[] {
+  const host = URL.parse(oidc?.issuer ?? '')?.hostname ?? ''
+  const domains = oidc?.domains ?? []
+  const fix = 'Set OIDC_DOMAINS to the e-mail domains of your organization, such as acme.example.'
+  const open = domains.filter((domain) => publicDomains.test(domain))
+  if (open.length > 0) {
+    return [
+      warning(`OIDC_DOMAINS has ${open.join(', ')}, where every person can have an address and gets an account`, fix),
+    ]
+  }
+  if (domains.length > 0 || !publicIssuers.has(host)) return []
+  return [
+    warning(
+      `every person can have an account at ${host}, and OIDC_DOMAINS is empty: only invited people and members sign in`,
+      fix,
+    ),
+  ]
 }
 
 export async function checkPublicUrl(subject: Subject): Promise<Result[]> {

@@ -20,7 +20,7 @@ export type Subject = {
     tls: { cert: Buffer; key: Buffer } | undefined
     mediaS3: S3Bucket | undefined
     smtp: MailSettings | undefined
-    oidc: OidcSettings | undefined
+    oidc: (OidcSettings & { domains: readonly string[] }) | undefined
   }
   faults: readonly { setting: string; rule: string }[]
   /** The names of the settings that have a value, and of those in `.env` that do not exist. */

@@ -250,6 +250,28 @@ test('all wrong settings are listed, the other checks run, and secrets are not p
   assert.match(text, /^problem {2}settings {7}PORT: must be a port number.*\n {24}Fix: Correct PORT /m)
 })
 
+test('single sign-on that every person could use is named', async (t) => {
+  const client = { OIDC_CLIENT_ID: 'parley', OIDC_CLIENT_SECRET: 'pw-of-provider' }
+  const env = { DATA_DIR: folder(t), PORT: String(await freePort()), ...client }
+  const google = { ...env, OIDC_ISSUER: 'https://accounts.google.com' }
+  const fix = assertFound(
+    await runDoctor(google),
+    'settings',
+    'warning',
+    /account at accounts\.google\.com, and OIDC_DOM/,
+  )
+  assert.match(fix, /^Set OIDC_DOMAINS /)
+  const open = await runDoctor({ ...google, OIDC_DOMAINS: 'acme.example,gmail.com' })
+  assertFound(open, 'settings', 'warning', /^OIDC_DOMAINS has gmail\.com, where every person/)
+  for (const safe of [
+    { ...google, OIDC_DOMAINS: 'acme.example' },
+    { ...env, OIDC_ISSUER: 'https://id.acme.example' },
+  ]) {
+    const doctor = await runDoctor(safe)
+    assert.doesNotMatch(linesOf(doctor, 'settings').join('\n'), /^warning/m)
+  }
+})
+
 test('a public URL that cannot work is named', async (t) => {
   const env = { DATA_DIR: folder(t), PORT: String(await freePort()) }
   const plain = await runDoctor({ ...env, PUBLIC_URL: 'http://parley.invalid/app' })
