@@ -261,7 +261,7 @@ async function registerApi(
         sessionDashboard({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace }),
       )
       members.register(oidcDashboard({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc }))
-      members.register(secondFactorDashboard(db, sealer))
+      members.register(secondFactorDashboard(db, sealer, publicUrl))
       members.register(accountDashboard(db))
       members.register(requestDashboard(db, slow))
       members.register(

@@ -120,6 +120,78 @@ test('guesses at codes are limited, and a browser that signed in before has a li
   assert.equal((await enter(createBrowser(url), codeOf(secret))).status, 200)
 })
 
+test('a browser is known until the password or the second factor changes, or the member signs out everywhere', async (t) => {
+  const world = await startSignedIn(t)
+  const { browser, owner, url, db } = world
+  let { password } = owner
+  const enter = (from: Browser, second_factor_code?: string) =>
+    from.call('POST', '/session', { ...owner, password, ...(second_factor_code ? { second_factor_code } : {}) })
+  const passWindow = () => db`update sign_in_failures set started_at = started_at - interval '16 minutes'`
+  /** Uses up the codes of the clients that are not known. */
+  const useUp = async () => {
+    await passWindow()
+    for (let i = 0; i < 5; i++) assertRefused(await enter(createBrowser(url), '000000'), 401, 'unauthorized')
+  }
+  const assertKnown = async (from: Browser, code: string) => {
+    await forgetUse(world)
+    assert.equal((await enter(from, code)).status, 200)
+  }
+  const early = createBrowser(url)
+  await early.signIn(owner)
+  const { secret } = await setUp(browser, owner.password)
+  await useUp()
+  assertRefused(await enter(early, codeOf(secret)), 429, 'rate_limited')
+  // The browser in which the change was made stays known.
+  await assertKnown(browser, codeOf(secret))
+
+  /** Another browser, which is known. */
+  const open = async () => {
+    await passWindow()
+    const other = createBrowser(url)
+    await assertKnown(other, codeOf(secret))
+    return other
+  }
+  const second = await open()
+  await useUp()
+  await assertKnown(second, codeOf(secret))
+  assert.equal((await browser.call('DELETE', '/sessions')).status, 200)
+  assertRefused(await enter(second, codeOf(secret)), 429, 'rate_limited')
+  await assertKnown(browser, codeOf(secret))
+
+  const third = await open()
+  const change = { current_password: password, new_password: 'a brand new one' }
+  assert.equal((await browser.call('PATCH', '/profile', change)).status, 200)
+  password = change.new_password
+  await useUp()
+  assertRefused(await enter(third, codeOf(secret)), 429, 'rate_limited')
+  await assertKnown(browser, codeOf(secret))
+
+  assert.equal((await browser.call('DELETE', '/sessions?including_current=true')).status, 200)
+  assertRefused(await enter(browser, codeOf(secret)), 429, 'rate_limited')
+})
+
+test('all known browsers of a member share a limit on wrong codes', async (t) => {
+  const world = await startSignedIn(t)
+  const { browser, owner, url, db } = world
+  const { secret } = await setUp(browser, owner.password)
+  const enter = (from: Browser, second_factor_code: string) =>
+    from.call('POST', '/session', { ...owner, second_factor_code })
+  const known = [browser, createBrowser(url), createBrowser(url)]
+  for (const each of known) {
+    await forgetUse(world)
+    assert.equal((await enter(each, codeOf(secret))).status, 200)
+  }
+  await forgetUse(world)
+  const [first = browser, second = browser, third = browser] = known
+  for (const each of [first, second]) {
+    for (let i = 0; i < 5; i++) assertRefused(await enter(each, '000000'), 401, 'unauthorized')
+    assertRefused(await enter(each, '000000'), 429, 'rate_limited')
+  }
+  assertRefused(await enter(third, codeOf(secret)), 429, 'rate_limited')
+  await db`update sign_in_failures set started_at = started_at - interval '16 minutes'`
+  assert.equal((await enter(third, codeOf(secret))).status, 200)
+})
+
 test('a workspace requires two-step sign-in: members set it up at their next sign-in and can do nothing else before', async (t) => {
   const world = await startSignedIn(t)
   const { browser, owner, url, ask } = world

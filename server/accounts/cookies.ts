@@ -7,7 +7,7 @@
  * from before the prefix work until their sessions expire.
  *
  * The device cookie says that a member signed in with this browser before. It opens nothing: it only keeps the member's
- * failed sign-ins apart from everyone else's (`throttle.ts`). It stays after signing out, and is bound to the e-mail.
+ * failed sign-ins apart from everyone else's (`throttle.ts`). It stays after signing out, and is bound to the e-mail (`devices.ts`).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nowMs } from '../lib/clock.ts'
@@ -43,8 +43,8 @@ export function readSessionToken({ headers }: FastifyRequest): string {
   return plain.startsWith(hostPrefix) ? '' : plain
 }
 
-/** A browser in which a member signed in. */
-export type Device = { id: string; memberId: string }
+/** A browser in which a member signed in. `binding`: what must not have changed since. */
+export type Device = { id: string; memberId: string; binding: string }
 
 const deviceContext = (emailKey: string): SealContext => ['device', emailKey]
 
@@ -55,16 +55,16 @@ export function setDeviceCookie(
   device: Device,
   { sealer, emailKey, publicUrl }: KnownDevice,
 ): void {
-  const value = sealer.seal(JSON.stringify([device.id, device.memberId]), deviceContext(emailKey))
+  const value = sealer.seal(JSON.stringify([device.id, device.memberId, device.binding]), deviceContext(emailKey))
   appendCookie(reply, `${prefixFor(publicUrl)}${deviceName}`, value, deviceDays * daySeconds)
 }
 
-/** The device of the request, if the member with this e-mail signed in with it. */
+/** The device of the request, if the member with this e-mail signed in with it. Its binding may be outdated. */
 export function readDevice(request: FastifyRequest, { sealer, emailKey, publicUrl }: KnownDevice): Device | undefined {
   const value = readCookie(request.headers.cookie, `${prefixFor(publicUrl)}${deviceName}`)
   if (value === undefined) return undefined
-  const [id, memberId]: string[] = JSON.parse(openOr('[]', () => sealer.open(value, deviceContext(emailKey))))
-  return id && memberId ? { id, memberId } : undefined
+  const [id, memberId, binding]: string[] = JSON.parse(openOr('[]', () => sealer.open(value, deviceContext(emailKey))))
+  return id && memberId && binding ? { id, memberId, binding } : undefined
 }
 
 /** What the browser keeps for the next step of a sign-in with OpenID Connect, sealed, for ten minutes. */

@@ -3,6 +3,7 @@ import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, NullableDateTime, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { rememberDevice } from './devices.ts'
 import { roles } from './members.ts'
 import { requireCurrentPassword } from './profile.ts'
 import {
@@ -27,7 +28,7 @@ const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(Type.String()) })
 
 const ownerOf = ({ workspaceId, member }: Session): FactorOwner => ({ workspaceId, memberId: member.id })
 
-export const secondFactorDashboard = (db: Db, sealer: Sealer) => async (app: App) => {
+export const secondFactorDashboard = (db: Db, sealer: Sealer, publicUrl: string) => async (app: App) => {
   app.get(
     '/profile/second-factor',
     { config: { isForSetup: true }, schema: { response: { 200: DataOf(FactorView) } } },
@@ -57,9 +58,12 @@ export const secondFactorDashboard = (db: Db, sealer: Sealer) => async (app: App
       config: { members: roles, isForSetup: true, audit: 'member.second_factor_enabled', storeAnswer: false },
       schema: { body: Code, response: { 200: DataOf(RecoveryCodes) } },
     },
-    async ({ session, body }) => ({
-      data: { recovery_codes: await confirmSetup(db, sealer, ownerOf(session), body.code) },
-    }),
+    async (request, reply) => {
+      const { session, body } = request
+      const recovery_codes = await confirmSetup(db, sealer, ownerOf(session), body.code)
+      await rememberDevice(db, sealer, { request, reply, session, publicUrl })
+      return { data: { recovery_codes } }
+    },
   )
   app.post(
     '/profile/second-factor/recovery-codes',
@@ -77,8 +81,10 @@ export const secondFactorDashboard = (db: Db, sealer: Sealer) => async (app: App
       config: { members: roles, audit: 'member.second_factor_disabled' },
       schema: { body: Code, response: { 200: DataOf(Type.Object({ deleted: Type.Boolean() })) } },
     },
-    async ({ session, body }) => {
+    async (request, reply) => {
+      const { session, body } = request
       await turnOff(db, sealer, ownerOf(session), body.code)
+      await rememberDevice(db, sealer, { request, reply, session, publicUrl })
       return { data: { deleted: true } }
     },
   )

@@ -3,7 +3,7 @@
  *
  * The secret is sealed, because the service computes codes with it. A code is used once: its period is stored in the statement that
  * accepts it, so of two processes one accepts it. A recovery code has 80 random bits; its hash is stored and removed with its use.
- * Guesses are limited per member, and separately per browser in which the member signed in before (`throttle.ts`).
+ * Guesses are limited per member, and separately per known device and over all known devices (`throttle.ts`).
  *
  * A workspace can require a second factor. A session of a member without one is then `second_factor_due`: it may set one up and do
  * nothing else. Sessions from before the requirement stay; they end within 30 days.

@@ -8,6 +8,7 @@ import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uui
 import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
 import { clearSessionCookie, readDevice } from './cookies.ts'
+import { rememberDevice } from './devices.ts'
 import { acceptInvitation, requireInvitation, roles } from './members.ts'
 import { isOperator, type OperatorWorkspace } from './operator.ts'
 import { completeReset, requireReset, sendResets } from './password-resets.ts'
@@ -212,10 +213,12 @@ export const sessionDashboard =
         },
         schema: { querystring: EndQuery, response: { 200: DataOf(Ended) } },
       },
-      async ({ session, query }, reply) => {
-        if (!isEverywhere(query)) return { data: { ended: await endOtherSessions(db, session) } }
-        const ended = await endAllSessions(db, session)
-        clearSessionCookie(reply, publicUrl)
+      async (request, reply) => {
+        const { session, query } = request
+        const isAll = isEverywhere(query)
+        const ended = await (isAll ? endAllSessions(db, session) : endOtherSessions(db, session))
+        if (isAll) clearSessionCookie(reply, publicUrl)
+        else await rememberDevice(db, sealer, { request, reply, session, publicUrl })
         return { data: { ended } }
       },
     )
@@ -231,9 +234,10 @@ export const sessionDashboard =
         },
         schema: { body: ProfileChanges, response: { 200: DataOf(SessionView) } },
       },
-      async (request) => {
+      async (request, reply) => {
         const { session, body } = request
         await updateProfile(db, session, body)
+        if (body.new_password !== undefined) await rememberDevice(db, sealer, { request, reply, session, publicUrl })
         const name = body.name === undefined ? session.member.name : body.name.trim()
         return { data: await viewOf({ ...session, member: { ...session.member, name } }) }
       },

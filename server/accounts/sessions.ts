@@ -14,14 +14,8 @@ import { createRateWindow } from '../lib/rate-window.ts'
 import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
-import {
-  type Device,
-  newSessionToken,
-  readDevice,
-  readSessionToken,
-  setDeviceCookie,
-  setSessionCookie,
-} from './cookies.ts'
+import { type Device, newSessionToken, readSessionToken, setSessionCookie } from './cookies.ts'
+import { forgetDevices, isKnownDevice, rememberDevice } from './devices.ts'
 import { type Member, type MemberRole, roles, writers } from './members.ts'
 import { sweepResets } from './password-resets.ts'
 import { hasSecondFactor, requireSignInCode } from './second-factor.ts'
@@ -126,7 +120,8 @@ export async function signIn(
 ): Promise<string> {
   const emailKey = toEmailKey(email)
   const candidates = device ? await listCandidates(sql, emailKey, workspaceId) : []
-  const own = candidates.find(({ id }) => id === device?.memberId)
+  const former = candidates.find(({ id }) => id === device?.memberId)
+  const own = device && former && (await isKnownDevice(sql, former.workspace_id, device)) ? former : undefined
   const isOther = ({ id }: Candidate) => id !== own?.id
   let found: Candidate[] | undefined
   if (device && own) {
@@ -155,7 +150,7 @@ export async function signIn(
   }
   const factorOwner = { workspaceId: member.workspace_id, memberId: member.id }
   if (await hasSecondFactor(sql, factorOwner)) {
-    const guesser = signInCode(member.id, device?.memberId === member.id ? device.id : undefined)
+    const guesser = signInCode(member.id, member.id === own?.id ? device?.id : undefined)
     await requireSignInCode(sql, sealer, factorOwner, { code, guesser })
   }
   return createSession(sql, member.workspace_id, member.id, origin)
@@ -228,11 +223,8 @@ export async function enterSession(
   }: { request: FastifyRequest; reply: FastifyReply; token: string; publicUrl: string },
 ): Promise<Session> {
   const session = requireRow(await getSession(sql, token), 'the new session')
-  const { id: memberId, email } = session.member
-  const known = { sealer, emailKey: toEmailKey(email), publicUrl }
-  const device = readDevice(request, known)
   setSessionCookie(reply, token, sessionDays)
-  setDeviceCookie(reply, { id: device?.memberId === memberId ? device.id : newId(), memberId }, known)
+  await rememberDevice(sql, sealer, { request, reply, session, publicUrl })
   return session
 }
 
@@ -326,16 +318,18 @@ export async function endSessionById(sql: Sql, { workspaceId, member }: Session,
   if (ended.length === 0) throw notFound('session')
 }
 
-/** Ends all sessions of the member but this one. Returns how many. */
+/** Ends all sessions of the member but this one, and forgets all devices. Returns how many sessions. */
 export async function endOtherSessions(sql: Sql, { id, workspaceId, member }: Session): Promise<number> {
+  await forgetDevices(sql, workspaceId, member.id)
   const ended = await sql`
     delete from sessions
     where workspace_id = ${workspaceId} and member_id = ${member.id} and id <> ${id} and expires_at > now()`
   return ended.count
 }
 
-/** Ends all sessions of the member, this one too. Returns how many. */
+/** Ends all sessions of the member, this one too, and forgets all devices. Returns how many sessions. */
 export async function endAllSessions(sql: Sql, { workspaceId, member }: Session): Promise<number> {
+  await forgetDevices(sql, workspaceId, member.id)
   const ended = await sql`
     delete from sessions where workspace_id = ${workspaceId} and member_id = ${member.id} and expires_at > now()`
   return ended.count

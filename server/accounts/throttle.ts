@@ -33,6 +33,8 @@ const tenAMinute: Limit = { burst: 10, refillSeconds: 3, windowSeconds: 60 }
 const perNetwork: Limit = { burst: 60, refillSeconds: 1, windowSeconds: 60 }
 /** Of the million codes three are valid: an attacker with the password has one chance in 500 per day. */
 const perCode: Limit = { burst: 5, refillSeconds: 300, windowSeconds: 900 }
+/** Over all known devices of a member. */
+const perMember: Limit = { burst: 10, refillSeconds: 300, windowSeconds: 900 }
 /** For a site and e-mail while the e-mail is under attack from many networks. */
 const underAttack: Limit = { burst: 2, refillSeconds: 300, windowSeconds: 900 }
 
@@ -71,6 +73,8 @@ export type Guesser = {
   own: Counter
   /** The failures of an unknown client's network for all passwords. */
   network?: Counter
+  /** The failures of all known devices of the member. */
+  devices?: Counter
   /** Instead of `own`, while the e-mail is under attack. */
   site?: Counter
 }
@@ -91,12 +95,14 @@ export const signedInMember = (memberId: string): Guesser => ({
 
 /**
  * The code of the second factor at sign-in, after the right password. A browser in which the member signed in before has a count of
- * its own, so an attacker with the password cannot lock the member out of it.
+ * its own, so an attacker with the password cannot lock the member out of it. All such browsers share a larger one, so that many of them
+ * give no more guesses.
  */
 export const signInCode = (memberId: string, deviceId: string | undefined): Guesser => ({
   queue: 'known',
   flow: memberId,
   own: { address: deviceId ? `code device ${deviceId}` : `code member ${memberId}`, email_key: '', limit: perCode },
+  ...(deviceId ? { devices: { address: `code devices ${memberId}`, email_key: '', limit: perMember } } : {}),
 })
 
 /** A member with a session who proves a code of the second factor. */
@@ -126,7 +132,8 @@ export async function checkGuess<Right>(
   guesser: Guesser,
   check: () => Promise<Right | undefined>,
 ): Promise<Right | undefined> {
-  const contested = [guesser.network, guesser.own].find((counter) => counter && lottery.hasWaiting(keyOf(counter)))
+  const { network, devices, own } = guesser
+  const contested = [network, devices, own].find((counter) => counter && lottery.hasWaiting(keyOf(counter)))
   const first = contested ? { refused: contested, waitMs: 0 } : await attempt(sql, guesser, check)
   if (!('refused' in first)) return first.right
   const everyMs = first.refused.limit.refillSeconds * 1000
@@ -179,7 +186,7 @@ async function attempt<Right>(
   guesser: Guesser,
   check: () => Promise<Right | undefined>,
 ): Promise<Refusal | { right: Right | undefined }> {
-  const { queue, flow, own, network, site } = guesser
+  const { queue, flow, own, network, devices, site } = guesser
   const queuedAt = performance.now()
   const count = queued.get(flow) ?? 0
   if (count >= maxQueued) throw tooMany('too many sign-ins at once', 1)
@@ -188,7 +195,7 @@ async function attempt<Right>(
     queues[queue](flow, async () => {
       if (performance.now() - queuedAt > maxQueuedMs) throw tooMany('too many sign-ins at once', 5)
       const specific = site && (await isUnderAttack(sql, site.email_key)) ? site : own
-      const counters = network ? [specific, network] : [specific]
+      const counters = [specific, network, devices].filter((counter) => counter !== undefined)
       const counted = await countFailure(sql, counters)
       if ('refused' in counted) return counted
       const right = await check()
