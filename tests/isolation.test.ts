@@ -850,6 +850,7 @@ const across: Record<string, string> = {
   'select workspace_id, email from members where email_key': 'and so does a verified e-mail, at the first sign-in',
   'from password_resets r join members m': 'it is found by its token: it says whose password it sets',
   'delete from password_resets where token_hash': 'and is used once',
+  'delete from password_resets r using password_resets own': 'and ends as a whole when a password changes',
   'delete from password_resets where expires_at': 'sweep of what has run out, for all',
   'delete from webhook_deliveries where event_id': 'sweep of what has nothing to send any more, for all',
   'delete from sessions where expires_at': 'sweep of what has run out, for all',

@@ -1,7 +1,7 @@
 /** E-mail: invitations and password resets through a real SMTP server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { resetPassword } from './internals.ts'
+import { createWorkspace, resetPassword } from './internals.ts'
 import { startMailServer } from './mail-server.ts'
 import { assertRefused, createBrowser, type Json, main, startSignedIn, until } from './support.ts'
 
@@ -115,6 +115,33 @@ test('a member resets a forgotten password by e-mail, once, and all sessions end
   assert.ok(!stored?.text.includes(third.link.split('/').at(-1)))
   await db`update password_resets set expires_at = now() - interval '1 second'`
   assertRefused(await visitor.call('POST', pathOf(third.link), { password: wanted }), 404, 'not_found')
+})
+
+test('a link ends with every change of the password, for all workspaces it is for', async (t) => {
+  const mail = await startMailServer(t)
+  const world = await startSignedIn(t, { smtp: mail.settings })
+  const { owner, browser, db, url } = world
+  const visitor = createBrowser(url)
+  await db.begin((sql) => createWorkspace(sql, { name: 'Second', default_country: 'US', owner }))
+  const request = async () => {
+    await visitor.call('POST', '/password-resets', { email: owner.email })
+    const path = pathOf((await mail.next(owner.email)).link)
+    assert.equal((await visitor.call('GET', path)).status, 200)
+    return path
+  }
+  const assertGone = async (path: string) => {
+    assertRefused(await visitor.call('GET', path), 404, 'not_found')
+    assertRefused(await visitor.call('POST', path, { password: 'chosen by a thief' }), 404, 'not_found')
+  }
+  const first = await request()
+  const changes = { current_password: owner.password, new_password: 'a brand new one' }
+  assert.equal((await browser.call('PATCH', '/profile', { name: 'Ann' })).status, 200)
+  assert.equal((await visitor.call('GET', first)).status, 200)
+  assert.equal((await browser.call('PATCH', '/profile', changes)).status, 200)
+  await assertGone(first)
+  const second = await request()
+  await resetPassword(db, owner.email)
+  await assertGone(second)
 })
 
 test('links go to the stored address only, and only to members with exactly that address', async (t) => {

@@ -308,13 +308,27 @@ export async function resetPassword(db: Db, input: string): Promise<{ email: str
         exists (select from members where email_key = ${fold(email)} and email_proved_at is not null)`
     if (members.length === 0) throw notFound('member')
     for (const { workspace_id, id } of members) {
+      await setPassword(sql, workspace_id, { id, passwordHash })
       await sql`
-        update members set password_hash = ${passwordHash}, email_proved_at = coalesce(email_proved_at, now())
-        where workspace_id = ${workspace_id} and id = ${id}`
+        update members set email_proved_at = now()
+        where workspace_id = ${workspace_id} and id = ${id} and email_proved_at is null`
       await sql`delete from sessions where workspace_id = ${workspace_id} and member_id = ${id}`
     }
   })
   return { email, password }
+}
+
+/** Sets the password of a member, in the transaction of the caller. A link that could still reset it ends, for all its members. */
+export async function setPassword(
+  sql: Sql,
+  workspaceId: string,
+  { id, passwordHash }: { id: string; passwordHash: string },
+): Promise<void> {
+  // In the order in which a reset locks them.
+  await sql`
+    delete from password_resets r using password_resets own
+    where own.workspace_id = ${workspaceId} and own.member_id = ${id} and r.token_hash = own.token_hash`
+  await sql`update members set password_hash = ${passwordHash} where workspace_id = ${workspaceId} and id = ${id}`
 }
 
 export function readPersonName(input: string): string {

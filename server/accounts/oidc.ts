@@ -30,6 +30,7 @@ import {
   type Member,
   type MemberRole,
   roles,
+  setPassword,
   type UnassignMember,
   wasRemoved,
 } from './members.ts'
@@ -205,9 +206,8 @@ async function linkAccount(
 
 /** The inviter may have joined in the place of the person, so the password, the second factor and the sessions from before end. */
 async function proveEmail(sql: Sql, workspaceId: string, memberId: string): Promise<void> {
-  await sql`
-    update members set email_proved_at = now(), password_hash = ${noPassword}
-    where workspace_id = ${workspaceId} and id = ${memberId}`
+  await setPassword(sql, workspaceId, { id: memberId, passwordHash: noPassword })
+  await sql`update members set email_proved_at = now() where workspace_id = ${workspaceId} and id = ${memberId}`
   await sql`delete from member_second_factors where workspace_id = ${workspaceId} and member_id = ${memberId}`
   await sql`delete from sessions where workspace_id = ${workspaceId} and member_id = ${memberId}`
 }

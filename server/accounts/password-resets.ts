@@ -3,8 +3,8 @@
  *
  * A request gets the same answer for every address and before anything is looked up, so neither text nor time shows which members
  * exist. The link goes to the stored address, never to the typed one, and is valid for the members with exactly that address:
- * addresses that differ only in a fold (ß and ss) belong to different people. It works once within an hour, and a new one replaces it.
- * It ends all sessions and does not sign in, so a second factor is still asked for.
+ * addresses that differ only in a fold (ß and ss) belong to different people. It works once within an hour and until the password
+ * changes, and a new one replaces it. It ends all sessions and does not sign in, so a second factor is still asked for.
  *
  * Members without a password get no link, and neither do members who have not proved the address: an owner of another workspace
  * could have invited it and used the link, and the new password would open that workspace too.
@@ -16,6 +16,7 @@ import { notFound } from '../lib/errors.ts'
 import type { Mailer } from '../lib/mail.ts'
 import { writeEntry } from './audit.ts'
 import { passwordResetMail } from './mails.ts'
+import { setPassword } from './members.ts'
 import { requirePassword } from './passwords.ts'
 
 const validMinutes = 60
@@ -63,7 +64,8 @@ export async function requireReset(sql: Sql, token: string): Promise<{ email: st
 /** Sets the password and ends all sessions of the members that the link is for. */
 export async function completeReset(db: Db, token: string, password: string): Promise<void> {
   const members = await listResetMembers(db, token)
-  if (members.length === 0) throw notFound('password reset')
+  const [first] = members
+  if (!first) throw notFound('password reset')
   for (const { email, name, workspace_name: workspaceName } of members) {
     requirePassword(password, { email, name, workspaceName })
   }
@@ -74,14 +76,10 @@ export async function completeReset(db: Db, token: string, password: string): Pr
       returning workspace_id, member_id`
     if (used.length === 0) throw notFound('password reset')
     for (const { workspace_id: workspaceId, member_id: id } of used) {
-      const [member] = await sql<{ email: string }[]>`
-        update members set password_hash = ${passwordHash} where workspace_id = ${workspaceId} and id = ${id}
-        returning email`
+      await setPassword(sql, workspaceId, { id, passwordHash })
       await sql`delete from sessions where workspace_id = ${workspaceId} and member_id = ${id}`
-      if (member) {
-        const action = 'member.password_reset'
-        await writeEntry(sql, workspaceId, { member: { id, email: member.email }, action, summary: 'by e-mail' })
-      }
+      const action = 'member.password_reset'
+      await writeEntry(sql, workspaceId, { member: { id, email: first.email }, action, summary: 'by e-mail' })
     }
   })
 }

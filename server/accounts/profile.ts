@@ -2,7 +2,7 @@
 import { hashPassword, verifyPassword } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { readPersonName } from './members.ts'
+import { readPersonName, setPassword } from './members.ts'
 import { requirePassword } from './passwords.ts'
 import { endOtherSessions, type Session } from './sessions.ts'
 import { checkGuess, signedInMember } from './throttle.ts'
@@ -20,14 +20,17 @@ export async function updateProfile(
   { name, current_password: current, new_password: wanted }: ProfileChanges,
 ): Promise<void> {
   const { workspaceId, member } = session
-  const changes = {
-    ...(name === undefined ? {} : { name: readPersonName(name) }),
-    ...(wanted === undefined ? {} : { password_hash: await hashNewPassword(db, session, { current, wanted }) }),
-  }
-  if (Object.keys(changes).length === 0) return
+  const { id } = member
+  const newName = name === undefined ? undefined : readPersonName(name)
+  const passwordHash = wanted === undefined ? undefined : await hashNewPassword(db, session, { current, wanted })
   await db.begin(async (sql) => {
-    await sql`update members set ${sql(changes)} where workspace_id = ${workspaceId} and id = ${member.id}`
-    if (wanted !== undefined) await endOtherSessions(sql, session)
+    if (passwordHash !== undefined) {
+      await setPassword(sql, workspaceId, { id, passwordHash })
+      await endOtherSessions(sql, session)
+    }
+    if (newName !== undefined) {
+      await sql`update members set name = ${newName} where workspace_id = ${workspaceId} and id = ${id}`
+    }
   })
 }
 

@@ -55,7 +55,7 @@ export const signIn = {
     changed: 'Password changed',
     changedText: 'Sign in with your new password.',
     gone: 'This link is no longer valid',
-    goneText: 'It was already used, a newer link replaced it, or it is more than 1 hour old.',
+    goneText: 'It was already used, a newer link replaced it, the password was changed, or it is more than 1 hour old.',
     again: 'Request a new link',
   },
   invitation: {
