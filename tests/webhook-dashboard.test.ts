@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, type Browser, createBrowser, type Json, start, type World } from './support.ts'
+import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 
-async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent'): Promise<Browser> {
+async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent' | 'viewer'): Promise<Browser> {
   const inviter = createBrowser(url)
   await inviter.signIn(owner)
   if (role === 'owner') return inviter
@@ -30,7 +30,8 @@ test('owners and admins create, change and delete webhooks; agents can only list
     assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
     assert.deepEqual([shown.events, shown.provider, shown.is_active], [['contact.created'], 'api', true])
     const listed = await agent.call('GET', '/webhooks')
-    assert.deepEqual(listed.body.data, [{ ...shown, ...never }])
+    assert.deepEqual(listed.body.data, [{ ...shown, ...never, url: '127.0.0.1:9' }])
+    assert.deepEqual((await browser.call('GET', '/webhooks')).body.data, [{ ...shown, ...never }])
     assert.ok(!listed.text.includes(secret))
 
     const path = `/webhooks/${shown.id}`
@@ -57,6 +58,54 @@ const never = {
   last_attempt_error: null,
   old_secret_until: null,
 }
+
+test('members who do not manage the workspace see the host of a webhook and no verify token, in all calls', async (t) => {
+  const world = await start(t)
+  const { api } = world
+  const owner = await member(world, 'owner')
+  const { connections } = await world.connect()
+  const url = 'https://127.0.0.1:9/hook-path?x=hook-query'
+  const events = ['contact.created']
+  const webhook = (await owner.call('POST', '/webhooks', { url, events })).body.data
+  await api.post('/contacts', { phone: '+14155550100' })
+  // A failed write is in the request log with its body.
+  assertRefused(await api.post('/webhooks', { url: 'http://10.0.0.1/hook-path', events }), 400, 'bad_request')
+  const first = (path: string) =>
+    until(path, async () => (await owner.call('GET', path)).body.data.find(({ id }: Json) => id))
+  const [event, request] = [await first('/events'), await first('/requests?path=/v1/webhooks&status=failed')]
+  const delivery = await until('a delivery', async () => (await first('/events')).deliveries[0])
+  const ids: string[] = [webhook.id, event.id, request.id, delivery.id, connections.msgapp.id]
+
+  const secrets = ['hook-path', 'hook-query', connections.msgapp.verify_token, connections.social.verify_token]
+  const shown = { owner: new Set<string>(), agent: new Set<string>(), viewer: new Set<string>() }
+  for (const role of ['owner', 'agent', 'viewer'] as const) {
+    const browser = await member(world, role)
+    for (const { method, url: route, config } of world.memberRoutes) {
+      const path = route.replace('/app/api', '')
+      if (method !== 'GET' || /\*$|\.csv$|^\/stream$/.test(path) || config?.members === 'public') continue
+      for (const id of path.includes(':') ? ids : ['']) {
+        const answer = await browser.call('GET', path.replace(/:\w+/, id))
+        for (const secret of secrets) if (answer.text.includes(secret)) shown[role].add(path)
+      }
+    }
+    const hosts = [
+      (await browser.call('GET', '/webhooks')).body.data[0].url,
+      (await browser.call('GET', '/events')).body.data[0].deliveries[0].endpoint.url,
+      (await browser.call('GET', `/events/${event.id}`)).body.data.deliveries[0].endpoint.url,
+      (await browser.call('GET', '/overview')).body.data.webhooks[0].url,
+    ]
+    assert.deepEqual(new Set(hosts), new Set([role === 'owner' ? url : '127.0.0.1:9']), role)
+  }
+  assert.deepEqual([...shown.owner].sort(), [
+    '/channels',
+    '/events',
+    '/events/:id',
+    '/overview',
+    '/requests/:id',
+    '/webhooks',
+  ])
+  assert.deepEqual([[...shown.agent], [...shown.viewer]], [[], []])
+})
 
 test('members see the last attempt of each endpoint, even while the event is retried', async (t) => {
   const world = await start(t)

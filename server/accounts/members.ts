@@ -24,6 +24,7 @@ export type MemberRole = (typeof roles)[number]
 
 /** The roles that manage the workspace. */
 export const managers = ['owner', 'admin'] as const
+export const isManager = ({ role }: { role: MemberRole }): boolean => role === 'owner' || role === 'admin'
 /** The roles that change anything but their own data. Conversations are assigned only to them. */
 export const writers = ['owner', 'admin', 'agent'] as const
 

@@ -1,9 +1,10 @@
-/** `/requests`: the request log. All members may read it. */
+/** `/requests`: the request log. All members may read it; only owners and admins see the bodies of calls that register webhook URLs. */
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
+import { isManager } from './members.ts'
 import { listRequests, requireRequest } from './requests.ts'
 
 const RequestView = Type.Object({
@@ -47,6 +48,10 @@ export const requestDashboard = (db: Db, slow: SlowReads) => async (app: App) =>
   app.get(
     '/requests/:id',
     { schema: { params: IdParams, response: { 200: DataOf(RequestWithBody) } } },
-    async ({ session, params }) => ({ data: await requireRequest(db, session.workspaceId, params.id) }),
+    async ({ session, params }) => {
+      const request = await requireRequest(db, session.workspaceId, params.id)
+      const isHidden = request.path.startsWith('/v1/webhooks') && !isManager(session.member)
+      return { data: isHidden ? { ...request, body: null } : request }
+    },
   )
 }

@@ -1,8 +1,8 @@
 /**
  * The members' routes of channels: connect, check and disconnect a channel, dismiss its signals, list and refresh templates.
- * Every member may read; owners and admins may change.
+ * Every member may read, but only owners and admins see verify tokens; owners and admins may change.
  */
-import { managers } from '../accounts/members.ts'
+import { isManager, managers } from '../accounts/members.ts'
 import { type ChannelName, channels as channelNames } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -94,11 +94,11 @@ type ChannelDashboardOptions = { db: Db; sealer: Sealer; channels: Record<Channe
 export const channelDashboard =
   ({ db, sealer, channels, publicUrl }: ChannelDashboardOptions) =>
   async (app: App) => {
-    app.get(
-      '/channels',
-      { schema: { response: { 200: DataOf(Type.Array(ConnectionView)) } } },
-      async ({ session }) => ({ data: await listConnections(db, sealer, session.workspaceId, publicUrl) }),
-    )
+    app.get('/channels', { schema: { response: { 200: DataOf(Type.Array(ConnectionView)) } } }, async ({ session }) => {
+      const connections = await listConnections(db, sealer, session.workspaceId, publicUrl)
+      const hidden = isManager(session.member) ? {} : { verify_token: null }
+      return { data: connections.map((connection) => ({ ...connection, ...hidden })) }
+    })
     app.put(
       '/channels/:channel',
       {

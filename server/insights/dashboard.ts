@@ -18,7 +18,7 @@ import type { App } from '../lib/server.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { directions } from '../messages/messages.ts'
 import { lastAttempt } from '../webhooks/dashboard.ts'
-import { providers } from '../webhooks/endpoints.ts'
+import { providers, shownTo } from '../webhooks/endpoints.ts'
 import { dismissChecklist, readChecklist, steps } from './checklist.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
@@ -88,9 +88,11 @@ export const insightsDashboard = (db: Db, slow: SlowReads) => async (app: App) =
         response: { 200: DataOf(OverviewSchema) },
       },
     },
-    async ({ session, query }) => ({
-      data: await readOverview(db, session.workspaceId, Number(query.days ?? '30')),
-    }),
+    async ({ session, query }) => {
+      const overview = await readOverview(db, session.workspaceId, Number(query.days ?? '30'))
+      const webhooks = overview.webhooks.map((endpoint) => shownTo(session.member, endpoint))
+      return { data: { ...overview, webhooks } }
+    },
   )
   app.get('/checklist', { schema: { response: { 200: DataOf(ChecklistSchema) } } }, async ({ session }) => ({
     data: await readChecklist(db, session.workspaceId),

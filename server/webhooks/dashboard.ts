@@ -1,6 +1,6 @@
 /**
  * `/webhooks`, `/integrations`, `/deliveries`: manages endpoints and automation tools, shows the delivery log, resends. All
- * members may read; owners and admins may change.
+ * members may read, but only owners and admins see whole URLs; owners and admins may change.
  */
 import { describeFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
@@ -24,8 +24,10 @@ import {
   type DeletedEndpoint,
   deleteEndpoint,
   type Endpoint,
+  hostOf,
   listEndpoints,
   rotateSecret,
+  shownTo,
   tools,
   updateEndpoint,
 } from './endpoints.ts'
@@ -71,9 +73,7 @@ const Range = Type.Object({ from: DateTime, to: DateTime })
 
 const Replayed = Type.Object({ queued: Type.Integer() })
 
-/** The URLs of some tools are secrets, so the audit log names only the host. */
-const hostOf = (url: string): string => new URL(url).host
-
+/** The audit log names only the host. */
 const describeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
 
 export const webhookDashboard =
@@ -112,7 +112,7 @@ export const webhookDashboard =
     )
 
     app.get('/webhooks', { schema: { response: { 200: DataOf(Type.Array(EndpointView)) } } }, async ({ session }) => ({
-      data: await listEndpoints(db, session.workspaceId),
+      data: (await listEndpoints(db, session.workspaceId)).map((endpoint) => shownTo(session.member, endpoint)),
     }))
     app.post(
       '/webhooks',

@@ -6,6 +6,7 @@
  * ends. Deactivating or deleting an endpoint cancels its queued deliveries. Statements that queue deliveries lock
  * the endpoint's row, so none is queued after the cancellation.
  */
+import { isManager, type MemberRole } from '../accounts/members.ts'
 import { randomToken, type SealContext, type Sealer } from '../lib/crypto.ts'
 import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
@@ -38,6 +39,12 @@ export type Endpoint = {
   /** When the last earlier secret stops signing. Null if there is none. Only members see it. */
   old_secret_until: string | null
 }
+
+export const hostOf = (url: string): string => new URL(url).host
+
+/** An endpoint as the member sees it. The URLs of some tools are secrets, so members who do not manage the workspace see the host. */
+export const shownTo = <Shown extends Pick<Endpoint, 'url'>>(member: { role: MemberRole }, endpoint: Shown): Shown =>
+  isManager(member) ? endpoint : { ...endpoint, url: hostOf(endpoint.url) }
 
 export const maxEndpoints = 100
 /** Bounds the length of the signature header. */
