@@ -143,6 +143,7 @@ export async function createApp(application: Application): Promise<App> {
     log,
     metrics,
     tls,
+    isHttps: tls !== undefined || publicUrl.startsWith('https:'),
     trustedProxies,
     limits,
     onClosed: requestLog.recordClosed,

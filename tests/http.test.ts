@@ -42,6 +42,14 @@ test("every answer has a request id: the caller's own if it is a valid token", a
   }
 })
 
+test('with an https PUBLIC_URL every answer has HSTS, also behind a proxy that ends the encryption', async (t) => {
+  const { url } = await start(t, { publicUrl: 'https://parley.test' })
+  for (const path of ['/healthz', '/nowhere', '/openapi.json', '/v1/me', '/app/api/session']) {
+    const { headers } = await fetch(url + path)
+    assert.equal(headers.get('strict-transport-security'), 'max-age=31536000', path)
+  }
+})
+
 test('unknown paths and wrong methods are 404, after the key is checked', async (t) => {
   const { api } = await start(t)
   for (const [method, path] of [

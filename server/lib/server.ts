@@ -80,6 +80,8 @@ export type ServerOptions = {
   log: FastifyBaseLogger
   metrics: Metrics
   tls?: { cert: Buffer; key: Buffer } | undefined
+  /** Browsers reach the service by https, here or at a proxy. */
+  isHttps?: boolean
   limits?: Partial<typeof defaultLimits>
   /** Networks whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[] | undefined
@@ -110,6 +112,7 @@ export function createServer({
   log,
   metrics,
   tls,
+  isHttps = tls !== undefined,
   limits: overrides,
   trustedProxies,
   onClosed,
@@ -201,7 +204,7 @@ export function createServer({
     restoreHead(request.raw)
     reply.header('x-request-id', request.id)
     // One year: browsers then use https for every request to this host.
-    if (tls) reply.header('strict-transport-security', 'max-age=31536000')
+    if (isHttps) reply.header('strict-transport-security', 'max-age=31536000')
     limitResponseTime(request, reply, limits.responseTimeoutMs)
     // Unlike `onResponse`, this also runs when the client closes the connection. It happens once, and `once` would cost more.
     reply.raw.on('close', () => {
