@@ -617,16 +617,26 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
   const large = new Uint8Array(10 * 1024 * 1024 + 1)
   assertRefused(await give(page.token, 'x.txt', 'text/plain', large), 400, 'bad_request', /^body: a file may have/)
   assertRefused(await give('unknown', 'x.txt', 'text/plain', bytes('a')), 401, 'unauthorized')
+  const unsent = await give(page.token, 'draft.txt', 'text/plain', bytes('draft'))
+  const kept = await give(other.token, 'other.txt', 'text/plain', bytes('other'))
+  const statusOf = async ({ file, filename }: Json) => (await fetch(`${url}/media/${file}/${filename}`)).status
+  assert.deepEqual([await statusOf(unsent.body.data), await statusOf(kept.body.data)], [200, 200])
   await db`
     update visitor_windows set call_count = 10
     where key in (select external_id || ' files' from contact_identities where workspace_id = ${api.workspaceId})`
   const limited = await give(page.token, 'x.txt', 'text/plain', bytes('a'))
   assertRefused(limited, 429, 'rate_limited', /^over 10 files a minute/)
 
-  // Erasing the visitor erases the file.
+  // Erasing the visitor erases the file, and one that was not sent.
   const { contact_id } = (await browser.call('GET', `/conversations/${conversation_id}`)).body.data
   assert.equal((await browser.call('DELETE', `/contacts/${contact_id}`)).status, 200)
   assert.equal((await fetch(`${url}${path}`)).status, 404)
+  assert.deepEqual([await statusOf(unsent.body.data), await statusOf(kept.body.data)], [404, 200])
+  const left = await db`select filename from uploads where workspace_id = ${api.workspaceId}`
+  assert.deepEqual(
+    left.map(({ filename }) => filename),
+    ['other.txt'],
+  )
 })
 
 test("unsent files of visitors stop no other visitor, and are deleted after an hour; a member's after a day", async (t) => {

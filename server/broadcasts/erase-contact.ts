@@ -17,6 +17,7 @@ import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import type { Store } from '../lib/store.ts'
 import { deleteFiles } from '../media/media.ts'
+import { deleteUnsentFilesOf } from '../media/uploads.ts'
 import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from '../messages/erase.ts'
 import { blockFilling, eraseSentRecipients, eraseUnsentRecipients, lockSendingBroadcasts } from './erase.ts'
 
@@ -59,6 +60,7 @@ export const createEraser =
         while (await eraseSome(sql)) {
           // Messages that arrived meanwhile.
         }
+        media.push(...(await deleteUnsentFilesOf(sql, workspaceId, contactId)))
         if (!(await deleteContact(sql, workspaceId, contactId))) throw notFound('contact')
       }),
     )

@@ -257,6 +257,19 @@ export async function releaseUploads(sql: Sql, workspaceId: string, ids: readonl
     where u.workspace_id = ${workspaceId} and u.id = r.id`
 }
 
+/**
+ * Deletes the rows of the files that a contact has uploaded in the web chat and has not sent, in the transaction that erases the
+ * contact. Returns their ids, for the caller to delete from the store.
+ */
+export async function deleteUnsentFilesOf(sql: Sql, workspaceId: string, contactId: string): Promise<string[]> {
+  const deleted = await sql<{ id: string }[]>`
+    delete from uploads u using contact_identities i
+    where i.workspace_id = ${workspaceId} and i.contact_id = ${contactId} and i.channel = 'web'
+      and u.workspace_id = ${workspaceId} and u.is_visitor and u.used_at is null and u.created_by::text = i.external_id
+    returning u.id`
+  return deleted.map(({ id }) => id)
+}
+
 /** Deletes files that members did not send within a day, or visitors within an hour. */
 export async function sweepUploads(sql: Sql, store: Store, log: FastifyBaseLogger): Promise<void> {
   for (;;) {
