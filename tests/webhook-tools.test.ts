@@ -130,7 +130,7 @@ test('an earlier secret that the encryption key does not open is skipped', async
   const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
-  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80) where id = ${id}`
+  await db`update webhook_endpoints set secret = 'v2.' || repeat('A', 80) where id = ${id}`
   const current = await rotate(api, id, { overlap_hours: 24 })
   await happen(api)
   assert.deepEqual(signersOf((await receiver.until(1))[0], { current }), ['current'])

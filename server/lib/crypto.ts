@@ -86,8 +86,8 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /**
- * The key has 64 hex characters. A sealed text is a version and base64url of nonce, cipher text and tag. In `v2.` the tag also
- * covers the context, so a text copied to another row does not open. `v1.` has no context; it is read but no longer written.
+ * The key has 64 hex characters. A sealed text is `v2.` and base64url of nonce, cipher text and tag. The tag also covers the context,
+ * so a text copied to another row does not open. `v1.` had no context; no release wrote it, and it is refused.
  */
 export function createSealer(keyHex: string): Sealer {
   if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new SealError('the encryption key must be 64 hex characters')
@@ -101,14 +101,13 @@ export function createSealer(keyHex: string): Sealer {
       return `v2.${Buffer.concat(parts).toString('base64url')}`
     },
     open(sealed, context) {
-      const [, version, body = ''] = /^v([12])\.([\w-]+)$/.exec(sealed) ?? []
+      const [, body = ''] = /^v2\.([\w-]+)$/.exec(sealed) ?? []
       const bytes = Buffer.from(body, 'base64url')
       if (bytes.length < nonceBytes + tagBytes) throw new SealError('not a sealed text')
       try {
         const nonce = bytes.subarray(0, nonceBytes)
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
-        decipher.setAuthTag(bytes.subarray(-tagBytes))
-        if (version === '2') decipher.setAAD(toAad(context))
+        decipher.setAuthTag(bytes.subarray(-tagBytes)).setAAD(toAad(context))
         const text = decipher.update(bytes.subarray(nonceBytes, -tagBytes))
         return Buffer.concat([text, decipher.final()]).toString('utf8')
       } catch (cause) {

@@ -847,7 +847,7 @@ test('deliveries that cannot be signed wait without counting, are reported once,
   const { id } = await addEndpoint(api, locked.url)
   const [before] = await db<{ secret: string }[]>`
     select secret from webhook_endpoints where workspace_id = ${api.workspaceId}`
-  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80) where workspace_id = ${api.workspaceId}`
+  await db`update webhook_endpoints set secret = 'v2.' || repeat('A', 80) where workspace_id = ${api.workspaceId}`
   await addEndpoint(api, other.url)
   await happen(api)
   await happen(api)
