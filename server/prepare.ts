@@ -5,6 +5,7 @@
  * A service with the API does it in a process of its own that ends afterwards: creating the demo takes far more memory than
  * serving.
  */
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { keepRequestDays } from './accounts/request-log.ts'
 import { needsSetup } from './accounts/setup.ts'
@@ -34,11 +35,12 @@ export async function prepare(config: Config, db: Db, log: Logger): Promise<Prep
   await requireSameKey(db, sealer)
   await keepEventDays(db, log)
   await keepRequestDays(db, log)
-  if (!config.roles.has('api')) return { welcome: welcome(config, undefined, undefined) }
+  if (!config.roles.has('api')) return { welcome: welcome(config, {}) }
 
   const { dataDir, publicUrl } = config
   const store = createMediaStore(config)
   let demo: Demo | undefined
+  let isNewDemo = false
   if (config.demo) {
     if (config.isDemoExposed) {
       log.warn(
@@ -46,16 +48,25 @@ export async function prepare(config: Config, db: Db, log: Logger): Promise<Prep
         "DEMO=1 and more than this machine reaches the service: the simulator needs the session of the demo's owner",
       )
     }
-    const { resolveDemo } = await import('./demo/demo.ts')
+    const { readDemo, resolveDemo } = await import('./demo/demo.ts')
     const simulatorUrl = `${localOrigin(config)}/simulator`
+    const before = readDemo(dataDir)?.workspace_id
     demo = await resolveDemo({ db, sealer, store, dataDir, publicUrl, simulatorUrl })
+    isNewDemo = demo?.workspace_id !== before
   }
   const setupToken = (await needsSetup(db)) ? deriveToken(encryptionKey, 'setup') : undefined
-  return { welcome: welcome(config, demo, setupToken) }
+  return { welcome: welcome(config, { demo, isNewDemo, setupToken }) }
 }
 
-/** `setupToken` is present while there is no workspace. */
-function welcome(config: Config, demo: Demo | undefined, setupToken: string | undefined): string {
+type Welcome = {
+  demo?: Demo | undefined
+  /** This start created it. Only then its password is printed: the output of a service is often kept. */
+  isNewDemo?: boolean
+  /** Present while there is no workspace. */
+  setupToken?: string | undefined
+}
+
+function welcome(config: Config, { demo, isNewDemo = false, setupToken }: Welcome): string {
   const { publicUrl, roles, demo: wantsDemo } = config
   if (!roles.has('api')) {
     // The worker's own address; the public one belongs to the API.
@@ -70,7 +81,9 @@ function welcome(config: Config, demo: Demo | undefined, setupToken: string | un
   if (wantsDemo) lines.push(['Simulator', `${publicUrl}/simulator`], ['Web chat', `${publicUrl}/widget-demo`])
   if (setupToken) lines.push(['First run', `open ${publicUrl}/setup?token=${setupToken}`])
   if (demo) {
-    lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])
+    const { email, password } = demo.owner
+    const file = join(config.dataDir, 'demo.json')
+    lines.push(['Sign-in', isNewDemo ? `${email} / ${password}` : `${email} (the password is in ${file})`])
     lines.push(['API key', demo.api_key])
     lines.push(['Events', parley(config, 'listen')])
   } else if (wantsDemo) {

@@ -64,6 +64,10 @@ test('the first start creates a demo workspace, the second reuses it, and both s
   const simulator_url = `${second.url}/simulator`
   assert.deepEqual(demoOf(dataDir), { ...demo, base_url: `${second.url}/v1`, simulator_url })
   assert.equal((await me(second.url, demo.api_key)).status, 200)
+  // Later starts print where the password is.
+  await until('the welcome', async () => second.output().includes('Parley is ready'))
+  assert.ok(second.output().includes(`owner@demo.test (the password is in ${join(dataDir, 'demo.json')})`))
+  assert.ok(!second.output().includes(demo.owner.password))
   const moved = connected.map((connection: Json) => ({
     ...connection,
     ...(connection.callback_url && { callback_url: connection.callback_url.replace(first.url, second.url) }),

@@ -21,7 +21,7 @@ export const signIn = {
   forgotten: 'Forgot your password? Ask the operator of this Parley server to reset it.',
   demo: 'This is a demo workspace. No messages leave this machine.',
   demoEmail: (email: string) =>
-    `Sign in as ${email}. The password is printed in the terminal where Parley was started.`,
+    `Sign in as ${email}. The password was printed at the first start and is in demo.json in the data folder.`,
   demoEnter: 'Open the demo',
   continueWith: (name: string) => `Continue with ${name}`,
   /** By the code that the service adds to the address of the page. `name`: the provider. */
