@@ -461,6 +461,7 @@ create table invitations (
   invited_by uuid not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  mail_token_hash text,
   constraint invitations_email_unique UNIQUE (workspace_id, email_key),
   constraint invitations_token_hash_key UNIQUE (token_hash),
   constraint invitations_pkey PRIMARY KEY (workspace_id, id),
@@ -468,6 +469,9 @@ create table invitations (
   constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text, 'viewer'::text])))
 );
 comment on table invitations is 'Invitations of members. Only a hash of the token is stored.';
+comment on column invitations.token_hash is 'SHA-256 of the token in the link that the inviter sees.';
+comment on column invitations.mail_token_hash is 'SHA-256 of the token in the link that only the e-mail contains. It proves the address.';
+CREATE UNIQUE INDEX invitations_by_mail_token ON public.invitations USING btree (mail_token_hash);
 
 create table labels (
   workspace_id uuid not null,
@@ -551,6 +555,8 @@ create table members (
   password_hash text not null,
   created_at timestamp with time zone not null,
   preferences jsonb not null default '{}'::jsonb,
+  email_proved_at timestamp with time zone,
+  device_generation integer not null default 0,
   constraint members_email_unique UNIQUE (workspace_id, email_key),
   constraint members_pkey PRIMARY KEY (workspace_id, id),
   constraint members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
@@ -558,6 +564,8 @@ create table members (
 );
 comment on table members is 'People who sign in to a workspace.';
 comment on column members.preferences is 'Settings of the dashboard that the member changed: notifications, sound, quiet hours, density.';
+comment on column members.email_proved_at is 'When the e-mail was proved: by the link of a mailed invitation, by the operator, or by the OpenID Connect provider. Null: the inviter may have used the link.';
+comment on column members.device_generation is 'Raised when the member signs out of other browsers: their device cookies are not accepted any more.';
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
 
 create table mentions (
@@ -757,6 +765,16 @@ create table plan_usage (
   constraint plan_usage_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table plan_usage is 'Messages of a calendar month (UTC) that count against the plan.';
+
+create table removed_members (
+  workspace_id uuid not null,
+  email_hash text not null,
+  removed_at timestamp with time zone not null,
+  constraint removed_members_pkey PRIMARY KEY (workspace_id, email_hash),
+  constraint removed_members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
+comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
 
 create table request_blocks (
   workspace_id uuid not null,
