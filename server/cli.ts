@@ -26,8 +26,8 @@ import { joinDatabase } from './lib/database.ts'
 import type { Db } from './lib/db.ts'
 import { badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
-import { migrate } from './lib/migrate.ts'
-import { inWords } from './lib/start-error.ts'
+import { compareMigrations, migrate } from './lib/migrate.ts'
+import { inWords, StartError } from './lib/start-error.ts'
 import { isWithinCalendar } from './lib/time.ts'
 import {
   connectSimulator,
@@ -41,6 +41,8 @@ type Options = Record<string, string | boolean | undefined>
 type Command = {
   usage: string
   options: Record<string, 'string' | 'boolean'>
+  /** Also for a database without tables. Otherwise a wrong DATABASE_URL would get them. */
+  onEmptyDatabase?: true
 } & (
   | { run: (db: Db, options: Options, config: Config) => Promise<object> }
   | { runWithoutDatabase: (options: Options, config: Config) => Promise<object> }
@@ -64,6 +66,7 @@ const commands: Record<string, Command> = {
   'workspace create': {
     usage: '--name N --owner-email E [--owner-password P] [--country CC]',
     options: { name: 'string', 'owner-email': 'string', 'owner-password': 'string', country: 'string' },
+    onEmptyDatabase: true,
     run: (db, options) => {
       const password = options['owner-password']
       const workspace = {
@@ -219,6 +222,7 @@ const commands: Record<string, Command> = {
   migrate: {
     usage: '',
     options: {},
+    onEmptyDatabase: true,
     // Every command migrates first.
     run: async () => ({ migrated: true }),
   },
@@ -252,7 +256,7 @@ export async function runOperatorCommand(args: string[], integratorCommands: Usa
     const given = values as Options
     const answer =
       'run' in command
-        ? await withDatabase((db, config) => command.run(db, given, config))
+        ? await withDatabase(command.onEmptyDatabase ?? false, (db, config) => command.run(db, given, config))
         : await command.runWithoutDatabase(given, readOwnConfig())
     print(answer, args.includes('--json'))
     return 0
@@ -269,11 +273,19 @@ function readOwnConfig(): Config {
   return { ...readConfig({ ...env, ENCRYPTION_KEY: encryptionKey ?? '0'.repeat(64) }), encryptionKey }
 }
 
-async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Result>): Promise<Result> {
+async function withDatabase<Result>(
+  mayBeEmpty: boolean,
+  run: (db: Db, config: Config) => Promise<Result>,
+): Promise<Result> {
   const config = readOwnConfig()
   const database = await joinDatabase(config)
   const db = database.connect(2)
   try {
+    if (!mayBeEmpty && (await compareMigrations(db)).applied === 0) {
+      throw new StartError(
+        'The database has no tables of Parley. Check DATABASE_URL; parley migrate creates them in a new database.',
+      )
+    }
     await migrate(db)
     await syncClock(db)
     return await run(db, config)

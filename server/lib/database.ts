@@ -1,6 +1,11 @@
 /** The database of a command, and the check that a database has enough connections. */
 import { type ConnectOptions, connect, type Db } from './db.ts'
-import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
+import {
+  type DatabaseAddress,
+  findEmbeddedPostgres,
+  inspectEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts'
 import { StartError } from './start-error.ts'
 
 /** `databaseUrl` names an external database. Without it the embedded one in `dataDir` is used. */
@@ -16,10 +21,18 @@ export const connectorOf =
   (max, options) =>
     connect({ database, max, ...options })
 
-/** Uses the embedded database of a running service, or starts it until the command ends. */
+/**
+ * Uses the embedded database of a running service, or starts it until the command ends. It creates none: a command with the
+ * settings of another folder would work on an empty database and report success.
+ */
 export async function joinDatabase(choice: DatabaseChoice): Promise<{ connect: Connect; stop(): Promise<void> }> {
   const running = choice.databaseUrl ?? (await findEmbeddedPostgres(choice.dataDir))
   if (running) return { connect: connectorOf(running), stop: async () => {} }
+  if ((await inspectEmbeddedPostgres(choice.dataDir)).state === 'absent') {
+    throw new StartError(
+      `There is no database in ${choice.dataDir}. Set DATA_DIR to the data folder of the service, or DATABASE_URL to its database. For a service of systemd, run deploy/parley, which uses the settings of the service.`,
+    )
+  }
   const { address, stop } = await startEmbeddedPostgres({ dataDir: choice.dataDir })
   return { connect: connectorOf(address), stop }
 }

@@ -1,7 +1,7 @@
 /** The program as an operator meets it: real processes, real signals, a database of its own. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
@@ -363,8 +363,38 @@ test('the command line registers the accounts with a stand-alone simulator', asy
   assert.equal(requests[0].body.callback_url, callback_url)
 })
 
+test('a command on a folder or a database without data of Parley is refused and creates nothing', async (t) => {
+  const parent = folder(t)
+  const dataDir = join(parent, 'wrong')
+  for (const args of [
+    ['backup', '--to', join(parent, 'backup')],
+    ['member', 'reset-password', '--email', 'owner@demo.test'],
+    ['workspace', 'create', '--name', 'Acme', '--owner-email', 'owner@acme.test'],
+    ['migrate'],
+  ]) {
+    const refused = await parley({ DATA_DIR: dataDir }, ...args)
+    assert.equal(refused.code, 1, args.join(' '))
+    assert.match(refused.stderr, new RegExp(`^There is no database in ${dataDir}\\. .*deploy/parley.*\n$`))
+  }
+  assert.deepEqual(readdirSync(parent), [])
+
+  const empty = await createDatabase(t, { empty: true })
+  const { host, port, database, username } = empty.address
+  const env = {
+    DATA_DIR: dataDir,
+    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+    ENCRYPTION_KEY: 'ab'.repeat(32),
+  }
+  const refused = await parley(env, 'encryption-key', 'accept')
+  assert.match(refused.stderr, /^The database has no tables of Parley\..*parley migrate.*\n$/)
+  const tables = await empty.connect(1)`select from pg_tables where schemaname = 'public'`
+  assert.equal(tables.length, 0)
+  assert.equal((await parley(env, 'migrate')).code, 0)
+  assert.equal((await parley(env, 'encryption-key', 'accept')).code, 0)
+})
+
 test('the command line works beside a running service and without one', async (t) => {
-  const dataDir = folder(t)
+  const dataDir = await usedFolder(t)
   const env = { DATA_DIR: dataDir }
   const alone = await parley(env, 'workspace', 'create', '--name', 'Cold', '--owner-email', 'cold@acme.test')
   assert.equal(alone.code, 0, alone.stderr)
