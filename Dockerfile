@@ -21,7 +21,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --omit=dev --no-audi
 # user. The headers of Node (67 MB) are not needed.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN rm -r node_modules/node-linux-*/include && mkdir node_modules/.cache && chown 10001:10001 node_modules/.cache \
-  && node_modules/.bin/node -e "import('/app/server/lib/postgres-binaries.ts').then((binaries) => binaries.requireBinaries())"
+  && NODE_DISABLE_COMPILE_CACHE=1 node_modules/.bin/node scripts/setup.ts
 USER 10001:10001
 RUN node_modules/.bin/node -e "for (const name of ['app', 'worker', 'prepare', 'roles']) import('/app/server/' + name + '.ts')"
 

@@ -45,6 +45,7 @@ const content = [
   'receivers',
   'scripts/health.js',
   'scripts/launch.js',
+  'scripts/setup.ts',
   'sdk/src',
   'server',
   'simulator',
@@ -55,7 +56,7 @@ const isDevelopment = (path: string): boolean =>
 
 /** Runs no scripts of packages: the service needs none of them. */
 const npmSettings = 'ignore-scripts=true\naudit=false\nfund=false\n'
-const commands = ['start', 'parley', 'simulator']
+const commands = ['start', 'setup', 'parley', 'simulator']
 
 const readJson = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
 

@@ -1,0 +1,14 @@
+/**
+ * `npm run setup`: prepares an installation whose files belong to another user than the one who runs it. Run it as the owner of
+ * the files, after unpacking a release. The launcher installs the packages; this links the libraries of the embedded PostgreSQL.
+ */
+import { requireBinaries } from '../server/lib/postgres-binaries.ts'
+import { StartError } from '../server/lib/start-error.ts'
+
+try {
+  const { version } = await requireBinaries()
+  console.log(`Installed, with PostgreSQL ${version}.`)
+} catch (error) {
+  if (!(error instanceof StartError)) throw error
+  console.log(`Installed, without PostgreSQL: ${error.message}`)
+}

@@ -1,0 +1,110 @@
+/** The files with which operators run the service: the unit of systemd and the command for its settings. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+function createFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-deploy-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The lines of each section of a unit. */
+function sectionsOf(unit: string): Map<string, string[]> {
+  const sections = new Map<string, string[]>()
+  for (const part of unit.split(/^\[/m).slice(1)) {
+    const [name = '', ...lines] = part.split('\n')
+    sections.set(name.replace(']', ''), lines)
+  }
+  return sections
+}
+
+test('the unit starts again for ever, runs Node itself without the demo, and can write to its own folders only', () => {
+  const sections = sectionsOf(read('deploy/parley.service'))
+  // systemd ignores the setting in another section.
+  assert.ok(sections.get('Unit')?.includes('StartLimitIntervalSec=0'))
+  const service = sections.get('Service') ?? []
+  const expected = [
+    'Restart=always',
+    'RestartSec=5',
+    'ExecStart=/opt/parley/node_modules/.bin/node /opt/parley/server/main.ts',
+    'Environment=DATA_DIR=/var/lib/parley DEMO=0 NODE_COMPILE_CACHE=/var/cache/parley',
+    'StateDirectory=parley',
+    'CacheDirectory=parley',
+    'ProtectSystem=strict',
+  ]
+  for (const line of expected) assert.ok(service.includes(line), line)
+})
+
+const analyze = '/usr/bin/systemd-analyze'
+
+test('systemd accepts every line of the unit', {
+  skip: !existsSync(analyze) && 'systemd-analyze is not installed',
+}, async (t) => {
+  const file = join(createFolder(t), 'parley.service')
+  // The paths and the user of an installation do not exist here.
+  const unit = read('deploy/parley.service')
+    .replace(/^ExecStart=.*/m, 'ExecStart=/bin/true')
+    .replace(/^User=.*\n/m, '')
+  writeFileSync(file, unit)
+  const { stdout, stderr } = await promisify(execFile)(analyze, ['verify', file])
+  assert.doesNotMatch(stdout + stderr, /parley\.service/)
+})
+
+const unprintable = '[unprintable]'
+
+/** Runs `deploy/parley` as root, with a systemd that has one unit and prints what it shall run. */
+async function runCommand(t: TestContext, environment: string, args: string[], unit = 'parley') {
+  const folder = createFolder(t)
+  const program = (name: string, text: string) => {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+  const properties = {
+    LoadState: 'loaded',
+    User: 'parley',
+    StateDirectory: 'parley',
+    StateDirectoryMode: '0700',
+    Environment: environment,
+    EnvironmentFiles: '/etc/parley.env (ignore_errors=yes)\n/etc/other file.env (ignore_errors=no)',
+  }
+  const cases = Object.entries(properties).map(([name, value]) => `--property=${name}) echo '${value}' ;;`)
+  program('systemctl', `[ "$1 $3 $4" = 'show --value parley' ] || exit 9\ncase $2 in\n${cases.join('\n')}\nesac`)
+  program('systemd-run', `for word in "$@"; do echo "$word"; done`)
+  program('id', 'echo 0')
+  const env = { PATH: `${folder}:${process.env.PATH}`, UNIT: unit }
+  return promisify(execFile)(join(root, 'deploy/parley'), args, { env }).then(
+    ({ stdout }) => ({ code: 0, words: stdout.trimEnd().split('\n'), stderr: '' }),
+    ({ code, stderr }) => ({ code, words: [], stderr }),
+  )
+}
+
+test('deploy/parley runs a command as the user of the unit, with its settings and folders', async (t) => {
+  assert.equal(statSync(join(root, 'deploy/parley')).mode & 0o111, 0o111)
+  const command = ['workspace', 'create', '--name', 'Acme & Co']
+  const { words } = await runCommand(t, 'DATA_DIR=/var/lib/parley DEMO=*', command)
+  assert.deepEqual(words, [
+    ...['--quiet', '--collect', '--wait', '--pipe'],
+    ...['--property=EnvironmentFile=-/etc/parley.env', '--property=EnvironmentFile=/etc/other file.env'],
+    ...['--setenv=DEMO=*', '--setenv=DATA_DIR=/var/lib/parley'],
+    ...['--property=StateDirectory=parley', '--property=StateDirectoryMode=0700', '--uid=parley'],
+    ...[join(root, 'node_modules/.bin/node'), join(root, 'bin/parley.ts')],
+    ...command,
+  ])
+})
+
+test('deploy/parley refuses a setting that systemd does not print, and an unknown unit', async (t) => {
+  const refused = await runCommand(t, `DATA_DIR=/var/lib/parley ${unprintable}`, ['doctor'])
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /has a space\. Move it to the EnvironmentFile\./)
+  const unknown = await runCommand(t, '', ['doctor'], 'other')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /^systemd has no unit other\./)
+})
