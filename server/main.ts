@@ -8,7 +8,7 @@
  *
  * With `ROLES=worker` there is one process. Imports are lazy, so each process loads only what it needs.
  */
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { environment } from '../common/environment.ts'
 import { type Config, listDataFolders, readConfig } from './config.ts'
 import { createDisk, watchDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
+import { resolveFolder } from './lib/folder.ts'
 import { type OpenProcess, openProcess } from './lib/lifecycle.ts'
 import { tryPort } from './lib/port.ts'
 import { hasCode, inWords, StartError } from './lib/start-error.ts'
@@ -44,6 +45,8 @@ async function run(config: Config): Promise<void> {
   const stop = (reason: string) => void lifecycle.stop(reason, 0)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   process.on('disconnect', () => stop('launcher gone'))
+  // First: a wrong address leaves no data folder behind.
+  await requirePort(config)
   const folders = listDataFolders(config)
   if (folders.length > 0) requireFolder(config.dataDir)
   const watching = watchDisk(createDisk(folders), opened.log)
@@ -64,7 +67,6 @@ async function run(config: Config): Promise<void> {
 
 async function startService(config: Config, opened: OpenProcess): Promise<Prepared> {
   const { log, output, lifecycle } = opened
-  await requirePort(config)
   const { createSupervisor } = await import('./lib/supervisor.ts')
   const database = embedDatabase(config, opened)
   const supervisor = createSupervisor({
@@ -88,7 +90,7 @@ async function startService(config: Config, opened: OpenProcess): Promise<Prepar
 
 function requireFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    resolveFolder(folder)
     accessSync(folder, constants.W_OK)
   } catch (error) {
     throw new StartError(
@@ -112,6 +114,10 @@ async function requirePort({ port, host }: Config): Promise<void> {
       )
     if (hasCode(error, 'EADDRNOTAVAIL'))
       throw new StartError(`HOST: ${host} is not an address of this machine. HOST=0.0.0.0 uses all its addresses.`)
+    if (hasCode(error, 'ENOTFOUND') || hasCode(error, 'EAI_AGAIN'))
+      throw new StartError(
+        `HOST: ${host} is not an address, and no name server knows it. HOST=0.0.0.0 uses all addresses of this machine.`,
+      )
     throw error
   }
 }

@@ -86,7 +86,13 @@ export async function checkRights(subject: Subject): Promise<Result[]> {
   return results
 }
 
-const secretSettings = new Set(['DATABASE_URL', 'ENCRYPTION_KEY', 'MEDIA_S3_SECRET_ACCESS_KEY', 'SMTP_URL'])
+const secretSettings = new Set([
+  'DATABASE_URL',
+  'ENCRYPTION_KEY',
+  'MEDIA_S3_SECRET_ACCESS_KEY',
+  'OIDC_CLIENT_SECRET',
+  'SMTP_URL',
+])
 
 async function checkDataFolder({ config: { dataDir, databaseUrl }, folders }: Subject): Promise<Result> {
   if (folders.length === 0) return ok('the service writes to no folder')

@@ -12,6 +12,7 @@ import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile }
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Db } from './db.ts'
 import { giveToOwnerOf } from './embedded-postgres-root.ts'
+import { resolveFolder } from './folder.ts'
 import { hasCode, StartError } from './start-error.ts'
 import { syncFolder } from './sync-folder.ts'
 
@@ -41,7 +42,7 @@ export async function createBackup(db: Db, dataDir: string, to: string): Promise
   const draft = `${folder}.part-${process.pid}`
   const tally = { files: 0, bytes: 0 }
   try {
-    await mkdir(join(draft, 'postgres'), { recursive: true, mode: 0o700 })
+    resolveFolder(join(draft, 'postgres'), 0o700)
     const postgres_version = await copyCluster(db, join(dataDir, 'postgres/data'), join(draft, 'postgres/data'), tally)
     await copyTree(dataDir, draft, tally, (path) => !runtimeFiles.has(path))
     const [now] = await db<{ at: string }[]>`select now() as at`
@@ -88,7 +89,7 @@ export async function restoreBackup(from: string, dataDir: string): Promise<Back
   const before = await listFolder(dataDir)
   if (before.length > 0)
     throw new StartError(`${resolve(dataDir)} is not empty; set DATA_DIR to a new folder, or move this one away`)
-  const isNew = (await mkdir(dataDir, { recursive: true, mode: 0o700 })) !== undefined
+  const isNew = resolveFolder(resolve(dataDir), 0o700)
   if (isNew) await giveToOwnerOf(dirname(resolve(dataDir)), dataDir)
   const tally = { files: 0, bytes: 0 }
   // The database is last: a data folder with one is complete.
@@ -164,7 +165,7 @@ async function copyTree(
   path = '',
 ): Promise<void> {
   const folder = join(to, path)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  resolveFolder(folder, 0o700)
   await giveToOwnerOf(dirname(folder), folder)
   for (const entry of await listFolder(join(from, path))) {
     const inner = path === '' ? entry.name : `${path}/${entry.name}`

@@ -16,7 +16,7 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir, totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -28,6 +28,7 @@ import {
   resolveRunContext,
 } from './embedded-postgres-root.ts'
 import { claimFile } from './exclusive.ts'
+import { resolveFolder } from './folder.ts'
 import { spawnOnLifeline } from './lifeline.ts'
 import { type Binaries, requireBinaries } from './postgres-binaries.ts'
 import { type LogLimits, openPostgresLog, type PostgresLog } from './postgres-log.ts'
@@ -76,7 +77,7 @@ export async function startEmbeddedPostgres({
   rootMode,
   logLimits,
 }: StartOptions): Promise<EmbeddedPostgres> {
-  const isNew = (await mkdir(dataDir, { recursive: true })) !== undefined
+  const isNew = resolveFolder(dataDir)
   const home = await realpath(dataDir)
   if (isNew) await giveToOwnerOf(dirname(home), home)
   const lockPath = join(home, 'postgres.lock')

@@ -5,6 +5,7 @@
  * objects of a day into one subfolder. A put writes a draft, syncs it to disk and renames it.
  */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { giveToOwnerOf } from './embedded-postgres-root.ts'
@@ -77,7 +78,8 @@ async function makeFolder(path: string): Promise<void> {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return
-    if (!hasCode(error, 'ENOENT')) throw error
+    // As in /proc: the parent exists and takes no folders.
+    if (!hasCode(error, 'ENOENT') || existsSync(dirname(path))) throw error
     await makeFolder(dirname(path))
     return makeFolder(path)
   }

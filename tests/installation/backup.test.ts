@@ -124,6 +124,10 @@ test('a backup of a running service restores into an empty folder with the same 
   assert.match((await run(data, 'backup', '--to', backup)).output, /is not empty; name a new folder/)
   assert.match((await run(data, 'backup', '--to', join(data, 'inside'))).output, /is inside the data folder/)
   assert.match((await run(data, 'restore', '--from', backup)).output, /is not empty; set DATA_DIR to a new folder/)
+  if (process.platform === 'linux') {
+    assert.match((await run(data, 'backup', '--to', '/proc/nope/backup')).output, /^ENOENT/)
+    assert.match((await run('/proc/nope', 'restore', '--from', backup)).output, /^ENOENT/)
+  }
   rmSync(join(backup, 'backup.json'))
   assert.match((await run(join(home, 'new'), 'restore', '--from', backup)).output, /is not a backup/)
 })

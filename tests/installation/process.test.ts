@@ -185,15 +185,27 @@ test('an address of another machine and a data folder without rights stop the st
   const dataDir = folder(t)
   const blocked = join(dataDir, 'file')
   writeFileSync(blocked, '')
+  const absent = join(dataDir, 'absent')
   for (const [settings, explanation] of [
-    [{ DATA_DIR: dataDir, HOST: '192.0.2.1' }, /^HOST: 192\.0\.2\.1 is not an address of this machine/],
+    [{ DATA_DIR: absent, HOST: '192.0.2.1' }, /^HOST: 192\.0\.2\.1 is not an address of this machine/],
+    [
+      { DATA_DIR: absent, HOST: 'nowhere.invalid' },
+      /^HOST: nowhere\.invalid is not an address, and no name server knows/,
+    ],
+    [{ DATA_DIR: absent, HOST: 'nowhere.invalid', ROLES: 'worker' }, /^HOST: nowhere\.invalid is not an address/],
+    // Linux answers as if the parent were missing.
+    ...(process.platform === 'linux'
+      ? [[{ DATA_DIR: '/proc/nope' }, /may not write to \/proc\/nope \(.*\)\./] as const]
+      : []),
     // A file instead of a folder, because root may write to every folder.
     [{ DATA_DIR: join(blocked, 'data') }, /may not write to .*data \(.*\)\. Start Parley as the owner of this folder/],
   ] as const) {
     const service = await launch(t, settings)
     assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
     assert.match(service.output().trim(), explanation)
+    assert.doesNotMatch(service.output().trim(), /\n/)
   }
+  assert.deepEqual(readdirSync(dataDir), ['file'])
 })
 
 test('a service with a low priority, which an ordinary user cannot raise, starts', {

@@ -74,7 +74,12 @@ test('an unpacked release starts without development dependencies, sends a messa
   const folder = join(parent, title)
   const { packages } = readJson(join(folder, 'package-lock.json'))
   for (const [path, { dev }] of Object.entries<Json>(packages)) assert.equal(dev, undefined, path)
-  assert.deepEqual(Object.keys(readJson(join(folder, 'package.json')).scripts), ['start', 'setup', 'parley', 'simulator'])
+  assert.deepEqual(Object.keys(readJson(join(folder, 'package.json')).scripts), [
+    'start',
+    'setup',
+    'parley',
+    'simulator',
+  ])
   assert.equal((await run('npm', ['config', 'get', 'ignore-scripts'], folder)).stdout.trim(), 'true')
   await run('npm', ['ci', '--omit=dev', '--prefer-offline'], folder)
   for (const name of Object.keys(devDependencies)) {
