@@ -5,6 +5,7 @@
  * Each entry of the table below is a command with its options. A command returns an object, which is printed as JSON with
  * `--json`, else as lines.
  */
+import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { environment } from '../common/environment.ts'
 import { times } from '../common/times.ts'
@@ -14,10 +15,11 @@ import { unlinkAccountsOf } from './accounts/oidc.ts'
 import { requirePlan, setPlan } from './accounts/plans.ts'
 import { resetFactorsOf } from './accounts/second-factor.ts'
 import { toEmailKey } from './accounts/sessions.ts'
-import { createWorkspace } from './accounts/workspaces.ts'
+import { createWorkspace, listWorkspaces, requireWorkspace } from './accounts/workspaces.ts'
 import { callbackUrl } from './channels/connections.ts'
 import { type Config, readConfig } from './config.ts'
-import { readDemo, updateDemoPassword } from './demo/demo.ts'
+import { deleteWorkspace } from './delete-workspace.ts'
+import { readDemo, removeDemo, updateDemoPassword } from './demo/demo.ts'
 import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { createBackup, restoreBackup } from './lib/backup.ts'
 import { syncClock } from './lib/clock.ts'
@@ -29,6 +31,7 @@ import { isUuid } from './lib/id.ts'
 import { compareMigrations, migrate } from './lib/migrate.ts'
 import { inWords, StartError } from './lib/start-error.ts'
 import { isWithinCalendar } from './lib/time.ts'
+import { createMediaStore } from './media/store.ts'
 import {
   connectSimulator,
   getBuiltInUrl,
@@ -75,6 +78,24 @@ const commands: Record<string, Command> = {
         owner: { email: required(options, 'owner-email'), ...(typeof password === 'string' ? { password } : {}) },
       }
       return db.begin((sql) => createWorkspace(sql, workspace))
+    },
+  },
+  'workspace list': {
+    usage: '',
+    options: {},
+    run: async (db) => ({ workspaces: await listWorkspaces(db) }),
+  },
+  'workspace delete': {
+    usage: '--workspace ID [--confirm NAME]',
+    options: { workspace: 'string', confirm: 'string' },
+    run: async (db, options, config) => {
+      const { id: workspace_id, name } = await requireWorkspace(db, requiredId(options, 'workspace'))
+      const question = `This deletes all contacts, messages, files, keys and members of "${name}". Type its name to confirm: `
+      const confirmed = text(options, 'confirm') ?? (await ask(question))
+      if (confirmed !== name) throw badRequest(`--confirm: must be ${name}; nothing was deleted`)
+      const deleted = await deleteWorkspace(db, workspace_id, createMediaStore(config))
+      removeDemo(config.dataDir, workspace_id)
+      return { workspace_id, name, ...deleted }
     },
   },
   'workspace connect-simulator': {
@@ -295,11 +316,32 @@ async function withDatabase<Result>(
   }
 }
 
+const lineOf = (item: object): string =>
+  Object.entries(item)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('  ')
+
+/** Asks the operator. A script names the answer as an option. */
+async function ask(question: string): Promise<string> {
+  if (!process.stdin.isTTY) throw badRequest('--confirm: required, the name of the workspace')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await terminal.question(question)).trim()
+  } finally {
+    terminal.close()
+  }
+}
+
+/** A list is printed with a line per item. */
 function print(answer: object, asJson: boolean): void {
-  if (asJson) console.log(JSON.stringify(answer))
-  else
-    for (const [name, value] of Object.entries(answer))
-      console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+  if (asJson) {
+    console.log(JSON.stringify(answer))
+    return
+  }
+  for (const [name, value] of Object.entries(answer)) {
+    if (Array.isArray(value)) for (const item of value) console.log(lineOf(item))
+    else console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+  }
 }
 
 function describeCommands(integratorCommands: Usages): string {

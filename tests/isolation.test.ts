@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { createWorkspace, type Db, encodeCursor } from './internals.ts'
+import { createWorkspace, type Db, deleteWorkspace, encodeCursor } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
 import {
@@ -830,6 +830,44 @@ test('a person with one e-mail and password in two workspaces has a session in o
   assert.equal((await choose(known, { ...owner, workspace_id: two.id })).body.data.workspace.id, two.id)
   // A caller that does not ask enters the newest.
   assert.equal((await createBrowser(url).signIn(owner)).body.data.workspace.id, two.id)
+})
+
+test('deleting a workspace leaves no row and no file of it, and changes nothing of another', async (t) => {
+  const { db, theirs, theirOwner, foreign, own, api: ours, url } = await startNeighbours(t, { isFresh: true })
+  const { workspaceId } = theirs
+  // More rows than a batch has, with keys of one and of several columns.
+  await db`
+    with made as (
+      insert into contacts (workspace_id, id, phone, created_at, updated_at)
+      select ${workspaceId}, gen_random_uuid(), '+1212' || (5000000 + i), now(), now() from generate_series(1, 2500) i
+      returning workspace_id, id, phone
+    )
+    insert into contact_identities (workspace_id, channel, external_id, contact_id)
+    select workspace_id, 'msgapp', phone, id from made`
+  const files = await db<{ id: string }[]>`select id from media where workspace_id = ${workspaceId}`
+  const read = await createChecksum(db)
+  const before = await read(ours.workspaceId)
+  const key = await theirs.key('contacts:read')
+
+  const deletedFiles: string[] = []
+  const remove = async (id: string) => void deletedFiles.push(id)
+  const deleted = await deleteWorkspace(db, workspaceId, { delete: remove })
+  assert.ok(files.length > 0)
+  assert.deepEqual(deletedFiles.sort(), files.map(({ id }) => id).sort())
+  assert.equal(deleted.deleted_files, files.length)
+  assert.ok(deleted.deleted_rows > 5_000, String(deleted.deleted_rows))
+  for (const table of await listTenantTables(db)) {
+    const rows = await db`select from ${db(table)} where workspace_id = ${workspaceId}`
+    assert.equal(rows.length, 0, table)
+  }
+  assert.deepEqual([...(await db`select from workspaces where id = ${workspaceId}`)], [])
+  assert.equal((await theirs.get('/contacts', { key })).status, 401)
+  assert.equal((await createBrowser(url).signIn(theirOwner)).status, 401)
+  assert.equal(await read(ours.workspaceId), before)
+  assert.equal((await ours.get(`/contacts/${own.contacts}`)).status, 200)
+  // Connections are cached for a second.
+  await until('callbacks to be refused', async () => (await foreign.provider.callback({})) === 404)
+  assert.deepEqual(await deleteWorkspace(db, workspaceId, { delete: remove }), { deleted_rows: 0, deleted_files: 0 })
 })
 
 /** Statements that may read across workspaces, identified by a part of their text, each with its reason. */

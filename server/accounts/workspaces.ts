@@ -73,6 +73,27 @@ export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<W
   return { ...workspace, plan: { state, messages_per_month: limit, used, left, resets_at } }
 }
 
+/** A workspace as the operator sees it. */
+type ListedWorkspace = {
+  id: string
+  name: string
+  created_at: string
+  is_demo: boolean
+  member_count: number
+  /** Their e-mail addresses. */
+  owners: string[]
+}
+
+/** All workspaces, the oldest first. */
+export async function listWorkspaces(sql: Sql): Promise<ListedWorkspace[]> {
+  return sql<ListedWorkspace[]>`
+    select w.id, w.name, w.created_at, w.is_demo, count(m.id)::int as member_count,
+      coalesce(array_agg(m.email order by m.id) filter (where m.role = 'owner'), '{}') as owners
+    from workspaces w left join members m on m.workspace_id = w.id
+    group by w.id
+    order by w.created_at, w.id`
+}
+
 export type WorkspaceChanges = {
   name?: string | undefined
   default_country?: string | undefined

@@ -5,7 +5,7 @@
  * written before the workspace is committed: after a crash in between, the next start replaces the file. A new demo has a
  * history (`data.ts`); an existing one is not changed.
  */
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createKey, extendScopes, scopes } from '../accounts/keys.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
@@ -65,6 +65,11 @@ export async function updateDemoPassword(dataDir: string, owner: Demo['owner']):
   const file = join(dataDir, 'demo.json')
   const demo = readDemo(dataDir)
   if (demo?.owner.email === owner.email) await writeDemo(file, { ...demo, owner })
+}
+
+/** Removes `demo.json` after its workspace was deleted. */
+export function removeDemo(dataDir: string, workspaceId: string): void {
+  if (readDemo(dataDir)?.workspace_id === workspaceId) rmSync(join(dataDir, 'demo.json'), { force: true })
 }
 
 /** Reads `demo.json`, if it exists. */

@@ -375,6 +375,34 @@ test('the command line registers the accounts with a stand-alone simulator', asy
   assert.equal(requests[0].body.callback_url, callback_url)
 })
 
+test('the command line lists workspaces, and deletes one after its name is confirmed', async (t) => {
+  const dataDir = await usedFolder(t)
+  const env = { DATA_DIR: dataDir, DEMO: '0' }
+  const service = await start(t, env)
+  const { workspace_id: demoId, api_key } = demoOf(dataDir)
+  const made = await parley(env, 'workspace', 'create', '--name', 'Acme Ltd', '--owner-email', 'owner@acme.test')
+  const list = async () => (await parley(env, 'workspace', 'list')).json.workspaces
+  const [demo, acme] = await list()
+  assert.deepEqual([demo.id, demo.name, demo.is_demo, demo.owners], [demoId, 'Demo', true, ['owner@demo.test']])
+  assert.deepEqual([acme.id, acme.is_demo, acme.member_count], [made.json.workspace_id, false, 1])
+
+  const remove = (...more: string[]) => parley(env, 'workspace', 'delete', '--workspace', demoId, ...more)
+  assert.match((await remove()).stderr, /^--confirm: required/)
+  assert.match((await remove('--confirm', 'Acme Ltd')).stderr, /^--confirm: must be Demo; nothing was deleted\n$/)
+  assert.equal((await me(service.url, api_key)).status, 200)
+  const media = () => readdirSync(join(dataDir, 'media'), { recursive: true, withFileTypes: true })
+  assert.ok(media().some((entry) => entry.isFile()))
+  const deleted = await remove('--confirm', 'Demo')
+  assert.equal(deleted.code, 0, deleted.stderr)
+  assert.deepEqual([deleted.json.workspace_id, deleted.json.name], [demoId, 'Demo'])
+  assert.ok(deleted.json.deleted_rows > 100)
+  assert.ok(!media().some((entry) => entry.isFile()))
+  assert.equal((await me(service.url, api_key)).status, 401)
+  assert.equal(readdirSync(dataDir).includes('demo.json'), false)
+  assert.deepEqual(await list(), [acme])
+  assert.match((await remove('--confirm', 'Demo')).stderr, /workspace not found/)
+})
+
 test('a command on a folder or a database without data of Parley is refused and creates nothing', async (t) => {
   const parent = folder(t)
   const dataDir = join(parent, 'wrong')
