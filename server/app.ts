@@ -66,7 +66,7 @@ import type { Store } from './lib/store.ts'
 import { uploadDashboard } from './media/dashboard.ts'
 import { deleteFiles, watchMedia } from './media/media.ts'
 import { mediaRoutes } from './media/routes.ts'
-import { callbackRoutes } from './messages/callbacks.ts'
+import { callbackOutcomes, callbackRoutes } from './messages/callbacks.ts'
 import { messageDashboard } from './messages/dashboard.ts'
 import { EventSchema, eventWebhooks } from './messages/event-schemas.ts'
 import { createIntake } from './messages/intake.ts'
@@ -219,6 +219,7 @@ async function registerApi(
     'parley_channel_callbacks_total',
     'Channel callbacks by outcome; one with different outcomes counts for each.',
     'outcome',
+    callbackOutcomes,
   )
   watchPlans(db, metrics)
   watchMedia(db, metrics)

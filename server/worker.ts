@@ -11,7 +11,7 @@ import type { Signals } from './accounts/signals.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { sweepDrafts } from './broadcasts/drafts.ts'
 import { completeAbandonedMerges } from './broadcasts/merge-contacts.ts'
-import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
+import { countedSends, startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { createSearchMerge } from './contacts/search-index.ts'
@@ -28,13 +28,13 @@ import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
 import { deleteFiles, startMediaFetch } from './media/media.ts'
 import { sweepUploads } from './media/uploads.ts'
-import { applyEarlyReports, sweepEarlyReports } from './messages/early-reports.ts'
+import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/early-reports.ts'
 import { linkMedia } from './messages/messages.ts'
 import { sweepPending } from './messages/settle.ts'
 import type { WorkerPools } from './pools.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
 import { sweepDeliveries } from './webhooks/cancel.ts'
-import { startDelivering } from './webhooks/deliver.ts'
+import { countedAttempts, startDelivering } from './webhooks/deliver.ts'
 import { sweepOldSecrets } from './webhooks/endpoints.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
 import { keepEventDays } from './webhooks/partitions.ts'
@@ -85,12 +85,19 @@ export function startWorker(parts: WorkerParts): Loop {
     'parley_webhook_attempts_total',
     'Attempts to deliver a webhook, by outcome.',
     'outcome',
+    countedAttempts,
   )
-  const countSend = metrics.counter('parley_broadcast_sends_total', 'Sends of broadcasts, by outcome.', 'outcome')
+  const countSend = metrics.counter(
+    'parley_broadcast_sends_total',
+    'Sends of broadcasts, by outcome.',
+    'outcome',
+    countedSends,
+  )
   const countDropped = metrics.counter(
     'parley_early_reports_dropped_total',
     'Reports about unknown messages that were dropped: expired after an hour, or in excess of the limit per workspace.',
     'reason',
+    dropReasons,
   )
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
@@ -138,9 +145,8 @@ export function startWorker(parts: WorkerParts): Loop {
       name: 'sweep-early-reports',
       everyMs: every.sweepEarlyReportsMs,
       run: async () => {
-        for (const [reason, count] of Object.entries(await sweepEarlyReports(db))) {
-          for (let i = 0; i < count; i++) countDropped(reason)
-        }
+        const dropped = await sweepEarlyReports(db)
+        for (const reason of dropReasons) for (let i = 0; i < dropped[reason]; i++) countDropped(reason)
       },
     }),
     repeat({

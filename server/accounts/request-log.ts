@@ -100,6 +100,7 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
     'parley_request_log_dropped_total',
     'API requests that the request log did not keep, by reason.',
     'reason',
+    ['overflow', 'rate_limited', 'failed'],
   )
   /** The blocks that take entries, by workspace. */
   const open = new Map<string, OpenBlock>()

@@ -42,6 +42,9 @@ import { createInFlight } from './in-flight.ts'
 import { createPace, isHeld, recordOutcome, slowDown } from './pace.ts'
 import { judgeSent, type Verdict } from './verdict.ts'
 
+/** How sends end, for a counter. */
+export const countedSends = ['sent', 'throttled', 'rejected', 'unsent', 'unknown'] as const
+
 export type BroadcastContext = {
   pools: { general: Db; broadcasts: Db; settle: Db }
   sealer: Sealer
@@ -52,7 +55,7 @@ export type BroadcastContext = {
   health: Health
   signals: Signals
   /** Counts a send by its outcome. */
-  count?: (outcome: string) => void
+  count?: (outcome: (typeof countedSends)[number]) => void
   times: Times['broadcasts']
   /** Consecutive failures that open the circuit breaker; the documented number when absent. */
   failuresToOpen?: number | undefined

@@ -25,6 +25,20 @@ test('a route is counted by status and by time, in cumulative buckets', async ()
   }
 })
 
+test('a counter has all its series from the start, and a route the statuses that alerts count', async () => {
+  const metrics = createMetrics()
+  const count = metrics.counter('sends', 'Sends.', 'outcome', ['sent', 'unknown'])
+  metrics.watchRoute('GET', '/v1/me')
+  count('sent')
+  const text = await metrics.read()
+  const zeros = [500, 503].map(
+    (status) => `parley_http_requests_total{method="GET",route="/v1/me",status="${status}"} 0`,
+  )
+  for (const line of ['sends{outcome="sent"} 1', 'sends{outcome="unknown"} 0', ...zeros])
+    assert.ok(text.split('\n').includes(line), line)
+  assert.doesNotMatch(text, /request_duration_seconds_bucket/)
+})
+
 test('a gauge with several labels has one series per combination', async () => {
   const metrics = createMetrics()
   metrics.gauges('plan', 'How much.', ['workspace', 'what'], async () => [

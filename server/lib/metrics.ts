@@ -21,8 +21,16 @@ export type Metrics = {
   gaugeNames(): string[]
   /** Counts the responses of a route. `route` is its pattern, not a path, so the number of series stays small. */
   watchRoute(method: string, route: string): (status: number, seconds: number) => void
-  /** Adds a counter with one series per value of `label`. */
-  counter(name: string, help: string, label: string): (value: string) => void
+  /**
+   * Adds a counter with one series per value of `label`. All exist from the start: Prometheus computes no increase for a series that
+   * appears with its first event.
+   */
+  counter<const Value extends string>(
+    name: string,
+    help: string,
+    label: string,
+    values: readonly Value[],
+  ): (value: Value) => void
   /** Adds a gauge that is read at each scrape, with one series per value of `label`. */
   gauge(name: string, help: string, label: string, read: () => Promise<Record<string, number>>): void
   /** Adds a gauge with several labels. */
@@ -46,6 +54,9 @@ type RouteStats = {
   seconds: number
   responses: number
 }
+
+/** Statuses that alert rules count. Each route has them from the start, like the values of a counter. */
+const alertedStatuses = [500, 503]
 
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
@@ -81,7 +92,7 @@ export function createMetrics(): Metrics {
       ...(await registry.getMetricsAsJSON()),
       ...(await Promise.all(ownGauges.map(({ name }) => gaugeRegistry.getSingleMetric(name)?.get()))),
     ]
-    return { routes: routes.filter(({ responses }) => responses > 0), series: series as unknown as Series[] }
+    return { routes, series: series as unknown as Series[] }
   }
   return {
     gauges,
@@ -106,7 +117,8 @@ export function createMetrics(): Metrics {
     },
     watchRoute(method, route) {
       const labels = `method="${method}",route="${route}"`
-      const stats: RouteStats = { labels, statuses: new Map(), buckets: bounds.map(() => 0), seconds: 0, responses: 0 }
+      const statuses = new Map(alertedStatuses.map((status) => [status, 0]))
+      const stats: RouteStats = { labels, statuses, buckets: bounds.map(() => 0), seconds: 0, responses: 0 }
       routes.push(stats)
       return (status, seconds) => {
         stats.statuses.set(status, (stats.statuses.get(status) ?? 0) + 1)
@@ -116,8 +128,9 @@ export function createMetrics(): Metrics {
         if (bucket >= 0) stats.buckets[bucket] = (stats.buckets[bucket] ?? 0) + 1
       }
     },
-    counter(name, help, label) {
+    counter(name, help, label, values) {
       const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+      for (const value of values) counter.inc({ [label]: value }, 0)
       return (value) => counter.inc({ [label]: value })
     },
     gauge(name, help, label, read) {
@@ -157,6 +170,7 @@ function describeRoutes(routes: RouteStats[]): string {
     `# HELP ${time} Time from the request line to the last byte of the response.`,
     `# TYPE ${time} histogram`,
     ...routes.flatMap(({ labels, buckets, seconds, responses }) => {
+      if (responses === 0) return []
       // Prometheus buckets are cumulative.
       const upTo = (i: number) => buckets.slice(0, i + 1).reduce((sum, inBucket) => sum + inBucket, 0)
       return [

@@ -30,7 +30,8 @@ export type CallbackOptions = {
 }
 
 /** `taken`: a report was processed. `ignored`: a report is not used. `malformed`: a report is unreadable. */
-export type CallbackOutcome = 'taken' | 'ignored' | 'malformed' | 'unsigned'
+export const callbackOutcomes = ['taken', 'ignored', 'malformed', 'unsigned'] as const
+type CallbackOutcome = (typeof callbackOutcomes)[number]
 
 /** Providers send up to 3 MB. */
 const bodyLimit = 4 * 1024 * 1024

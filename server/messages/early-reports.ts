@@ -152,8 +152,10 @@ export async function claimEarlyReports(sql: Sql, { echoMs }: EchoTimes): Promis
   return [...claimed].sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
+export const dropReasons = ['expired', 'excess'] as const
+
 /** Deletes reports older than an hour, and the oldest reports of a workspace beyond its limit. Returns the numbers. */
-export async function sweepEarlyReports(sql: Sql): Promise<{ expired: number; excess: number }> {
+export async function sweepEarlyReports(sql: Sql): Promise<Record<(typeof dropReasons)[number], number>> {
   const expired = await sql`delete from early_reports where received_at < now() - interval '1 hour'`
   const excess = await sql`
     with recursive ${waitingWorkspaces(sql)},

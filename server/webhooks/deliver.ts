@@ -33,6 +33,9 @@ import {
 } from './scheduler.ts'
 import { type Attempt, type AttemptResult, settleAttempts } from './settle.ts'
 
+/** How attempts end, for a counter. `unopened`: the secret of the endpoint cannot be decrypted. */
+export const countedAttempts = ['delivered', 'again', 'failed', 'unopened'] as const
+
 export type DeliveryOptions = {
   /** A connection that finds rows by index (`byIndex`). It may lose a commit in a power cut: the delivery is sent again. */
   db: Db
@@ -43,7 +46,7 @@ export type DeliveryOptions = {
   times: Times['webhooks']
   slots?: number
   /** Counts an attempt by its outcome. */
-  count?: (outcome: string) => void
+  count?: (outcome: (typeof countedAttempts)[number]) => void
 }
 
 /** `wake`: a delivery may be due. */
