@@ -1,15 +1,16 @@
 /** The tools of `parley mcp` for contacts and tags. */
 import Type from 'typebox'
-import { defineTool, fetchPage, id, oneOf, page, type Tool } from './mcp-tools.ts'
+import { closedObject, defineTool, fetchPage, id, oneOf, page, type Tool } from './mcp-tools.ts'
 
 export const contactReadTools: readonly Tool[] = [
   defineTool({
     name: 'search_contacts',
+    title: 'Search contacts',
     operation: 'listContacts',
     description:
       'List contacts, newest first. Search by name, phone, email or company; filter by tag, channel, exact phone or exact email.',
     scope: 'contacts:read',
-    input: Type.Object({
+    input: closedObject({
       search: Type.Optional(Type.String()),
       phone: Type.Optional(Type.String({ description: 'Exactly this number, in any spelling.' })),
       email: Type.Optional(Type.String({ description: 'Exactly this address.' })),
@@ -21,18 +22,20 @@ export const contactReadTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_contact',
+    title: 'Get a contact',
     operation: 'getContact',
     description: 'Get a contact.',
     scope: 'contacts:read',
-    input: Type.Object({ id: id('contact') }),
+    input: closedObject({ id: id('contact') }),
     run: async ({ parley }, { id }) => ({ data: await parley.contacts.get(id) }),
   }),
   defineTool({
     name: 'list_tags',
+    title: 'List tags',
     operation: 'listTags',
     description: 'List all tags with the number of contacts of each.',
     scope: 'contacts:read',
-    input: Type.Object({ cursor: page.cursor }),
+    input: closedObject({ cursor: page.cursor }),
     run: ({ parley }, query) => fetchPage(parley.tags.list(query)),
   }),
 ]
@@ -45,11 +48,12 @@ const tagNames = (description: string) => Type.Optional(Type.Array(Type.String()
 export const contactChangeTools: readonly Tool[] = [
   defineTool({
     name: 'update_contact',
+    title: 'Change a contact',
     operation: 'updateContact',
     description: 'Change the fields of a contact that are present. The customer sees nothing.',
     scope: 'contacts:write',
-    sends: true,
-    input: Type.Object({
+    change: 'update',
+    input: closedObject({
       id: id('contact'),
       name: text('Null clears it.'),
       email: text('Null clears it.'),

@@ -9,8 +9,13 @@ import { CommandError } from './target.ts'
 
 type Context = { parley: Parley; scopes: readonly string[]; confirmations: Confirmations }
 
+/** `addition` and `update` change stored data. An update replaces what was there. A send reaches customers. */
+type Change = 'addition' | 'update' | 'send'
+
 export type Tool = {
   name: string
+  /** For people. */
+  title: string
   description: string
   /** The scope that the key needs. Null: none. */
   scope: Me['key']['scopes'][number] | null
@@ -19,7 +24,8 @@ export type Tool = {
   operation?: string
   /** The output schema of a sending tool. */
   output?: TObject
-  sends?: boolean
+  /** Undefined: the tool only reads. Others exist only with --allow-send. */
+  change?: Change
   run(context: Context, input: unknown): Promise<object>
 }
 
@@ -32,6 +38,10 @@ export function defineTool<Input extends TProperties>(
 ): Tool {
   return { ...tool, run: (context, input) => tool.run(context, input as Static<TObject<Input>>) }
 }
+
+/** An unknown argument is an error: ignored, it would give a plausible wrong answer, such as all contacts instead of those found. */
+export const closedObject = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false })
 
 export const oneOf = <const Values extends readonly string[]>(values: Values) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values })
@@ -52,34 +62,38 @@ export async function fetchPage<Item>(listing: Listing<Item>): Promise<object> {
 export const readTools: readonly Tool[] = [
   defineTool({
     name: 'me',
+    title: 'Get the workspace',
     operation: 'getMe',
     description: 'Get the workspace and the scopes of the key.',
     scope: null,
-    input: Type.Object({}),
+    input: closedObject({}),
     run: async ({ parley }) => ({ data: await parley.me() }),
   }),
   defineTool({
     name: 'list_segments',
+    title: 'List segments',
     operation: 'listSegments',
     description: 'List segments (named audiences), newest first.',
     scope: 'contacts:read',
-    input: Type.Object({ kind: Type.Optional(oneOf(['static', 'dynamic'])), ...page }),
+    input: closedObject({ kind: Type.Optional(oneOf(['static', 'dynamic'])), ...page }),
     run: ({ parley }, query) => fetchPage(parley.segments.list(query)),
   }),
   defineTool({
     name: 'list_segment_members',
+    title: 'List the contacts of a segment',
     operation: 'listSegmentContacts',
     description: 'List the contacts of a segment.',
     scope: 'contacts:read',
-    input: Type.Object({ id: id('segment'), ...page }),
+    input: closedObject({ id: id('segment'), ...page }),
     run: ({ parley }, { id, ...query }) => fetchPage(parley.segments.listContacts(id, query)),
   }),
   defineTool({
     name: 'list_conversations',
+    title: 'List conversations',
     operation: 'listConversations',
     description: 'List conversations with their contacts, newest first, or by the last message with sort: activity.',
     scope: 'conversations:read',
-    input: Type.Object({
+    input: closedObject({
       status: Type.Optional(oneOf(['open', 'pending', 'closed'])),
       contact_id: Type.Optional(id('contact')),
       channel: Type.Optional(oneOf(['msgapp', 'social', 'web'])),
@@ -92,36 +106,40 @@ export const readTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'list_notes',
+    title: 'List notes',
     operation: 'listNotes',
     description: 'List the internal notes of a conversation, newest first.',
     scope: 'conversations:write',
-    input: Type.Object({ conversation_id: id('conversation'), ...page }),
+    input: closedObject({ conversation_id: id('conversation'), ...page }),
     run: ({ parley }, { conversation_id, ...query }) =>
       fetchPage(parley.conversations.listNotes(conversation_id, query)),
   }),
   defineTool({
     name: 'list_members',
+    title: 'List members',
     operation: 'listMembers',
     description: 'List the members of the workspace, who can be assigned to conversations.',
     scope: 'conversations:write',
-    input: Type.Object(page),
+    input: closedObject(page),
     run: ({ parley }, query) => fetchPage(parley.members.list(query)),
   }),
   defineTool({
     name: 'list_messages',
+    title: 'List messages',
     operation: 'listMessages',
     description: 'List the messages of a conversation, newest first.',
     scope: 'messages:read',
-    input: Type.Object({ conversation_id: id('conversation'), ...page }),
+    input: closedObject({ conversation_id: id('conversation'), ...page }),
     run: ({ parley }, { conversation_id, ...query }) =>
       fetchPage(parley.conversations.listMessages(conversation_id, query)),
   }),
   defineTool({
     name: 'list_templates',
+    title: 'List templates',
     operation: 'listTemplates',
     description: 'List message templates with the values that each one needs (params). Only APPROVED ones can be sent.',
     scope: 'messages:send',
-    input: Type.Object({
+    input: closedObject({
       status: Type.Optional(Type.String({ description: 'Such as approved.' })),
       language: Type.Optional(Type.String({ description: 'Such as en_US.' })),
       search: Type.Optional(Type.String({ description: 'A part of the name.' })),
@@ -131,26 +149,29 @@ export const readTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_usage',
+    title: 'Get the usage',
     operation: 'getUsage',
     description: "Get the number of messages sent this month and the plan's limit.",
     scope: null,
-    input: Type.Object({}),
+    input: closedObject({}),
     run: async ({ parley }) => ({ data: await parley.usage() }),
   }),
   defineTool({
     name: 'get_message',
+    title: 'Get a message',
     operation: 'getMessage',
     description: 'Get a message with its delivery status.',
     scope: 'messages:read',
-    input: Type.Object({ id: id('message') }),
+    input: closedObject({ id: id('message') }),
     run: async ({ parley }, { id }) => ({ data: await parley.messages.get(id) }),
   }),
   defineTool({
     name: 'list_broadcasts',
+    title: 'List broadcasts',
     operation: 'listBroadcasts',
     description: 'List broadcasts with their status and counters, newest first.',
     scope: 'broadcasts:send',
-    input: Type.Object({
+    input: closedObject({
       status: Type.Optional(oneOf(['draft', 'scheduled', 'sending', 'sent', 'canceled'])),
       ...page,
     }),
@@ -158,10 +179,11 @@ export const readTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'list_broadcast_recipients',
+    title: 'List the recipients of a broadcast',
     operation: 'listBroadcastRecipients',
     description: 'List the recipients of a broadcast with their outcome and, if it failed or was skipped, the reason.',
     scope: 'broadcasts:send',
-    input: Type.Object({
+    input: closedObject({
       id: id('broadcast'),
       status: Type.Optional(oneOf(['pending', 'sent', 'delivered', 'read', 'failed', 'skipped'])),
       ...page,
@@ -170,15 +192,16 @@ export const readTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_broadcast',
+    title: 'Get a broadcast',
     operation: 'getBroadcast',
     description: 'Get the status and counters of a broadcast.',
     scope: 'broadcasts:send',
-    input: Type.Object({ id: id('broadcast') }),
+    input: closedObject({ id: id('broadcast') }),
     run: async ({ parley }, { id }) => ({ data: await parley.broadcasts.get(id) }),
   }),
 ]
 
-const template = Type.Object({
+const template = closedObject({
   name: Type.String({ description: 'The name of an approved template.' }),
   language: Type.Optional(Type.String({ description: 'Default: en_US.' })),
   params: Type.Optional(Type.Array(Type.String(), { description: 'Values of the body, in order.' })),
@@ -215,12 +238,13 @@ const confirmationInput = {
 export const sendTools: readonly Tool[] = [
   defineTool({
     name: 'update_conversation',
+    title: 'Change a conversation',
     operation: 'updateConversation',
     description:
       'Change the status, the assigned member, the snooze or the labels of a conversation. The customer sees nothing.',
     scope: 'conversations:write',
-    sends: true,
-    input: Type.Object({
+    change: 'update',
+    input: closedObject({
       id: id('conversation'),
       status: Type.Optional(oneOf(['open', 'pending', 'closed'])),
       assigned_agent_id: Type.Optional(
@@ -235,25 +259,27 @@ export const sendTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'add_note',
+    title: 'Add a note',
     description: 'Add an internal note to a conversation. The customer does not see it.',
     scope: 'conversations:write',
-    sends: true,
+    change: 'addition',
     output: Type.Object({ data: Type.Object({}, { description: 'The note.' }) }),
-    input: Type.Object({ conversation_id: id('conversation'), text: Type.String() }),
+    input: closedObject({ conversation_id: id('conversation'), text: Type.String() }),
     run: async ({ parley }, { conversation_id, text }) => ({
       data: await parley.conversations.createNote(conversation_id, { text }),
     }),
   }),
   defineTool({
     name: 'send_message',
+    title: 'Send a message',
     output: SendOutput,
     description:
       'Send a message to a phone number. Everything but a template requires a message from the customer within the last ' +
       '24 hours. ' +
       'Call with dry_run: true first.',
     scope: 'messages:send',
-    sends: true,
-    input: Type.Object({
+    change: 'send',
+    input: closedObject({
       to: Type.String({ description: 'A phone number such as +14155550100.' }),
       type: Type.Optional(
         oneOf(['text', 'template', 'image', 'video', 'document', 'audio', 'interactive', 'location']),
@@ -270,7 +296,7 @@ export const sendTools: readonly Tool[] = [
         }),
       ),
       location: Type.Optional(
-        Type.Object({
+        closedObject({
           latitude: Type.Number(),
           longitude: Type.Number(),
           name: Type.Optional(Type.String()),
@@ -290,16 +316,17 @@ export const sendTools: readonly Tool[] = [
   }),
   defineTool({
     name: 'create_broadcast',
+    title: 'Send a broadcast',
     output: SendOutput,
     description: 'Send a template to a list of phone numbers or to a segment. Call with dry_run: true first.',
     scope: 'broadcasts:send',
-    sends: true,
-    input: Type.Object({
+    change: 'send',
+    input: closedObject({
       name: Type.String({ description: 'The name that members see.' }),
       template,
       recipients: Type.Optional(
         Type.Array(
-          Type.Object({
+          closedObject({
             to: Type.String(),
             name: Type.Optional(Type.String()),
             params: Type.Optional(Type.Array(Type.String())),

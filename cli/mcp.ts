@@ -44,10 +44,11 @@ export async function serveMcp({ parley, url, allowSend, signal, note }: McpOpti
     return {
       tools: tools.map((tool) => ({
         name: tool.name,
+        title: tool.title,
         description: tool.description,
         inputSchema: { ...tool.input, type: 'object' as const },
         ...outputOf(tool),
-        annotations: { readOnlyHint: !tool.sends, destructiveHint: tool.sends === true },
+        annotations: hintsOf(tool),
       })),
     }
   })
@@ -136,9 +137,26 @@ const instructionsFor = (allowSend: boolean): string =>
       : 'Sending is not enabled.',
   ].join(' ')
 
+/** For clients that ask the user before some calls. Without these hints they assume the worst. */
+const hintsOf = ({ title, change }: Tool) => ({
+  title,
+  readOnlyHint: change === undefined,
+  destructiveHint: change === 'update' || change === 'send',
+  idempotentHint: change === undefined || change === 'update',
+  openWorldHint: change === 'send',
+})
+
 function requireInput(tool: Tool, input: unknown): void {
-  const [error] = Value.Errors(tool.input, input)
+  const errors = Value.Errors(tool.input, input)
+  const [error] = errors
   if (!error) return
+  for (const { keyword, params, instancePath } of errors) {
+    if (keyword !== 'additionalProperties') continue
+    const within = instancePath.slice(1).replaceAll('/', '.')
+    const names = params.additionalProperties.map((name) => (within ? `${within}.${name}` : name)).join(', ')
+    const known = within ? '' : ` Its arguments are: ${Object.keys(tool.input.properties).join(', ') || 'none'}.`
+    throw new CommandError('bad_arguments', `${tool.name}: unknown argument ${names}.${known}`)
+  }
   const path = error.instancePath.slice(1).replaceAll('/', '.')
   throw new CommandError('bad_arguments', `${tool.name}: ${path ? `${path} ` : ''}${error.message}`)
 }
@@ -146,7 +164,7 @@ function requireInput(tool: Tool, input: unknown): void {
 function unavailableReason(name: string, scopes: readonly string[], allowSend: boolean): string {
   const tool = [...readTools, ...sendTools].find((known) => known.name === name)
   if (!tool) return `There is no tool ${name}.`
-  if (tool.sends && !allowSend) return `${name} is not available. Start the server with --allow-send.`
+  if (tool.change && !allowSend) return `${name} is not available. Start the server with --allow-send.`
   const hasScope = tool.scope === null || scopes.includes(tool.scope)
   return hasScope ? `${name} is not available.` : `${name} is not available: the key lacks the scope ${tool.scope}.`
 }

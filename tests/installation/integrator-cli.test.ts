@@ -368,7 +368,7 @@ async function converse(running: Running) {
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   const schemas = new Map(listed.map(({ name, outputSchema }) => [name as string, ajv.compile(outputSchema)]))
   const tools = async () => listed.map(({ name }) => name).sort()
-  return { ...running, hello, call, tools }
+  return { ...running, hello, call, tools, listed }
 }
 
 test('an assistant reads what its key allows, and sends nothing without --allow-send', async (t) => {
@@ -411,6 +411,12 @@ test('an assistant reads what its key allows, and sends nothing without --allow-
   assert.match((await readLittle.call('get_contact', { id: body.data.id })).error, /scope contacts:read/)
   assert.match((await readAll.call('get_contact', { id: '..' })).error, /^bad_arguments: get_contact: id /)
   assert.match((await readAll.call('search_contacts', { channel: 'pigeon' })).error, /^bad_arguments: .*channel/)
+  // An ignored argument would return all contacts.
+  assert.match(
+    (await readAll.call('search_contacts', { query: 'bob' })).error,
+    /^bad_arguments: search_contacts: unknown argument query\. Its arguments are: search, phone, email, tag, channel, limit, cursor\.$/,
+  )
+  assert.match((await readAll.call('me', { id: 'x' })).error, /unknown argument id\. Its arguments are: none\.$/)
   // A call in flight is answered after the input ends. Invalid lines are reported on standard error.
   const last = readAll.call('me')
   readAll.child.stdin?.end('nonsense\n{"jsonrpc":"2.0"}\n')
@@ -423,8 +429,32 @@ test('with --allow-send an assistant sends only what a dry run showed, and only 
   const world = await start(t)
   const provider = await world.connect()
   const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
-  const key = await world.api.key('contacts:read', 'contacts:write', 'messages:send', 'broadcasts:send')
-  const { call, child, exit } = await assist(t, await envOf(world, key), '--allow-send')
+  const key = await world.api.key(
+    ...(['contacts:read', 'contacts:write', 'conversations:write', 'messages:send', 'broadcasts:send'] as const),
+  )
+  const { call, child, exit, listed } = await assist(t, await envOf(world, key), '--allow-send')
+  for (const { name, title, inputSchema, annotations } of listed) {
+    assert.match(title, /^[A-Z][a-z ]+$/, name)
+    assert.equal(inputSchema.additionalProperties, false, name)
+    const { title: shown, ...hints } = annotations
+    assert.equal(shown, title)
+    assert.deepEqual(Object.keys(hints), ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'], name)
+  }
+  const changing = listed.filter(({ annotations }) => !annotations.readOnlyHint)
+  assert.deepEqual(
+    changing.map(({ name, annotations: { destructiveHint, idempotentHint, openWorldHint } }) => [
+      ...[name, destructiveHint, idempotentHint, openWorldHint],
+    ]),
+    [
+      ['update_contact', true, true, false],
+      ['update_conversation', true, true, false],
+      ['add_note', false, false, false],
+      ['send_message', true, false, true],
+      ['create_broadcast', true, false, true],
+    ],
+  )
+  const typo = { to: '+14155550100', template: { name: 'hello_world', values: ['x'] }, dry_run: true }
+  assert.match((await call('send_message', typo)).error, /unknown argument template\.values\.$/)
   const changes = { id: body.data.id, add_tags: ['vip'], attributes: { plan: 'pro' }, company: 'Acme' }
   const changed = (await call('update_contact', changes)).data
   assert.deepEqual([changed.company, changed.attributes, changed.tags[0].name], ['Acme', { plan: 'pro' }, 'vip'])
