@@ -108,3 +108,27 @@ test('deploy/parley refuses a setting that systemd does not print, and an unknow
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /^systemd has no unit other\./)
 })
+
+const composeFiles = ['compose.yaml', 'compose.embedded.yaml']
+/** The container sets these. */
+const fixed = ['HOST', 'PORT', 'DATA_DIR']
+
+test('compose takes all settings from a file of its own, and has a place for backups', () => {
+  for (const name of composeFiles) {
+    const text = read(name).replace(/^#.*/gm, '')
+    // A value of .env would be inserted, and `npm start` would read that file too.
+    assert.doesNotMatch(text, /\$\{/, name)
+    const [, parley = ''] = /^ {2}parley:\n((?: {4}.*\n)+)/m.exec(text) ?? []
+    assert.match(parley, /^ {4}env_file: \[parley\.env\]$/m)
+    assert.match(parley, /^ {4}volumes: \[data:\/data, backups:\/backups\]$/m)
+    const [, set = ''] = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(parley) ?? []
+    assert.deepEqual(
+      [...set.matchAll(/^ {6}(\w+):/gm)].map(([, setting]) => setting),
+      fixed,
+    )
+  }
+  assert.match(read('Dockerfile'), /mkdir \/data \/backups && chown 10001:10001 \/data \/backups/)
+  for (const ignored of ['.gitignore', '.dockerignore']) {
+    for (const file of ['parley.env', 'postgres.env']) assert.match(read(ignored), new RegExp(`^/?${file}$`, 'm'))
+  }
+})
