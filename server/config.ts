@@ -21,7 +21,7 @@ import type { OidcSettings } from './lib/oidc.ts'
 import { StartError } from './lib/start-error.ts'
 import type { S3Bucket } from './lib/store-s3.ts'
 
-/** All settings with default and meaning. `.env.example` repeats these texts; a test compares them. */
+/** All settings with default and meaning. `npm run configuration` writes them to `docs/configuration.md` and `.env.example`. */
 export const settings = {
   PORT: { default: '4000', meaning: 'Port for API, dashboard, widget, channel callbacks and simulator.' },
   HOST: { default: '127.0.0.1', meaning: 'Address to listen on.' },
@@ -80,11 +80,11 @@ export const settings = {
   SMTP_URL: {
     default: '',
     meaning:
-      'Mail server for invitations and password resets: smtp:// or smtps://USER:PASSWORD@HOST:PORT. Empty: no e-mail is sent.',
+      'Mail server for invitations and password resets: smtp:// or smtps://USER:PASSWORD@HOST:PORT. Empty: no email is sent.',
   },
   SMTP_FROM: {
     default: '',
-    meaning: 'Sender of e-mails, such as Parley <parley@acme.example>. Required with SMTP_URL.',
+    meaning: 'Sender of emails, such as Parley <parley@acme.example>. Required with SMTP_URL.',
   },
   OIDC_ISSUER: {
     default: '',

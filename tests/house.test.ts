@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
+import { configurationFile, describeConfiguration, describeExample, exampleFile } from '../scripts/configuration.ts'
 import { describeRoutes, routesFile } from '../scripts/routes.ts'
 import { describeSchema, schemaFile } from '../scripts/schema.ts'
 import { describeSdkTypes } from '../scripts/sdk-types.ts'
@@ -230,12 +231,11 @@ test('the SDK has no dependencies and uses no Node-only APIs', () => {
   }
 })
 
-test('.env.example names every setting with its default', () => {
-  const lines = Object.entries(settings).map(
-    ([name, { default: value, meaning }]) => `# ${meaning}\n# ${name}=${value}\n`,
-  )
-  const text = ['# Settings, all optional. Copy to .env and change what you need.\n', ...lines].join('\n')
-  assert.equal(readFileSync('.env.example', 'utf8'), text)
+test('docs/configuration.md and .env.example name every setting with its default and its meaning', () => {
+  assert.equal(readFileSync(configurationFile, 'utf8'), describeConfiguration(), 'run `npm run configuration`')
+  assert.equal(readFileSync(exampleFile, 'utf8'), describeExample(), 'run `npm run configuration`')
+  for (const name of Object.keys(settings))
+    assert.equal(describeConfiguration().split(`| \`${name}\` |`).length, 2, name)
 })
 
 test('settings have the documented defaults', () => {

@@ -214,7 +214,10 @@ export async function checkMigrations(db: Db, isServing: boolean): Promise<Resul
   const found =
     applied === 0 ? 'the database is empty' : `${countOf(pending.length, 'migration')} pending (${pending[0]} …)`
   if (!isServing) return ok(`${found}; the next start runs all of them`)
-  return warning(found, 'Run npx parley migrate, or restart the service: the running one is older than this folder.')
+  return warning(
+    found,
+    'Run migrate in the way you ran doctor, or restart the service: the running one is older than this folder.',
+  )
 }
 
 /** Whether the database has enough connections. The embedded one always has. */

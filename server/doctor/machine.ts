@@ -33,7 +33,7 @@ export async function checkMemory(subject: Subject): Promise<Result> {
   const fault = faultIn(subject, 'PROCESSES', 'ROLES')
   if (fault) return skipped(fault)
   const { roles, processes } = subject.config
-  // As docs/running.md plans it.
+  // As docs/scaling.md plans it.
   const plannedBytes = (roles.has('api') ? 0.5 + 0.5 * processes : 0.5) * gibibyte
   const totalBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   const sizes = `${inGib(totalBytes)} in total, ${inGib(process.availableMemory())} available`
@@ -108,7 +108,7 @@ async function checkDataFolder({ config: { dataDir, databaseUrl }, folders }: Su
     const fix =
       owner === user || hasCode(error, 'EROFS')
         ? `Make ${existing} writable for ${user}, or set DATA_DIR to a folder that is.`
-        : `Run this command and the service as ${owner} (sudo -u ${owner} npx parley doctor), or set DATA_DIR to a folder of ${user}.`
+        : `Run this command and the service as ${owner} (with systemd: deploy/parley doctor), or set DATA_DIR to a folder of ${user}.`
     return problem(`${folder} ${reason}`, fix)
   }
   if (databaseUrl || existing !== dataDir) return ok(`${folder} is writable for ${user}`)

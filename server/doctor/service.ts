@@ -156,7 +156,7 @@ function describeService({ version: running, readiness }: Extract<Found, { readi
 const readinessFixes: Record<string, string> = {
   disk: 'Free some space on the disk of the data folder.',
   database: 'Start the database, and check the finding about it.',
-  migrations: 'Run npx parley migrate.',
+  migrations: 'Run migrate in the way you ran doctor.',
 }
 
 const nameListeners = (listeners: readonly Listener[]): string => {

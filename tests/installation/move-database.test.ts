@@ -1,0 +1,57 @@
+/** The commands of docs/upgrade.md that move the data of the embedded PostgreSQL to a newer one, or to the operator's own. */
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { demoOf, me, start, usedFolder } from '../launched.ts'
+import { createDatabase } from '../support.ts'
+
+const version = Number(/(\d+)/.exec(spawnSync('pg_dump', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1] ?? 0)
+const skip = version >= 18 ? false : 'pg_dump 18 or newer is not installed'
+
+/** The only line of the page that runs this program with this text, without what belongs to systemd. */
+function commandOf(program: string, text: string, dataDir: string): string {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/upgrade.md'), 'utf8')
+  const lines = page.split('\n').filter((line) => line.includes(`${program} -h `) && line.includes(text))
+  assert.equal(lines.length, 1, `${program} ${text}`)
+  return (lines[0] ?? '').replace('sudo -u parley ', '').replaceAll('/var/lib/parley', dataDir)
+}
+
+const run = (line: string) => promisify(execFile)('bash', ['-euc', line])
+
+test('a dump replaces the empty database of a new release, and fills a database of the operator', {
+  skip,
+}, async (t) => {
+  const dataDir = await usedFolder(t)
+  const { api_key } = demoOf(dataDir)
+  const quiet = { DATA_DIR: dataDir, ROLES: 'api', DEMO: '0' }
+  const isServing = async (url: string) => assert.equal((await me(url, api_key)).status, 200)
+  const old = await start(t, quiet)
+  await run(commandOf('pg_dump', '-f', dataDir))
+  await old.stop()
+  renameSync(join(dataDir, 'postgres'), join(dataDir, 'postgres-old'))
+
+  const fresh = await start(t, quiet)
+  assert.equal((await me(fresh.url, api_key)).status, 401)
+  await run(commandOf('psql', 'drop database', dataDir))
+  await run(commandOf('pg_restore', 'socket', dataDir))
+  await fresh.stop()
+  const upgraded = await start(t, quiet)
+  await isServing(upgraded.url)
+  await upgraded.stop()
+
+  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
+  const restore = commandOf('pg_restore', '--no-owner', dataDir)
+    .replace('/tmp/parley.dump', join(dataDir, 'parley.dump'))
+    .replace('-h 127.0.0.1 -U parley', `-h ${host} -p ${port} -U ${username}`)
+    .replace('-d parley ', `-d ${database} `)
+  await run(restore)
+  const moved = await start(t, {
+    ...quiet,
+    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+    ENCRYPTION_KEY: readFileSync(join(dataDir, 'encryption.key'), 'utf8'),
+  })
+  await isServing(moved.url)
+})
