@@ -3,14 +3,22 @@
  *
  * Integrators' commands call the public API and open no database, so the server's code is loaded only for operators.
  */
-import { isCommandName, usages } from '../cli/usage.ts'
+import { isCommandName, isVersionRequest, listCommands, withHelpOption } from '../cli/usage.ts'
+import { projectFolder } from '../common/environment.ts'
+import { version } from '../common/version.ts'
 
-const [name, ...args] = process.argv.slice(2)
+const invocation = 'npx parley'
+const words = process.argv.slice(2)
+if (isVersionRequest(words)) {
+  console.log(version)
+  process.exit()
+}
+const [name, ...args] = withHelpOption(words)
 if (isCommandName(name)) {
   const { runIntegratorCommand } = await import('../cli/main.ts')
   // Open keep-alive connections would otherwise delay the exit.
-  process.exit(await runIntegratorCommand(name, args))
+  process.exit(await runIntegratorCommand(name, args, { invocation, folder: projectFolder }))
 }
 const { runOperatorCommand } = await import('../server/cli.ts')
 // A check of `doctor` whose time is over may still wait for an answer.
-process.exit(await runOperatorCommand(process.argv.slice(2), usages))
+process.exit(await runOperatorCommand(withHelpOption(words), listCommands(invocation)))

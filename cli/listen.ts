@@ -5,12 +5,13 @@
  * stays the same for a key, never leaves this machine and does not reveal the key.
  */
 import { createHmac } from 'node:crypto'
-import { request } from 'undici'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
 import { signatureOf, webhookHeaders } from '../common/webhook-request.ts'
 import type { Parley, StreamOptions, WebhookEvent } from '../sdk/src/index.ts'
 import { toCommandError } from './api.ts'
 import type { Output } from './output.ts'
-import { CommandError } from './target.ts'
+import { CommandError, parseUrl } from './target.ts'
 
 type ListenOptions = {
   parley: Parley
@@ -99,29 +100,41 @@ type ForwardRequest = { body: string; headers: Record<string, string>; signal: A
 async function post(url: string, { body, headers, signal }: ForwardRequest): Promise<ForwardResult> {
   const startedAt = performance.now()
   const durationMs = () => Math.round(performance.now() - startedAt)
+  const timeout = AbortSignal.timeout(forwardTimeoutMs)
   try {
-    const timeout = AbortSignal.any([signal, AbortSignal.timeout(forwardTimeoutMs)])
-    const response = await request(url, { method: 'POST', body, headers, signal: timeout })
-    const duration_ms = durationMs()
-    // Reading the body to its end lets the connection be reused.
-    await response.body.dump().catch(() => {})
-    const { statusCode } = response
-    const isSuccess = statusCode >= 200 && statusCode < 300
-    return { status: statusCode, error: isSuccess ? null : `HTTP ${statusCode}`, duration_ms }
+    const status = await requestStatus(url, { body, headers, signal: AbortSignal.any([signal, timeout]) })
+    const isSuccess = status >= 200 && status < 300
+    return { status, error: isSuccess ? null : `HTTP ${status}`, duration_ms: durationMs() }
   } catch (error) {
-    return { status: null, error: describePostError(error), duration_ms: durationMs() }
+    const reason = timeout.aborted ? `no response within ${forwardTimeoutMs / 1000} s` : describePostError(error)
+    return { status: null, error: reason, duration_ms: durationMs() }
   }
 }
 
+/** Posts and returns the status. `fetch` would add headers that a webhook does not have. */
+function requestStatus(url: string, { body, headers, signal }: ForwardRequest): Promise<number> {
+  const request = url.startsWith('https:') ? requestHttps : requestHttp
+  return new Promise((resolve, reject) => {
+    const onResponse = (response: IncomingMessage) => {
+      // Reading the body to its end lets the connection be reused. The status is the result, also if the body fails.
+      response.on('error', () => {}).resume()
+      resolve(response.statusCode ?? 0)
+    }
+    const length = { 'content-length': Buffer.byteLength(body) }
+    request(url, { method: 'POST', headers: { ...headers, ...length }, signal }, onResponse)
+      .on('error', reject)
+      .end(body)
+  })
+}
+
 function describePostError(error: unknown): string {
-  const { name, code, message } = error as { name?: string; code?: string; message?: string }
-  if (name === 'TimeoutError') return `no response within ${forwardTimeoutMs / 1000} s`
+  const { code, message } = error as { code?: string; message?: string }
   if (code === 'ECONNREFUSED') return 'connection refused'
   return message || String(error)
 }
 
 function requireHttpUrl(text: string): string {
-  const url = URL.parse(text)
+  const url = parseUrl(text)
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new CommandError('bad_option', `--forward: must be a URL such as http://localhost:3000/hook, not ${text}`)
   }

@@ -15,7 +15,7 @@ type Input = {
 
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
-const shared = { key: text, url: text, json: flag, help: flag }
+const shared = { key: text, url: text, json: flag, help: { type: 'boolean', short: 'h' } } as const
 const options: Record<CommandName, ParseArgsOptionsConfig> = {
   listen: { ...shared, forward: text, print: flag, events: text },
   tail: { ...shared, events: text },
@@ -40,18 +40,21 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
   mcp: { ...shared, 'allow-send': flag },
 }
 
+/** The program that runs a command: what the user types to start it, and the folder of its `.env` and demo. */
+type Program = { invocation: string; folder: string }
+
 /** Runs a command and returns its exit code. */
-export async function runIntegratorCommand(name: CommandName, args: string[]): Promise<number> {
+export async function runIntegratorCommand(name: CommandName, args: string[], program: Program): Promise<number> {
   const output = createOutput(args.includes('--json'))
   // The reader of a pipe may close it early, as `head` does.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(0))
   try {
-    const input = parseInput(name, args)
+    const input = parseInput(name, args, program)
     if (input.values.help) {
-      process.stdout.write(`${helpOf(name)}\n`)
+      process.stdout.write(`${helpOf(name, program.invocation)}\n`)
       return 0
     }
-    await run(name, input, output)
+    await run(name, input, output, program)
     return 0
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
@@ -60,15 +63,20 @@ export async function runIntegratorCommand(name: CommandName, args: string[]): P
   }
 }
 
-function parseInput(name: CommandName, args: string[]): Input {
+function parseInput(name: CommandName, args: string[], { invocation }: Program): Input {
   try {
     return parseArgs({ args, options: options[name], allowPositionals: name === 'trigger' })
   } catch (error) {
-    throw new CommandError('bad_option', `${(error as Error).message}\n\n${helpOf(name)}`)
+    throw new CommandError('bad_option', `${(error as Error).message}\n\n${helpOf(name, invocation)}`)
   }
 }
 
-async function run(name: CommandName, { values, positionals }: Input, output: Output): Promise<void> {
+async function run(
+  name: CommandName,
+  { values, positionals }: Input,
+  output: Output,
+  { folder }: Program,
+): Promise<void> {
   const option = (key: string): string | undefined => {
     const value = values[key]
     return typeof value === 'string' ? value : undefined
@@ -79,7 +87,8 @@ async function run(name: CommandName, { values, positionals }: Input, output: Ou
   if (positionals.length > 1) {
     throw new CommandError('bad_option', `Only one event at a time: ${positionals.slice(1).join(' ')} is too much.`)
   }
-  const target = resolveTarget({ key: option('key'), url: option('url'), simulator: option('simulator') })
+  const requested = { key: option('key'), url: option('url'), simulator: option('simulator') }
+  const target = resolveTarget(requested, folder)
   output.note(target.description)
   await dispatch(name, { values, positionals, option, target, output }).catch((error) => {
     const userError = toUserError(error, target.baseUrl)

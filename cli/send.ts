@@ -1,7 +1,7 @@
 /** `parley send`: sends one message. */
 import type { NewMessage, NewReply, Parley } from '../sdk/src/index.ts'
 import type { Output } from './output.ts'
-import { CommandError } from './target.ts'
+import { CommandError, parseUrl } from './target.ts'
 
 type SendOptions = {
   to?: string | undefined
@@ -87,6 +87,6 @@ function parseMediaType(text: string | undefined): MediaType | undefined {
 }
 
 function mediaTypeOf(url: string): MediaType {
-  const extension = (URL.parse(url)?.pathname ?? '').split('.').at(-1)?.toLowerCase() ?? ''
+  const extension = (parseUrl(url)?.pathname ?? '').split('.').at(-1)?.toLowerCase() ?? ''
   return mediaTypes.find((type) => extensions[type].some((known) => known === extension)) ?? 'document'
 }

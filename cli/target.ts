@@ -1,8 +1,8 @@
 /**
  * The service that a command calls, and the API key it uses.
  *
- * Precedence: the options `--key` and `--url`, then PARLEY_API_KEY and PARLEY_URL (also from `.env`), then the demo of this
- * folder (DATA_DIR/demo.json). The demo's key is sent only to the demo.
+ * Precedence: the options `--key` and `--url`, then PARLEY_API_KEY and PARLEY_URL (also from `.env` in the folder), then the demo
+ * of the folder (DATA_DIR/demo.json). The demo's key is sent only to the demo.
  */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -40,8 +40,10 @@ type Demo = { base_url: string; api_key: string; simulator_url: string; owner?: 
 
 const defaultUrl = 'http://127.0.0.1:4000/v1'
 
-export function resolveTarget(options: TargetOptions, env: Record<string, string | undefined> = environment()): Target {
-  const demo = readDemo(env)
+/** `folder`: where `.env` and the data of a demo are. */
+export function resolveTarget(options: TargetOptions, folder: string): Target {
+  const env = environment(folder)
+  const demo = readDemo(env, folder)
   const url = options.url ?? (env.PARLEY_URL?.trim() || undefined)
   const baseUrl = toBaseUrl(url ?? demo?.base_url ?? defaultUrl)
   const isDemo = demo !== undefined && baseUrl === toBaseUrl(demo.base_url)
@@ -66,19 +68,22 @@ export function resolveTarget(options: TargetOptions, env: Record<string, string
 
 /** Accepts a URL with or without `/v1` and trailing slashes. */
 function toBaseUrl(text: string): string {
-  const url = URL.parse(text.trim())
+  const url = parseUrl(text.trim())
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new CommandError('bad_url', `The service URL must be like http://127.0.0.1:4000, not ${text}`)
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`
 }
 
+/** `URL.parse` for Node 20. */
+export const parseUrl = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined)
+
 /** Returns undefined if there is no demo or the file cannot be read. */
-function readDemo(env: Record<string, string | undefined>): Demo | undefined {
+function readDemo(env: Record<string, string | undefined>, folder: string): Demo | undefined {
   const dataDir = env.DATA_DIR?.trim()
-  const folder = dataDir ? resolve(dataDir) : join(import.meta.dirname, '..', 'data')
+  const dataFolder = dataDir ? resolve(dataDir) : join(folder, 'data')
   try {
-    const demo: Partial<Demo> = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
+    const demo: Partial<Demo> = JSON.parse(readFileSync(join(dataFolder, 'demo.json'), 'utf8'))
     const { base_url, api_key, simulator_url, owner } = demo
     return base_url && api_key && simulator_url ? { base_url, api_key, simulator_url, owner } : undefined
   } catch {

@@ -1,10 +1,11 @@
 /** Usage and help texts of the integrators' commands. */
-type Usage = { usage: string; description: string }
+type Usage = { summary: string; usage: string; description: string }
 
 const shared = '[--key K] [--url U]'
 
 export const usages = {
   listen: {
+    summary: 'receive events on this machine, printed or forwarded to a local URL',
     usage: `[--forward URL | --print] [--events a,b] ${shared} [--json]`,
     description: `Receive the workspace's events on this machine. Events are printed, or posted to a local URL and signed like webhooks.
 The machine needs no public address. The command prints the signing secret first; it stays the same for a key.
@@ -13,10 +14,12 @@ The machine needs no public address. The command prints the signing secret first
   --events a,b    only these events: message.received, message.status_updated, conversation.created, contact.created`,
   },
   tail: {
+    summary: 'print one line per event',
     usage: `[--events a,b] ${shared} [--json]`,
     description: 'Print one line per event in real time. With --json, print the body of the webhook.',
   },
   send: {
+    summary: 'send a message or a reply',
     usage: `(--to N | --conversation ID) (--text T [--button TITLE]… | --template NAME [--language L] [--param V]… | --media URL [--type T] [--text CAPTION] [--filename F])
     [--name NAME] ${shared} [--json]`,
     description: `Send a message and print its id and status.
@@ -28,12 +31,14 @@ The machine needs no public address. The command prints the signing secret first
   --name NAME     the contact's name`,
   },
   templates: {
+    summary: 'list the templates with the values that each one needs',
     usage: `[--search S] [--language L] [--status S] ${shared} [--json]`,
     description: `List the templates of the channel: name, language, status, and the values that each one needs.
   --search S      a part of the name
   --status S      such as approved: only approved templates can be sent`,
   },
   trigger: {
+    summary: 'cause a real event through the simulator',
     usage: `EVENT [--from N] [--to N] [--text T] [--simulator U] ${shared} [--json]`,
     description: `Cause a real event in a workspace that is connected to the simulator.
   message.received         a customer sends --text, from --from or a demo number
@@ -42,6 +47,7 @@ The machine needs no public address. The command prints the signing secret first
   contact.created          creates a contact with the number --from or a new one`,
   },
   mcp: {
+    summary: 'offer the workspace to an assistant (Model Context Protocol)',
     usage: `[--allow-send] ${shared}`,
     description: `Serve the workspace to an assistant over the Model Context Protocol (standard input and output). The assistant can
 read what the key's scopes allow. With --allow-send it can also change conversations, add notes, and send after a dry run.`,
@@ -53,6 +59,24 @@ export type CommandName = keyof typeof usages
 export const isCommandName = (name: string | undefined): name is CommandName =>
   name !== undefined && Object.hasOwn(usages, name)
 
-export const helpOf = (name: CommandName): string =>
-  `npx parley ${name} ${usages[name].usage}\n\n${usages[name].description}\n
-Key and URL come from --key and --url, from PARLEY_API_KEY and PARLEY_URL, or from the demo in this folder.`
+/** One line per command. */
+export function listCommands(invocation: string): string[] {
+  const width = Math.max(...Object.keys(usages).map((name) => name.length))
+  return Object.entries(usages).map(([name, { summary }]) => `  ${invocation} ${name.padEnd(width)}  ${summary}`)
+}
+
+export const helpOf = (name: CommandName, invocation: string): string =>
+  `${invocation} ${name} ${usages[name].usage}\n\n${usages[name].description}\n
+Key and URL come from --key and --url, from PARLEY_API_KEY and PARLEY_URL (also in an .env file), or from the demo in this folder.`
+
+/** Rewrites `help listen` and `listen -h` to `listen --help`, and `help` alone to `--help`. */
+export const withHelpOption = ([first, ...rest]: readonly string[]): string[] =>
+  first === undefined
+    ? []
+    : first === 'help'
+      ? [...rest, '--help']
+      : [first, ...rest].map((word) => (word === '-h' ? '--help' : word))
+
+/** Whether the user asks for the version of the program. */
+export const isVersionRequest = (args: readonly string[]): boolean =>
+  args.length === 1 && ['--version', '-v', 'version'].includes(args[0] ?? '')

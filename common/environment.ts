@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 
+/** The folder of this copy of Parley. */
+export const projectFolder = join(import.meta.dirname, '..')
+
 /** Optional. */
-const envFile = join(import.meta.dirname, '..', '.env')
+const envFile = join(projectFolder, '.env')
 
 type Variables = Record<string, string | undefined>
 
@@ -19,10 +22,10 @@ export function readEnvironment(): { path: string; file: Variables; own: Variabl
   }
 }
 
-/** Returns the environment variables. An `.env` file in the project folder adds those that are not set. */
-export function environment(): Variables {
+/** Returns the environment variables. An `.env` file in the folder adds those that are not set. */
+export function environment(folder = projectFolder): Variables {
   try {
-    process.loadEnvFile(envFile)
+    process.loadEnvFile(join(folder, '.env'))
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw error
   }

@@ -1,10 +1,11 @@
-/** Reads the built pages. `npm run build` (`scripts/build.ts`) writes them to `dist`, one folder per page. */
+/** Reads the built pages. `npm run build` (`scripts/build.ts`) writes them to `dist`, one folder per page, and the SDKs to `dist/sdk`. */
 import { globSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-export type PageName = 'dashboard' | 'widget' | 'reference' | 'phone'
+type PageName = 'dashboard' | 'widget' | 'reference' | 'phone'
+export type BuildName = PageName | 'sdk'
 
-export const builtDir = (name: PageName): string => join(import.meta.dirname, '../dist', name)
+export const builtDir = (name: BuildName): string => join(import.meta.dirname, '../dist', name)
 
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

@@ -1,6 +1,7 @@
 /**
- * `npm run build`: builds the pages whose sources changed, with Vite. The launcher runs it before a program that serves pages.
- * A release contains the built pages and neither this file nor their sources.
+ * `npm run build`: builds the pages whose sources changed, with Vite, and packs the SDKs that the service offers for download.
+ * The launcher runs it before a program that serves pages. A release contains the built files and neither this file nor most of
+ * their sources.
  *
  * A hash over all sources decides whether a build is stale. The build runs in a temporary folder that is then renamed, so
  * processes that start at the same time do not disturb each other. Compressed files are part of the build: a process that
@@ -11,40 +12,56 @@ import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { build } from 'vite'
-import { builtDir, isCompressible, listFiles, type PageName } from '../common/pages.ts'
+import { type BuildName, builtDir, isCompressible, listFiles } from '../common/pages.ts'
+import { type Bundle, packSdks } from './sdk.ts'
 
 const root = join(import.meta.dirname, '..')
 const stampFile = 'stamp'
-/** Lists the packages whose code or files the page contains. Files without an extension are not served. */
+/** Lists the packages whose code or files the build contains. Files without an extension are not served. */
 const bundledFile = 'bundled'
 /** Change it when a build contains other files. */
 const format = 'compressed, with the list of packages'
 
-type Page = {
-  name: PageName
-  /** The folder with the `vite.config.ts`. */
-  folder: string
+type Build = {
+  name: BuildName
   /** Glob patterns of all sources. */
   files: readonly string[]
+  /** Writes the files into a new folder. */
+  write: (target: string) => Promise<Bundle>
 }
 
-const pages: readonly Page[] = [
+const builds: readonly Build[] = [
   {
     name: 'dashboard',
-    folder: 'dashboard',
+    write: (target) => writePage('dashboard', target),
     files: ['dashboard/{src,public}/**/*.*', 'dashboard/*.{ts,html,json}', 'ui/*.*', 'widget/src/color.ts'],
   },
-  { name: 'widget', folder: 'widget', files: ['widget/src/**/*.*', 'widget/*.{ts,json}'] },
+  {
+    name: 'widget',
+    write: (target) => writePage('widget', target),
+    files: ['widget/src/**/*.*', 'widget/*.{ts,json}'],
+  },
   {
     name: 'reference',
-    folder: 'reference',
+    write: (target) => writePage('reference', target),
     files: ['reference/src/**/*.*', 'reference/*.{ts,html,json}', 'ui/*.*'],
   },
   {
     name: 'phone',
-    folder: 'simulator/phone',
+    write: (target) => writePage('simulator/phone', target),
     files: ['simulator/phone/src/**/*.*', 'simulator/phone/*.{ts,html,json}', 'simulator/wire/bubble.ts', 'ui/*.*'],
+  },
+  {
+    name: 'sdk',
+    write: packSdks,
+    files: [
+      'sdk/src/*.ts',
+      'sdk/{package.json,tsconfig.json,README.md,LICENSE}',
+      '{cli,common}/*.ts',
+      'scripts/{sdk,tar}.ts',
+      'sdk-python/{pyproject.toml,README.md,LICENSE}',
+      'sdk-python/parley_sdk/*.{py,typed}',
+    ],
   },
 ]
 
@@ -59,23 +76,20 @@ export function buildPages(onStale = () => {}): Promise<void> {
 }
 
 async function buildStale(onStale: () => void): Promise<void> {
-  const stale = pages.flatMap((page) => {
-    const stamp = stampOf(page)
-    return readStamp(builtDir(page.name)) === stamp ? [] : { page, stamp }
+  const stale = builds.flatMap((build) => {
+    const stamp = stampOf(build)
+    return readStamp(builtDir(build.name)) === stamp ? [] : { build, stamp }
   })
   if (stale.length > 0) onStale()
-  for (const { page, stamp } of stale) await buildPage(page, stamp)
+  for (const { build, stamp } of stale) await replaceBuild(build, stamp)
 }
 
-async function buildPage({ name, folder }: Page, stamp: string): Promise<void> {
+async function replaceBuild({ name, write }: Build, stamp: string): Promise<void> {
   const target = builtDir(name)
   const fresh = `${target}-${process.pid}`
   const old = `${fresh}-old`
-  const { build } = await import('vite')
-  const configFile = join(root, folder, 'vite.config.ts')
-  const built = await build({ configFile, logLevel: 'error', build: { outDir: fresh } })
-  await compressFiles(fresh)
-  writeFileSync(join(fresh, bundledFile), listPackages(built).join('\n'))
+  const bundle = await write(fresh)
+  writeFileSync(join(fresh, bundledFile), listPackages(bundle).join('\n'))
   writeFileSync(join(fresh, stampFile), stamp)
   // In containers all processes have the same id, and one may have been killed here.
   rmSync(old, { recursive: true, force: true })
@@ -91,10 +105,19 @@ async function buildPage({ name, folder }: Page, stamp: string): Promise<void> {
   rmSync(fresh, { recursive: true, force: true })
 }
 
+/** `folder` has the `vite.config.ts`. */
+async function writePage(folder: string, target: string): Promise<Bundle> {
+  const { build } = await import('vite')
+  const configFile = join(root, folder, 'vite.config.ts')
+  const bundle = await build({ configFile, logLevel: 'error', build: { outDir: target } })
+  await compressFiles(target)
+  return bundle
+}
+
 /** The names of the packages of a build, from the paths of its modules and assets. */
-function listPackages(built: Awaited<ReturnType<typeof build>>): string[] {
-  if ('close' in built) throw new Error('the build watches its sources')
-  const paths = [built]
+function listPackages(bundle: Bundle): string[] {
+  if ('close' in bundle) throw new Error('the build watches its sources')
+  const paths = [bundle]
     .flat()
     .flatMap(({ output }) => output)
     .flatMap((part) => (part.type === 'chunk' ? part.moduleIds : part.originalFileNames))
@@ -102,9 +125,9 @@ function listPackages(built: Awaited<ReturnType<typeof build>>): string[] {
   return [...new Set(names)].sort()
 }
 
-/** The names of the packages that the built pages contain. */
+/** The names of the packages that the builds contain. */
 export const listBundled = (): string[] =>
-  pages.flatMap(({ name }) =>
+  builds.flatMap(({ name }) =>
     readFileSync(join(builtDir(name), bundledFile), 'utf8')
       .split('\n')
       .filter(Boolean),
@@ -119,7 +142,7 @@ function readStamp(dir: string): string | undefined {
 }
 
 /** A hash over all sources. */
-function stampOf({ files }: Page): string {
+function stampOf({ files }: Build): string {
   const hash = createHash('sha256').update(format)
   for (const file of globSync([...files, 'package-lock.json'], { cwd: root }).sort())
     hash

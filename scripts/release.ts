@@ -9,14 +9,16 @@
  *
  * `--unpacked FOLDER` only writes the content of the first file into this folder, for an image.
  */
-import { spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { builtDir } from '../common/pages.ts'
 import { buildPages, listBundled } from './build.ts'
-import { buildSdk } from './sdk.ts'
+import { javaScriptPackage, pythonPackage, pythonVersion } from './sdk.ts'
+import { packFolder } from './tar.ts'
 
 type Packages = Record<string, { version?: string; dev?: boolean }>
 type Lock = { packages: Packages }
@@ -87,7 +89,9 @@ const writeJson = (file: string, value: object) => writeFileSync(file, `${JSON.s
 function describeMaterials(lock: Lock): Sbom {
   // A build of pages in this process sets NODE_ENV, and npm would then omit development dependencies.
   const options = ['--package-lock-only', '--include=dev', '--sbom-format=cyclonedx', '--sbom-type=application']
-  const sbom: Sbom = JSON.parse(run('npm', ['sbom', ...options]))
+  const sbom: Sbom = JSON.parse(
+    execFileSync('npm', ['sbom', ...options], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 }),
+  )
   const all: Lock = readJson('package-lock.json')
   const bundled = listBundled().map((name) => `node_modules/${name}`)
   const refs = [...Object.keys(lock.packages), ...bundled].map(
@@ -109,60 +113,26 @@ function describeMaterials(lock: Lock): Sbom {
   }
 }
 
-/** The same sources give the same bytes: order, owners, modes and times are fixed. The time is the one that npm uses. */
-function pack(folder: string, file: string): void {
-  const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX']
-  const time = '--mtime=1985-10-26 08:15:00Z'
-  run('tar', [...fixed, time, '--format=ustar', '-czf', file, '-C', join(folder, '..'), basename(folder)])
-}
-
-/** Packs the SDK as npm publishes it, from a copy: another process may use `sdk/dist`. Returns the name of the file. */
-function packSdk(copy: string, folder: string): string {
-  for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(join(root, 'sdk', file), join(copy, file))
-  buildSdk(join(copy, 'dist'))
-  return run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], copy).trim()
-}
-
-/** Packs the Python SDK: a source distribution, which needs no Python to make. Returns the name of the file. */
-function packPythonSdk(staging: string, folder: string): string {
-  const [, version] =
-    /^VERSION = "(.+)"$/m.exec(readFileSync(join(root, 'sdk-python/parley_sdk/_call.py'), 'utf8')) ?? []
-  const title = `parley_sdk-${version}`
-  for (const path of ['LICENSE', 'README.md', 'pyproject.toml', 'parley_sdk']) {
-    const filter = (source: string) => !source.endsWith('__pycache__')
-    cpSync(join(root, 'sdk-python', path), join(staging, title, path), { recursive: true, filter })
-  }
-  pack(join(staging, title), join(folder, `${title}.tar.gz`))
-  return `${title}.tar.gz`
-}
-
-function run(command: string, args: string[], cwd = root): string {
-  const { status, stdout, error } = spawnSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    maxBuffer: 1 << 26,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${error?.message ?? `exit code ${status}`}`)
-  return stdout
-}
-
 function writeRelease(folder: string): void {
   const { name, version } = readJson('package.json')
   const title = `${name}-${version}`
   const [service, materials] = [`${title}.tar.gz`, `${title}.cdx.json`]
   mkdirSync(folder, { recursive: true })
   const staging = mkdtempSync(join(tmpdir(), 'parley-release-'))
-  const sdks: string[] = []
   try {
     const lock = writeService(join(staging, title))
-    pack(join(staging, title), join(folder, service))
+    packFolder(join(staging, title), join(folder, service))
     writeJson(join(folder, materials), describeMaterials(lock))
-    sdks.push(packSdk(join(staging, 'sdk'), folder), packPythonSdk(staging, folder))
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
-  const sums = [service, materials, ...sdks].map((file) => `${sha256(join(folder, file))}  ${file}\n`)
+  // The service serves the same packages.
+  const sdks = {
+    [javaScriptPackage]: `parley-sdk-${version}.tgz`,
+    [pythonPackage]: `parley_sdk-${pythonVersion()}.tar.gz`,
+  }
+  for (const [built, released] of Object.entries(sdks)) cpSync(join(builtDir('sdk'), built), join(folder, released))
+  const sums = [service, materials, ...Object.values(sdks)].map((file) => `${sha256(join(folder, file))}  ${file}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
 }
 

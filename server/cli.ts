@@ -249,10 +249,8 @@ const commands: Record<string, Command> = {
   },
 }
 
-type Usages = Record<string, { usage: string }>
-
-/** Runs a command and returns its exit code. The help text also lists the integrators' commands. */
-export async function runOperatorCommand(args: string[], integratorCommands: Usages): Promise<number> {
+/** Runs a command and returns its exit code. The help text also lists the integrators' commands, one line each. */
+export async function runOperatorCommand(args: string[], integratorCommands: readonly string[]): Promise<number> {
   const words = args.filter((word) => word !== '--json')
   const name = Object.keys(commands).find((command) => `${words.join(' ')} `.startsWith(`${command} `))
   const command = name === undefined ? undefined : commands[name]
@@ -344,17 +342,17 @@ function print(answer: object, asJson: boolean): void {
   }
 }
 
-function describeCommands(integratorCommands: Usages): string {
-  const lines = (usages: Usages) =>
-    Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`.trimEnd())
+function describeCommands(integratorCommands: readonly string[]): string {
   return [
     'Usage: npx parley COMMAND [options]',
     '',
     'Commands for operators, on the database (--json prints JSON):',
-    ...lines(commands),
+    ...Object.entries(commands).map(([name, { usage }]) => `  npx parley ${name} ${usage}`.trimEnd()),
     '',
-    'Commands for integrators, over the API with a key (--help after a command shows details):',
-    ...lines(integratorCommands),
+    'Commands for integrators, over the API with a key:',
+    ...integratorCommands,
+    '',
+    'npx parley COMMAND --help shows the options of a command, npx parley --version the version.',
   ].join('\n')
 }
 

@@ -23,7 +23,7 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   const refused = form.getByRole('alert').filter({ hasText: /address/i })
   assert.doesNotMatch((await refused.textContent()) ?? '', /^url:/i)
   const help = await form.locator('.note').innerText()
-  assert.match(help, /npx parley listen/)
+  assert.match(help, /npx parley-sdk listen/)
   assert.match(help, /WEBHOOK_ALLOWED_CIDRS/)
   await assertAccessible(page)
   await form.getByLabel('URL').fill(receiver.url)

@@ -1,7 +1,7 @@
-/** `/docs`: the API reference, and the webhook receivers that it shows. */
-import { readFileSync } from 'node:fs'
+/** `/docs`: the API reference, the webhook receivers that it shows, and the packages of the SDKs. */
+import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheControlOf, readBuilt } from '../../common/pages.ts'
+import { builtDir, cacheControlOf, readBuilt } from '../../common/pages.ts'
 import type { App } from '../lib/server.ts'
 import { sendFile } from './send-file.ts'
 
@@ -18,7 +18,10 @@ const headers = {
 const receiversDir = join(import.meta.dirname, '../../receivers')
 const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
 
-/** Serves the built reference from memory. */
+/** npm and pip install these files from their URLs. */
+const packages = ['parley-sdk.tgz', 'parley_sdk.tar.gz']
+
+/** Serves the built reference from memory, and the packages from the disk: few clients load them. */
 export async function referenceRoutes(app: App): Promise<void> {
   for (const [path, file] of readBuilt('reference')) {
     const fileHeaders = { ...headers, 'cache-control': cacheControlOf(path) }
@@ -32,6 +35,14 @@ export async function referenceRoutes(app: App): Promise<void> {
         .headers({ ...headers, 'cache-control': 'no-cache' })
         .type('text/plain; charset=utf-8')
         .send(text),
+    )
+  }
+  for (const name of packages) {
+    app.get(`/docs/sdk/${name}`, async (_request, reply) =>
+      reply
+        .headers({ ...headers, 'cache-control': 'no-cache' })
+        .type('application/gzip')
+        .send(createReadStream(join(builtDir('sdk'), name))),
     )
   }
 }

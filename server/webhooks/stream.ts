@@ -66,7 +66,7 @@ export const eventStreamRoutes =
             'not a webhook is subscribed. The `event` of each is its name, its `data` the body a webhook would have. Send ' +
             'the last `id` you got as `Last-Event-ID` when you come back, and what happened meanwhile follows, as long as ' +
             'you were away for less than a minute or a webhook wants it too. An event can come twice: act once for each ' +
-            '`id` of its `data`. `npx parley listen` forwards them to an address on your machine, signed.',
+            '`id` of its `data`. `npx parley-sdk listen` forwards them to an address on your machine, signed.',
           tags: ['Webhooks'],
           querystring: Type.Object({
             events: Type.Optional(

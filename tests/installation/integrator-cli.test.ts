@@ -11,6 +11,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { createConfirmations } from '../../cli/confirm.ts'
 import { toMessage } from '../../cli/send.ts'
+import { usages } from '../../cli/usage.ts'
+import { version } from '../../common/version.ts'
 import { verifyWebhook } from '../../receivers/verify.ts'
 import { freePort } from '../../scripts/free-port.ts'
 import { ParleyError } from '../../sdk/src/index.ts'
@@ -254,12 +256,33 @@ test('a failed command prints the error code and message and exits with 1', asyn
   const rejected = parley(t, env, 'send', '--to', '+15005550001', '--template', 'hello_world', '--json')
   assert.equal(await rejected.exit, 1)
   assert.equal(rejected.lines()[0].error.details.outcome, 'rejected')
-  const [help, all, none] = [['listen', '--help'], ['--help'], ['lissen']].map((args) => parley(t, {}, ...args))
-  assert.deepEqual([await help?.exit, await all?.exit, await none?.exit], [0, 0, 2])
-  assert.match(help?.stdout() ?? '', /--forward URL/)
-  assert.match(all?.stdout() ?? '', /npx parley listen/)
-  assert.match(none?.stderr() ?? '', /^Unknown command: lissen\n/)
-  assert.equal(none?.stdout(), '')
+})
+
+test('help and version are printed however they are requested, with one line per command', async (t) => {
+  const outputOf = async (...args: string[]) => {
+    const running = parley(t, {}, ...args)
+    assert.equal(await running.exit, 0, args.join(' ') + running.stderr())
+    return running.stdout()
+  }
+  const [help, short, word, all, shortAll, wordAll, operator, shown] = await Promise.all([
+    outputOf('listen', '--help'),
+    outputOf('listen', '-h'),
+    outputOf('help', 'listen'),
+    outputOf('--help'),
+    outputOf('-h'),
+    outputOf('help'),
+    outputOf('help', 'plan', 'set'),
+    outputOf('--version'),
+  ])
+  assert.match(help, /^npx parley listen .*\n[\s\S]*--forward URL/)
+  assert.deepEqual([short, word, shortAll, wordAll], [help, help, all, all])
+  for (const name of Object.keys(usages)) assert.match(all, new RegExp(`^  npx parley ${name} .{10,100}$`, 'm'))
+  assert.match(operator, /^npx parley plan set --workspace ID/)
+  assert.equal(shown, `${version}\n`)
+  const unknown = parley(t, {}, 'lissen')
+  assert.equal(await unknown.exit, 2)
+  assert.match(unknown.stderr(), /^Unknown command: lissen\n/)
+  assert.equal(unknown.stdout(), '')
 })
 
 test('templates are listed with the values that each one needs', async (t) => {

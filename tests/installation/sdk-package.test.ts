@@ -1,31 +1,37 @@
-/** The SDK as a published package: the examples of its README compile and run, also on other runtimes. */
+/** The SDK as an installed package: the examples of its README compile and run, also on other runtimes, and so do its commands. */
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { usages } from '../../cli/usage.ts'
+import { builtDir } from '../../common/pages.ts'
+import { version } from '../../common/version.ts'
 import { signatureOf } from '../../common/webhook-request.ts'
+import { buildPages } from '../../scripts/build.ts'
+import { javaScriptPackage, pythonPackage } from '../../scripts/sdk.ts'
 import { scopes } from '../internals.ts'
-import { start } from '../support.ts'
+import { start, until } from '../support.ts'
 
 const root = join(import.meta.dirname, '../..')
 const secret = 'whsec_of_the_readme'
 
-/** A project folder with the package installed as `npm publish` would publish it. */
+/** A project folder with the package that the service offers, installed by npm. */
 let folder: string | undefined
 after(() => folder && rmSync(folder, { recursive: true, force: true }))
 
-function resolveFolder(): string {
+async function resolveFolder(): Promise<string> {
   if (folder) return folder
+  await buildPages()
   folder = mkdtempSync(join(tmpdir(), 'parley-sdk-'))
-  run('npm', ['pack', '--silent', '--pack-destination', folder], join(root, 'sdk'))
-  const installed = join(folder, 'node_modules/parley-sdk')
-  mkdirSync(installed, { recursive: true })
-  run('tar', ['-xzf', ...globSync(join(folder, 'parley-sdk-*.tgz')), '--strip-components=1', '-C', installed], folder)
+  cpSync(join(builtDir('sdk'), javaScriptPackage), join(folder, javaScriptPackage))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${javaScriptPackage}`], folder)
   return folder
 }
 
@@ -50,7 +56,7 @@ function readExamples(): string {
 }
 
 test('the examples of the README compile against the published package and run', async (t) => {
-  const folder = resolveFolder()
+  const folder = await resolveFolder()
   const example = join(folder, 'example.ts')
   writeFileSync(example, readExamples())
   writeFileSync(join(folder, 'process.d.ts'), 'declare const process: { env: Record<string, string | undefined> }\n')
@@ -112,8 +118,8 @@ test('the examples of the README compile against the published package and run',
   assert.equal(logged.at(-1), 'c Thanks')
 })
 
-test('a CommonJS program can require the published package with its types', () => {
-  const folder = join(resolveFolder(), 'commonjs')
+test('a CommonJS program can require the published package with its types', async () => {
+  const folder = join(await resolveFolder(), 'commonjs')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
   const program = `
@@ -129,6 +135,106 @@ test('a CommonJS program can require the published package with its types', () =
   // Node 20 cannot require an ES module.
   const args = ['--no-experimental-require-module', join(folder, 'program.js')]
   assert.equal(run(process.execPath, args, folder), 'network_error')
+})
+
+/** Runs a command of the installed package, as an integrator does, without a copy of Parley and without the network. */
+async function command(env: Record<string, string>, ...args: string[]): Promise<string> {
+  const options = { cwd: await resolveFolder(), timeout: 60_000, env: { ...process.env, ...env } }
+  // Asynchronous, because this process also runs the service that the command calls.
+  return (await promisify(execFile)('npx', ['--offline', 'parley-sdk', ...args], options)).stdout
+}
+
+test('npx parley-sdk runs every command of integrators from the installed package', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const env = { PARLEY_API_KEY: await world.api.key(...scopes), PARLEY_URL: world.url }
+  assert.equal(await command(env, '--version'), `${version}\n`)
+  const help = await command(env, 'help')
+  for (const name of Object.keys(usages)) assert.match(help, new RegExp(`^  npx parley-sdk ${name} .{10,100}$`, 'm'))
+  await assert.rejects(command(env, 'lissen'), /Unknown command: lissen/)
+
+  const received: string[] = []
+  const hook = createServer((request, response) => {
+    received.push(String(request.headers['x-service-event']))
+    response.writeHead(204).end()
+  })
+  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve))
+  t.after(() => hook.close())
+  const forward = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/hook`
+  const folder = await resolveFolder()
+  const starting = (...args: string[]) => {
+    const child = spawn(join(folder, 'node_modules/.bin/parley-sdk'), args, {
+      cwd: folder,
+      env: { ...process.env, ...env },
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+    t.after(() => child.kill('SIGKILL'))
+    return { child, output: () => output }
+  }
+  const [listening, tailing, assisting] = [starting('listen', '--forward', forward), starting('tail'), starting('mcp')]
+  await until('the listener', async () => listening.output().includes('Forwarding to'), 30_000)
+  await until('the tail', async () => tailing.output().includes('Waiting for events.'), 30_000)
+
+  const contact = JSON.parse(
+    await command(
+      env,
+      'trigger',
+      'contact.created',
+      '--from',
+      '+12025550123',
+      '--simulator',
+      provider.simulatorUrl,
+      '--json',
+    ),
+  )
+  const sent = JSON.parse(
+    await command(env, 'send', '--to', '+14155550100', '--template', 'hello_world', '--name', 'Ann', '--json'),
+  )
+  assert.ok(contact.id && sent.message_id)
+  assert.match(await command(env, 'templates', '--search', 'hello'), /^hello_world /m)
+  await until('the forwarded event', async () => received.includes('contact.created'))
+  await until('the line', async () => tailing.output().includes(`contact_id=${contact.id}`))
+
+  const messages = [
+    {
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    },
+    { method: 'notifications/initialized' },
+    { id: 2, method: 'tools/call', params: { name: 'get_contact', arguments: { id: contact.id } } },
+  ]
+  for (const message of messages) assisting.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  await until('the answer', async () => assisting.output().includes('+12025550123'), 30_000)
+
+  // The package contains other packages, so it has their licenses.
+  const licenses = readFileSync(join(folder, 'node_modules/parley-sdk/dist/cli-licenses.md'), 'utf8')
+  assert.match(licenses, /@modelcontextprotocol\/sdk/)
+  const { dependencies } = JSON.parse(readFileSync(join(folder, 'node_modules/parley-sdk/package.json'), 'utf8'))
+  assert.equal(dependencies, undefined)
+})
+
+test('the service offers the packages of both SDKs for download', async (t) => {
+  const { url } = await start(t, { pages: true })
+  for (const name of [javaScriptPackage, pythonPackage]) {
+    const response = await fetch(`${url}/docs/sdk/${name}`)
+    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/gzip'])
+    assert.equal(response.headers.get('content-encoding'), null)
+    const bytes = Buffer.from(await response.arrayBuffer())
+    assert.ok(bytes.equals(readFileSync(join(builtDir('sdk'), name))), name)
+  }
+  // The lines of the README install the package and its commands.
+  const [, install = ''] = /```sh\n(curl -O[^`]+)```/.exec(readFileSync(join(root, 'sdk/README.md'), 'utf8')) ?? []
+  assert.match(install, /npm install/)
+  const project = mkdtempSync(join(tmpdir(), 'parley-sdk-'))
+  t.after(() => rmSync(project, { recursive: true, force: true }))
+  writeFileSync(join(project, 'package.json'), '{}')
+  const npm = { npm_config_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' }
+  const options = { cwd: project, timeout: 60_000, env: { ...process.env, ...npm } }
+  const lines = `${install.replaceAll('http://127.0.0.1:4000', url)}npx parley-sdk --version`
+  const { stdout } = await promisify(execFile)('sh', ['-euc', lines], options)
+  assert.ok(stdout.endsWith(`${version}\n`), stdout)
 })
 
 /** The path of a program whose `--version` output starts with `version`. */
@@ -170,14 +276,15 @@ for (const { name, program, run } of platforms) {
       const forged = await verifyWebhook({ payload, signature, secret: 'other' }).catch(({ code }) => code)
       console.log(JSON.stringify([account.name, contacts, refused, aborted, event.id, forged]))`
     await world.api.post('/contacts', { phone: '+14155550100' })
-    const file = join(resolveFolder(), 'program.mjs')
+    const folder = await resolveFolder()
+    const file = join(folder, 'program.mjs')
     writeFileSync(file, code)
     const at = Math.floor(Date.now() / 1_000)
     const body = '{"id":"x","event":"contact.created","data":{}}'
     const header = `t=${at},v1=${signatureOf(secret, at, body)}`
     const programArgs = [await world.api.key(...scopes), `${world.url}/v1`, body, header, secret]
     // Asynchronous, because this process also runs the service that the program calls.
-    const options = { cwd: resolveFolder(), timeout: 60_000 }
+    const options = { cwd: folder, timeout: 60_000 }
     const { stdout } = await promisify(execFile)(program ?? '', [...run, file, ...programArgs], options)
     const contacts = ['+14155550100', '+14155550101']
     assert.deepEqual(JSON.parse(stdout), ['Acme', contacts, 'not_found', 'aborted', 'x', 'invalid_signature'])

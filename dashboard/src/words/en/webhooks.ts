@@ -47,8 +47,8 @@ export const webhooks = {
     urlHint: 'An https URL that is reachable from the internet.',
     urlPlaceholder: 'https://example.com/hooks/parley',
     privateAddress: {
-      listen: 'To receive events on your own machine, run',
-      listenCommand: 'npx parley listen',
+      listen: 'To receive events on your own machine, install the SDK (API reference, SDKs) and run',
+      listenCommand: 'npx parley-sdk listen',
       allow: 'To deliver to a private network, the operator of this Parley server must allow it with the setting',
       allowSetting: 'WEBHOOK_ALLOWED_CIDRS',
     },
