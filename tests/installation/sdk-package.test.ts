@@ -102,6 +102,7 @@ test('the examples of the README compile against the published package and run',
     /of 2$/,
     /^[0-9a-f-]{36} That is all\.$/,
     /^No contact has this id\.$/,
+    /^rejected 131026 131026: /,
   ])
     assert.ok(
       logged.some((each) => line.test(each)),

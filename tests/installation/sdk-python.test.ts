@@ -205,6 +205,7 @@ test('the examples of the Python README run', { skip }, async (t) => {
     /^Acme sent \d+ messages in 20/m,
     /^message\.received$/m,
     /^No contact has this id\.$/m,
+    /^rejected 131026 131026: /m,
     /^c Thanks$/m,
     /^\['401', '204'\]$/m,
   ])
