@@ -1,10 +1,11 @@
 /**
- * `npm run routes` generates `server/ROUTES.md`, the table of all routes, from the routes that the service registers. A test
- * checks that the file is current.
+ * `npm run routes` generates `server/ROUTES.md`, the table of all routes, from the routes that the service registers, and
+ * `docs/access.md` (`access.ts`). A test checks that the files are current.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { roles } from '../server/accounts/members.ts'
+import { accessFile, describeAccess } from './access.ts'
 import { describeService, type RegisteredRoute } from './describe-service.ts'
 
 export const routesFile = join(import.meta.dirname, '../server/ROUTES.md')
@@ -76,4 +77,7 @@ function align(lines: readonly string[]): string[] {
   )
 }
 
-if (import.meta.main) writeFileSync(routesFile, await describeRoutes())
+if (import.meta.main) {
+  writeFileSync(routesFile, await describeRoutes())
+  writeFileSync(accessFile, await describeAccess())
+}

@@ -1,0 +1,158 @@
+/** The documents: their numbers and tables are those of the code. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { times } from '../common/times.ts'
+import { accessFile, describeAccess } from '../scripts/access.ts'
+import { describeService } from '../scripts/describe-service.ts'
+
+test('docs/access.md lists the calls of each scope and the rights of each role', async () => {
+  assert.equal(readFileSync(accessFile, 'utf8'), await describeAccess(), 'run `npm run routes`')
+})
+
+const units: Record<string, number> = { mebibyte: 1024 * 1024 }
+
+/** The number of a constant or a property in a source file: `const maxTags = 100`, `bodyBytes: 1024 * 1024`. */
+function constant(file: string, name: string): number {
+  const source = readFileSync(file, 'utf8')
+  const found = new RegExp(`\\b${name}(?: = |: )([\\d_a-zA-Z* ]+)[,\\n }]`).exec(source)?.[1]
+  assert.ok(found, `${file} has no ${name}`)
+  const value = found.split('*').reduce((product, factor) => {
+    const text = factor.trim().replaceAll('_', '')
+    return product * (units[text] ?? Number(text))
+  }, 1)
+  assert.ok(Number.isFinite(value), `${file}: ${name} = ${found}`)
+  return value
+}
+
+const mebibytes = (bytes: number): number => bytes / 1024 / 1024
+
+test('docs/limits.md has the numbers of the code', async () => {
+  const { document } = await describeService()
+  /** The first value of a keyword, such as `maxLength`, at a path below a schema of the OpenAPI document. */
+  const schema = (path: string, keyword: string): number => {
+    const schemas: Record<string, unknown> = document.components.schemas
+    let part: unknown = schemas
+    for (const name of path.split('.')) part = Object(part)[name]
+    const value = Object(part)[keyword]
+    assert.equal(typeof value, 'number', `${path} has no ${keyword}`)
+    return value
+  }
+  const length = (path: string) => schema(path, 'maxLength')
+  /** The limit of a text whose schema states it in words. */
+  const described = (path: string): number => {
+    let part: unknown = document.components.schemas
+    for (const name of path.split('.')) part = Object(part)[name]
+    const { maxLength, description } = Object(part)
+    return maxLength ?? Number(/(\d+) characters/.exec(description)?.[1])
+  }
+  const idempotencyKey = document.paths['/contacts']?.post?.parameters?.find(({ name }) => name === 'Idempotency-Key')
+  const buttons = 'InteractiveButtons.properties'
+  const button = `${buttons}.buttons.items.properties`
+  const list = 'InteractiveList.properties'
+  const row = `${list}.sections.items.properties.rows.items.properties`
+  const link = 'InteractiveLink.properties'
+  const server = (name: string) => constant('server/lib/server.ts', name)
+  const visitors = (name: string) => constant('server/webchat/visitors.ts', name)
+  const perMinute = constant('server/accounts/auth.ts', 'requestsPerMinute')
+  const batch = schema('NewBroadcast.properties.recipients', 'maxItems')
+  const perSecond = perMinute / 60
+
+  const expected: Record<string, number[]> = {
+    '`POST /v1/messages` with one key': [perSecond],
+    '`POST /v1/messages` with a key per program or worker': [perSecond],
+    '`POST /v1/broadcasts`, or a draft with `POST /v1/broadcasts/{id}/recipients`': [batch],
+    '`POST /v1/broadcasts` with `segment_id`': [],
+    'requests per key': [perMinute, 60],
+    'sending rate of a number, for broadcasts': [constant('server/channels/connections.ts', 'defaultPace'), 1, 10_000],
+    'size of a body': [mebibytes(server('bodyBytes'))],
+    'nesting of a body': [constant('server/lib/json.ts', 'maxDepth')],
+    'headers of a request': [server('headerBytes') / 1024],
+    'time to send a request': [server('requestTimeoutMs') / 1000],
+    'time until the response': [server('responseTimeoutMs') / 1000],
+    'pipelined requests on a connection': [constant('server/lib/request-limits.ts', 'maxPipelined')],
+    'page size (`limit`)': [constant('server/lib/page.ts', 'defaultLimit'), constant('server/lib/page.ts', 'maxLimit')],
+    '`Idempotency-Key`': [Number(Object(idempotencyKey?.schema).maxLength)],
+    'API keys of a workspace': [constant('server/accounts/keys.ts', 'maxKeys')],
+    plan: [],
+    text: [constant('server/messages/draft.ts', 'maxTextLength')],
+    'caption of an image, video or document': [constant('server/messages/draft.ts', 'maxCaptionLength')],
+    '`media_url`': [length('NewMessage.properties.media_url')],
+    '`filename` of a document': [length('NewMessage.properties.filename')],
+    'values of a template': [
+      schema('TemplateParams.properties.body', 'maxItems'),
+      length('TemplateParams.properties.body.items'),
+    ],
+    'cards of a carousel': [schema('TemplateParams.properties.cards', 'maxItems')],
+    'buttons of a message': [schema(`${buttons}.buttons`, 'maxItems')],
+    'title, id of a button': [length(`${button}.title`), length(`${button}.id`)],
+    'body, header, footer of a message with buttons': ['body', 'header', 'footer'].map((name) =>
+      length(`${buttons}.${name}`),
+    ),
+    'sections, rows of a list in total': [
+      schema(`${list}.sections`, 'maxItems'),
+      constant('server/messages/interactive.ts', 'maxRows'),
+    ],
+    'title, description, id of a row': ['title', 'description', 'id'].map((name) => length(`${row}.${name}`)),
+    'body of a list, label of its button, title of a section': [
+      length(`${list}.body`),
+      length(`${list}.button`),
+      length(`${list}.sections.items.properties.title`),
+    ],
+    'body, label, URL of a message with a link': ['body', 'text', 'url'].map((name) => length(`${link}.${name}`)),
+    'text on `social`': [constant('server/messages/sendable.ts', 'maxSocialBytes')],
+    'body of a message with a link on `social`': [constant('server/messages/sendable.ts', 'maxSocialLinkText')],
+    'files that members upload': ['image', 'video'].map((kind) => mebibytes(constant('server/media/uploads.ts', kind))),
+    'files of customers': [
+      mebibytes(constant('server/media/media.ts', 'maxBytes')),
+      mebibytes(constant('server/media/visitor-files.ts', 'maxVisitorBytes')),
+    ],
+    'contacts per batch': [schema('ContactBatch.properties.contacts', 'maxItems')],
+    'name, email, company': ['name', 'email', 'company'].map((name) => length(`NewContact.properties.${name}`)),
+    'tags of a contact': [constant('server/contacts/tags.ts', 'maxTags')],
+    'name of a tag': [constant('server/contacts/tags.ts', 'maxNameLength')],
+    'attributes of a contact': [constant('server/contacts/attributes.ts', 'maxAttributes')],
+    'text of an attribute': [constant('server/contacts/attributes.ts', 'maxTextLength')],
+    '`contact_ids` per request': [schema('ContactIds.properties.contact_ids', 'maxItems')],
+    'name, description of a segment': [
+      described('NewSegment.properties.name'),
+      length('NewSegment.properties.description'),
+    ],
+    'rules of a filter or of a group': [constant('server/segments/filter.ts', 'maxRules')],
+    'rules of a filter with all its groups': [constant('server/segments/filter.ts', 'maxTotalRules')],
+    'value of a rule': [constant('server/segments/filter.ts', 'maxValueLength')],
+    'labels of a conversation': [constant('server/conversations/labels.ts', 'maxLabels')],
+    'labels of a workspace': [constant('server/conversations/labels.ts', 'maxInWorkspace')],
+    'text of a note': [constant('server/conversations/timeline.ts', 'maxNoteLength')],
+    '`snoozed_until`': [constant('server/conversations/changes.ts', 'maxSnoozeDays')],
+    name: [described('NewBroadcast.properties.name')],
+    'recipients per request': [batch],
+    'recipients of a broadcast': [constant('server/broadcasts/drafts.ts', 'maxRecipients')],
+    'endpoints of a workspace, integrations included': [constant('server/webhooks/endpoints.ts', 'maxEndpoints')],
+    'time for an attempt': [times.webhooks.postMs / 1000],
+    'attempts per event': [times.webhooks.backoffMs.length + 1],
+    'consecutive failed events until an endpoint becomes inactive': [
+      constant('server/webhooks/tally.ts', 'maxFailures'),
+    ],
+    'overlap of a rotated secret': [schema('SecretRotation.properties.overlap_hours', 'maximum')],
+    'earlier secrets that are valid at the same time': [constant('server/webhooks/endpoints.ts', 'maxOldSecrets')],
+    'retention of events and attempts': [constant('server/webhooks/partitions.ts', 'daysKept')],
+    'open event streams per workspace and process': [constant('server/webhooks/stream.ts', 'streamsPerWorkspace')],
+    'new visitors per minute and address': [visitors('visitorsPerMinute')],
+    'messages of a visitor': [visitors('messagesPerMinute'), visitors('messagesPerDay')],
+    'messages from an address': [visitors('messagesPerNetwork'), visitors('messagesPerNetworkAndDay')],
+    'title, greeting of the widget': [
+      constant('server/channels/widget.ts', 'maxTitle'),
+      constant('server/channels/widget.ts', 'maxGreeting'),
+    ],
+    'allowed sites': [constant('server/channels/widget.ts', 'maxOrigins')],
+  }
+  const rows = [...readFileSync('docs/limits.md', 'utf8').matchAll(/^\| (?!---)(.+?) \| (.+) \|$/gm)]
+    .map(([, name = '', value = '']) => ({ name, value }))
+    .filter(({ value }) => value !== 'limit' && !value.endsWith('| speed'))
+  assert.deepEqual(rows.map(({ name }) => name).sort(), Object.keys(expected).sort())
+  for (const { name, value } of rows) {
+    const numbers = [...value.matchAll(/\d[\d,]*/g)].map(([text]) => Number(text.replaceAll(',', '')))
+    assert.deepEqual(numbers, expected[name], `${name}: ${value}`)
+  }
+})
