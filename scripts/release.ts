@@ -32,29 +32,40 @@ const root = join(import.meta.dirname, '..')
 /** Files and folders of the repository that run or describe the service. */
 const content = [
   '.env.example',
+  'ARCHITECTURE.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'LICENSE',
   'README.md',
   'SECURITY.md',
+  'bench/RESULTS.md',
   'bin',
   'cli',
   'common',
   'deploy',
   'dist',
   'docs',
+  'examples',
   'migrations',
   'monitoring',
   'receivers',
   'scripts/health.js',
   'scripts/launch.js',
+  'schema.sql',
+  'sdk/README.md',
   'scripts/setup.ts',
   'sdk/src',
+  'sdk-python/README.md',
   'server',
   'simulator',
   'widget/demo',
 ]
 const isDevelopment = (path: string): boolean =>
   /\.test\.ts$|\/fixtures(\/|$)|\/test-[\w-]+\.ts$|^simulator\/phone(\/|$)|^dist\/.*-\d+(\/|$)/.test(path)
+
+/** Whether a release has this file of the repository. */
+export const isReleased = (path: string): boolean =>
+  content.some((part) => path === part || path.startsWith(`${part}/`)) && !isDevelopment(path)
 
 /** Runs no scripts of packages: the service needs none of them. */
 const npmSettings = 'ignore-scripts=true\naudit=false\nfund=false\n'
@@ -138,11 +149,13 @@ function writeRelease(folder: string): void {
 
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-const { values } = parseArgs({ options: { to: { type: 'string' }, unpacked: { type: 'string' } } })
-await buildPages()
-if (values.unpacked) writeService(resolve(values.unpacked))
-else {
-  const folder = resolve(values.to ?? join(root, 'release'))
-  writeRelease(folder)
-  console.log(readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim())
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { to: { type: 'string' }, unpacked: { type: 'string' } } })
+  await buildPages()
+  if (values.unpacked) writeService(resolve(values.unpacked))
+  else {
+    const folder = resolve(values.to ?? join(root, 'release'))
+    writeRelease(folder)
+    console.log(readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim())
+  }
 }

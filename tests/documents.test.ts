@@ -1,10 +1,69 @@
-/** The documents: their numbers and tables are those of the code. */
+/** The documents: their links lead somewhere, also in a release, and their numbers are those of the code. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { times } from '../common/times.ts'
 import { accessFile, describeAccess } from '../scripts/access.ts'
 import { describeService } from '../scripts/describe-service.ts'
+import { isReleased } from '../scripts/release.ts'
+import { findDeadLinks } from './links.ts'
+
+const documents = globSync(['*.md', '{bench,docs,server}/*.md', 'examples/*/*.md', 'sdk*/README.md'])
+
+test('every link of every document leads to a file and a heading', () => {
+  assert.ok(documents.length > 20)
+  assert.deepEqual(findDeadLinks('.', documents, existsSync), [])
+})
+
+test('every link of a document in a release leads to a file of the release', () => {
+  const released = documents.filter(isReleased)
+  assert.ok(released.includes('README.md') && released.includes('docs/limits.md'))
+  assert.deepEqual(
+    findDeadLinks('.', released, (path) => existsSync(path) && isReleased(path)),
+    [],
+  )
+})
+
+test('the READMEs of the SDKs link to nothing outside their packages', () => {
+  for (const document of ['sdk/README.md', 'sdk-python/README.md'])
+    assert.doesNotMatch(readFileSync(document, 'utf8'), /\]\(\.\.?\//, document)
+})
+
+test('files that the documents name exist', () => {
+  for (const document of globSync(['{README,CONTRIBUTING,SECURITY}.md', 'docs/*.md'])) {
+    const text = readFileSync(document, 'utf8')
+    for (const [, path = ''] of text.matchAll(
+      /`((?:bench|cli|common|dashboard|scripts|sdk|server|simulator|soak|tests|ui|widget)\/[\w./-]+\.\w+)`/g,
+    )) {
+      assert.ok(existsSync(path), `${document} names ${path}, which does not exist`)
+    }
+  }
+})
+
+test('no document installs a package under a name that is not ours', () => {
+  for (const document of documents) {
+    const text = readFileSync(document, 'utf8')
+    assert.doesNotMatch(text, /\b(?:npm (?:i|install|add)|yarn add|pnpm add|npx --yes) parley(?:-sdk)?\b/, document)
+    assert.doesNotMatch(text, /\bpip3? install parley[-_]sdk\b/, document)
+  }
+  // In the folder of an integrator `npx parley` would run another project.
+  for (const document of ['sdk/README.md', 'sdk-python/README.md'])
+    assert.doesNotMatch(readFileSync(document, 'utf8'), /npx parley\b(?!-sdk)/, document)
+})
+
+test('commands of the documents use only variables that a command or the text before sets', () => {
+  // Ids and addresses that only the reader knows are words in capitals without a dollar sign.
+  const known = new Set(['HOME', 'PATH', 'PWD', 'USER'])
+  for (const document of documents.filter((path) => path === 'README.md' || path.startsWith('docs/'))) {
+    const text = readFileSync(document, 'utf8')
+    const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
+    const set = new Set(known)
+    for (const block of blocks) {
+      for (const [, name = ''] of block.matchAll(/(?:^|\s)(?:export )?([A-Z_]+)=/g)) set.add(name)
+      for (const [, name = ''] of block.matchAll(/\$\{?([A-Z_]+)/g)) assert.ok(set.has(name), `${document}: $${name}`)
+    }
+  }
+})
 
 test('docs/access.md lists the calls of each scope and the rights of each role', async () => {
   assert.equal(readFileSync(accessFile, 'utf8'), await describeAccess(), 'run `npm run routes`')

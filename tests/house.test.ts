@@ -1,6 +1,6 @@
 /** Rules of the house that a tool can keep. */
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
@@ -188,17 +188,6 @@ test('a migration that waits for a lock yields, retries, and fails with an expla
   await holding
   assert.ok((await migrating).length > 0)
   assert.equal(await isMigrated(db), true)
-})
-
-test('files that the documents name exist', () => {
-  for (const document of globSync(['{README,CONTRIBUTING,SECURITY}.md', 'docs/*.md'])) {
-    const text = readFileSync(document, 'utf8')
-    for (const [, path = ''] of text.matchAll(
-      /`((?:bench|cli|common|dashboard|scripts|sdk|server|simulator|soak|tests|ui|widget)\/[\w./-]+\.\w+)`/g,
-    )) {
-      assert.ok(existsSync(path), `${document} names ${path}, which does not exist`)
-    }
-  }
 })
 
 test('CONTRIBUTING.md gives the reason for every dependency', () => {

@@ -77,10 +77,14 @@ test('the first start creates a demo workspace, the second reuses it, and both s
   assert.equal(await second.stop('SIGINT'), 0)
 })
 
-test('the first examples of the README work as printed', async (t) => {
+test('the first examples of the README and of the guide to campaigns work as printed', async (t) => {
   const service = await start(t, { DATA_DIR: dataDir })
-  const blocks = [...readFileSync('README.md', 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
-  const [send = '', answer = '', broadcast = ''] = blocks.filter((block) => block.includes('curl'))
+  const blocksOf = (document: string, part: string) =>
+    [...readFileSync(document, 'utf8').matchAll(/```sh\n(.*?)```/gs)]
+      .map(([, block = '']) => block)
+      .filter((block) => block.includes(part))
+  const [send = '', answer = ''] = blocksOf('README.md', '/v1/')
+  const [broadcast = ''] = blocksOf('docs/campaigns.md', 'BROADCAST=')
   const [key = ''] = /^KEY=.*$/m.exec(send) ?? []
   const run = async (example: string): Promise<Json[]> => {
     const here = example

@@ -1,12 +1,13 @@
 /** A release as an operator installs it: in an empty folder, without development dependencies and without a build. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/free-port.ts'
+import { findDeadLinks } from '../links.ts'
 import { createBrowser, file, type Json, type Owner, until } from '../support.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -72,6 +73,12 @@ test('an unpacked release starts without development dependencies, sends a messa
   await run('tar', ['-xzf', join(await resolveRelease(), `${title}.tar.gz`)], parent)
   assert.deepEqual(readdirSync(parent), [title])
   const folder = join(parent, title)
+  const documents = globSync('**/*.md', { cwd: folder })
+  assert.ok(documents.includes('README.md'))
+  assert.deepEqual(
+    findDeadLinks(folder, documents, (path) => existsSync(join(folder, path))),
+    [],
+  )
   const { packages } = readJson(join(folder, 'package-lock.json'))
   for (const [path, { dev }] of Object.entries<Json>(packages)) assert.equal(dev, undefined, path)
   assert.deepEqual(Object.keys(readJson(join(folder, 'package.json')).scripts), [
