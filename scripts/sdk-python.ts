@@ -5,7 +5,7 @@
  * A method takes the names in the path and the request body by position, and the query and the options by keyword.
  */
 import { join } from 'node:path'
-import * as resources from '../sdk/src/resources.ts'
+import { listMethods, toSnake } from '../reference/src/sdk-methods.ts'
 import { type ApiCall, listCalls, type SdkFile } from './api-calls.ts'
 import type { ApiDocument } from './describe-service.ts'
 import { createPythonWriter, docstring, type PythonWriter, wrap } from './python-types.ts'
@@ -27,35 +27,20 @@ export function describePythonSdk(document: ApiDocument): SdkFile[] {
   return [{ path: join(folder, 'types.py'), text: writeTypes(writer) }, ...files]
 }
 
-/** Calls every method of the TypeScript SDK with a recorder, which gets the route of the method. */
+/** The methods of the TypeScript SDK with their calls, by resource. The methods of the client itself come first. */
 function listResources(calls: readonly ApiCall[]): Resource[] {
   const left = new Map(calls.map((call) => [`${call.method} ${call.path}`, call]))
-  const take = (route: string): ApiCall => {
+  const listed = new Map<string, Method[]>()
+  for (const [route, { resource, name, kind }] of listMethods()) {
+    // A stream is not a call.
+    if (kind === 'stream') continue
     const call = left.get(route)
-    if (!call) throw new Error(`the OpenAPI document has no ${route}, or two methods call it`)
+    if (!call) throw new Error(`the OpenAPI document has no ${route}`)
     left.delete(route)
-    return call
+    listed.set(resource, [...(listed.get(resource) ?? []), { name: toSnake(name), call }])
   }
-  const listed = Object.entries(resources).flatMap(([key, create]) => {
-    if (!key.endsWith('Of')) return []
-    const methods: Method[] = []
-    let route = ''
-    const record = (called: string) => {
-      route = called
-    }
-    const recorder = { call: record, list: record, stream: () => {} } as unknown as resources.Caller
-    const object = (create as (caller: resources.Caller) => Record<string, (...args: unknown[]) => unknown>)(recorder)
-    for (const [name, method] of Object.entries(object)) {
-      route = ''
-      method('id', 'id', {})
-      // `changes` requests pages of another method, and `stream` is not a call.
-      if (route) methods.push({ name: toSnake(name), call: take(route) })
-    }
-    return methods.length > 0 ? [{ name: key.slice(0, -'Of'.length), methods }] : []
-  })
-  const ofClient = ['me', 'usage'].map((name) => ({ name, call: take(`GET /${name}`) }))
   if (left.size > 0) throw new Error(`no method of the TypeScript SDK calls ${[...left.keys()].join(', ')}`)
-  return [{ name: '', methods: ofClient }, ...listed]
+  return Array.from(listed, ([name, methods]) => ({ name, methods }))
 }
 
 function writeTypes(writer: PythonWriter): string {
@@ -237,5 +222,4 @@ function requiresKeys(body: { $ref?: string }, writer: PythonWriter): boolean {
   return !writer.declarations().some((text) => text.startsWith(`class ${name}(TypedDict, total=False):`))
 }
 
-const toSnake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const toPascal = (name: string): string => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())

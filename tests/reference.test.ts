@@ -77,7 +77,7 @@ test('the reference shows every operation, event and error code of the document,
   }))`)
   const byId = (one: Json, other: Json) => one.id.localeCompare(other.id)
   assert.deepEqual(shown.map(({ languages, ...operation }) => operation).sort(byId), operations.toSorted(byId))
-  for (const { id, languages } of shown) assert.deepEqual(languages.slice(0, 3), ['curl', 'JavaScript', 'Python'], id)
+  for (const { id, languages } of shown) assert.deepEqual(languages.slice(0, 3), ['TypeScript', 'Python', 'curl'], id)
   for (const name of Object.keys(document.webhooks)) {
     await page.getByRole('navigation').getByRole('link', { name }).waitFor()
     assert.equal(await page.locator('.event', { hasText: name }).getByText('Example payload').count(), 1)
@@ -86,6 +86,24 @@ test('the reference shows every operation, event and error code of the document,
   const codes = await rows.locator('.name').allTextContents()
   const statuses = await rows.locator('.status').allTextContents()
   assert.deepEqual(Object.fromEntries(codes.map((code, i) => [code, Number(statuses[i])])), statusOf)
+})
+
+test('the guides show how to send the first message, and when a message may be sent again', { skip }, async (t) => {
+  const { page, url } = await open(t, { hash: '#first-message' })
+  const guide = page.locator('#first-message')
+  const install = guide.getByRole('tabpanel', { name: 'Install' })
+  assert.equal(await install.textContent(), `curl -O ${url}/docs/sdk/parley-sdk.tgz\nnpm install ./parley-sdk.tgz`)
+  const send = guide.getByRole('tabpanel', { name: 'Send a template' })
+  assert.match((await send.textContent()) ?? '', /parley\.messages\.send\(/)
+  // One choice of language is valid for the whole page.
+  await guide.getByRole('tab', { name: 'curl' }).last().click()
+  assert.match((await send.textContent()) ?? '', new RegExp(`^curl ${url}/v1/messages`))
+  const outcomes = await page.locator('#did-it-send tbody tr td:first-child').allTextContents()
+  assert.deepEqual(outcomes, ['rejected', 'unsent', 'unknown'])
+  for (const name of ['parley-sdk.tgz', 'parley_sdk.tar.gz']) {
+    const link = page.locator('#sdks').getByRole('link', { name })
+    assert.equal((await fetch(url + (await link.getAttribute('href')))).status, 200, name)
+  }
 })
 
 test('the webhook guide shows the exact receivers in four languages', { skip }, async (t) => {
@@ -156,10 +174,15 @@ test('the samples and the request contain what the reader types', { skip }, asyn
 
   await section.getByLabel('Body').fill('{ "phone": "+14155550123", "name": "O\'Hara" }')
 
-  assert.ok((await sample.textContent())?.includes(`-H 'Idempotency-Key: ${idempotencyKey}'`))
-  assert.ok((await sample.textContent())?.includes(`"name": "O'\\''Hara"`))
+  const shown = async () => (await sample.textContent()) ?? ''
+  assert.match(await shown(), /parley\.contacts\.create\(\{\n {2}phone: '\+14155550123',\n {2}name: 'O\\'Hara',\n\}, /)
+  assert.ok((await shown()).includes(`{ idempotencyKey: '${idempotencyKey}' })`))
   await section.getByRole('tab', { name: 'Python' }).click()
-  assert.match((await sample.textContent()) ?? '', /'name': 'O\\'Hara'/)
+  assert.match(await shown(), /'name': 'O\\'Hara'/)
+  assert.ok((await shown()).includes(`idempotency_key='${idempotencyKey}')`))
+  await section.getByRole('tab', { name: 'curl' }).click()
+  assert.ok((await shown()).includes(`-H 'Idempotency-Key: ${idempotencyKey}'`))
+  assert.ok((await shown()).includes(`"name": "O'\\''Hara"`))
 
   await section.getByRole('button', { name: 'Send request' }).click()
   await section.locator('.outcome', { hasText: '201' }).waitFor()

@@ -100,6 +100,29 @@ export function CodeCard({ head, label, code, language, panelId }: CodeCardProps
   )
 }
 
+type LanguageCardProps = {
+  label: string
+  languages: readonly { name: string; language: string; write: () => string }[]
+}
+
+/** Code in several languages as tabs. All cards show the language that the reader selected at any of them, if they have it. */
+export function LanguageCard({ label, languages }: LanguageCardProps) {
+  const panelId = useId()
+  const { language, setLanguage } = usePreferences()
+  const selected = languages.find(({ name }) => name === language) ?? languages[0]
+  if (!selected) return null
+  const names = languages.map(({ name }) => name)
+  return (
+    <CodeCard
+      head={<Tabs label="Language" names={names} selected={selected.name} panelId={panelId} onSelect={setLanguage} />}
+      label={label}
+      code={selected.write()}
+      language={selected.language}
+      panelId={panelId}
+    />
+  )
+}
+
 type TabsProps = {
   label: string
   names: readonly string[]

@@ -1,28 +1,18 @@
-/** The guides above the operations: authentication, errors, limits, pagination, idempotency and webhooks. */
+/** The guides above the operations: their texts (`guide-texts.ts`), samples and tables. */
 import { type ReactNode, useEffect, useId, useState } from 'react'
 import { CopyButton } from '../../ui/copy.tsx'
-import { Anchor, CodeCard, Inline, Prose, StatusBadge, Tabs } from './code.tsx'
+import { Anchor, CodeCard, Inline, LanguageCard, Prose, StatusBadge, Tabs } from './code.tsx'
 import { errorMeanings } from './errors.ts'
+import { guides, type Sample } from './guide-texts.ts'
 import type { ApiDocument, Operation } from './openapi.ts'
-import { secret, timestamp, vectors } from './webhook-vectors.ts'
+import { samples as languages } from './samples.ts'
+import { vectors } from './webhook-vectors.ts'
 
 type GuidesProps = { document: ApiDocument | undefined; operations: Operation[]; baseUrl: string }
-type Sample = { title: string; language: string; code: string }
-
-/** `{base_url}` in a sample is replaced. `After` and `Side` render below the text and below the samples. */
-type Guide = {
-  id: string
-  title: string
-  text: string
-  samples: Sample[]
-  After?: (props: GuidesProps) => ReactNode
-  Side?: () => ReactNode
-}
-
 export const Guides = (props: GuidesProps) => (
   <>
     <Introduction {...props} />
-    {guides.slice(1).map(({ id, title, text, samples, After, Side }) => (
+    {guides.slice(1).map(({ id, title, text, samples, after, side }) => (
       <section className="guide" id={id} key={id}>
         <div className="text">
           <h2>
@@ -30,32 +20,50 @@ export const Guides = (props: GuidesProps) => (
             <Anchor id={id} label={title} />
           </h2>
           <Prose text={text} />
-          {After && <After {...props} />}
+          {after === 'scopes' && <ScopeTable {...props} />}
+          {after === 'errors' && <ErrorTable {...props} />}
+          {after === 'outcomes' && <OutcomeTable />}
+          {after === 'vectors' && <VectorTable />}
         </div>
         <div className="side">
           <Samples samples={samples} baseUrl={props.baseUrl} />
-          {Side && <Side />}
+          {side === 'receivers' && <Receivers />}
         </div>
       </section>
     ))}
   </>
 )
 
-const Samples = ({ samples, baseUrl }: { samples: Sample[]; baseUrl: string }) =>
-  samples.map(({ title, language, code }) => (
-    <CodeCard
-      key={title}
-      head={title}
-      label={title}
-      code={code.replaceAll('{base_url}', baseUrl)}
-      language={language}
-    />
-  ))
+function Samples({ samples, baseUrl }: { samples: Sample[]; baseUrl: string }) {
+  const fill = (code: string) =>
+    code.replaceAll('{base_url}', baseUrl).replaceAll('{service}', baseUrl.replace(/\/v1$/, ''))
+  return samples.map((sample) =>
+    'code' in sample ? (
+      <CodeCard
+        key={sample.title}
+        head={sample.title}
+        label={sample.title}
+        code={fill(sample.code)}
+        language={sample.language}
+      />
+    ) : (
+      <LanguageCard
+        key={sample.title}
+        label={sample.title}
+        languages={Object.entries(sample.codes).map(([name, code]) => ({
+          name,
+          language: languages[name]?.language ?? '',
+          write: () => fill(code),
+        }))}
+      />
+    ),
+  )
+}
 
 const startLinks = [
-  ['authentication', 'Authenticate', 'Send an API key with the right scope'],
-  ['errors', 'Handle errors', 'One format, stable codes'],
-  ['idempotency', 'Retry safely', 'Repeat a POST without duplicates'],
+  ['first-message', 'Send your first message', 'In three steps, with an SDK or curl'],
+  ['sdks', 'Install an SDK', 'TypeScript, Python, and commands'],
+  ['did-it-send', 'Did it send?', 'When a message may be sent again'],
   ['verifying', 'Receive events', 'Verify the webhooks we send'],
 ]
 
@@ -86,176 +94,6 @@ const Introduction = ({ document, baseUrl }: GuidesProps) => (
     </div>
   </section>
 )
-
-export const guides: readonly Guide[] = [
-  {
-    id: 'introduction',
-    title: 'Introduction',
-    text: '',
-    samples: [
-      {
-        title: 'Your first request',
-        language: 'curl',
-        code: `curl {base_url}/me \\
-  -H "Authorization: Bearer $PARLEY_API_KEY"`,
-      },
-      {
-        title: 'Response',
-        language: 'json',
-        code: `{
-  "data": {
-    "account": {
-      "id": "01980a4e-7c1b-7f3a-9d52-3b6f0e8c4a17",
-      "name": "Acme Support"
-    },
-    "key": {
-      "id": "01980a4f-02d6-7b1e-8c94-a5d0f7e3b621",
-      "scopes": ["contacts:read", "contacts:write"]
-    }
-  }
-}`,
-      },
-    ],
-  },
-  {
-    id: 'authentication',
-    title: 'Authentication',
-    text: `Send an API key as a bearer token with every request. A key belongs to one workspace and cannot access others. Create keys in
-the dashboard under **Settings, API keys**. A key is shown only once, when you create it.
-
-An operation requires at most one scope, which is shown next to it. Without that scope the response is \`403\`, and the message names
-the missing scope. [\`GET /me\`](#operation-getMe) works with every key and lists its scopes.
-
-**A key is a password.** Use it on your server only, never in web pages or apps. The API sends no CORS headers, so browsers on other
-sites cannot call it.`,
-    samples: [{ title: 'Request header', language: 'headers', code: 'Authorization: Bearer svc_live_…' }],
-    After: ScopeTable,
-  },
-  {
-    id: 'errors',
-    title: 'Errors',
-    text: `A failed request has a status of 400 or above and always the same body format. Branch on \`code\`: its meaning never changes. The
-\`message\` is for people, and its wording may change.
-
-Every response has an \`X-Request-Id\`. If you send your own (letters, digits and dashes), the service keeps it, so one id connects
-your logs and ours.`,
-    samples: [
-      {
-        title: '404 Not Found',
-        language: 'json',
-        code: `{
-  "error": {
-    "code": "not_found",
-    "message": "contact not found"
-  }
-}`,
-      },
-    ],
-    After: ErrorTable,
-  },
-  {
-    id: 'rate-limits',
-    title: 'Rate limits',
-    text: `A key may make 120 requests per window of 60 seconds. The window starts with its first request. Every response to a valid key
-reports the remaining requests.
-
-Above the limit the response is \`429\` with \`Retry-After\`. Wait that many seconds and send the request again.`,
-    samples: [
-      {
-        title: 'Headers of every response',
-        language: 'headers',
-        code: `X-RateLimit-Limit: 120
-X-RateLimit-Remaining: 87
-X-RateLimit-Reset: 1767225600`,
-      },
-    ],
-  },
-  {
-    id: 'pagination',
-    title: 'Pagination',
-    text: `Lists are sorted from newest to oldest. \`limit\` sets the page size: 1 to 100, default 50. If there are more items,
-\`meta.next_cursor\` is a string. Pass it unchanged as \`cursor\` to get the next page. On the last page it is \`null\`.
-
-A cursor marks a position, not a page number. Items that are added while you read cause neither duplicates nor gaps. An invalid
-cursor returns the first page.`,
-    samples: [
-      {
-        title: 'Read a whole list',
-        language: 'javascript',
-        code: `let cursor = ''
-do {
-  const response = await fetch(
-    \`{base_url}/contacts?limit=100&cursor=\${cursor}\`,
-    { headers: { Authorization: \`Bearer \${key}\` } },
-  )
-  const { data, meta } = await response.json()
-  for (const contact of data) await store(contact)
-  cursor = meta.next_cursor
-} while (cursor)`,
-      },
-    ],
-  },
-  {
-    id: 'idempotency',
-    title: 'Idempotency',
-    text: `A connection can fail after the service has done the work and before you receive the response. Send an \`Idempotency-Key\` of 1 to
-255 characters with a \`POST\`, preferably random. Then you can safely retry the request.
-
-- For 24 hours, the same key with the same body and path returns the first response again, marked \`Idempotent-Replayed: true\`. The
-service acts once.
-- A retry that arrives while the first request is in flight waits for its response.
-- The same key with another body returns \`400\`.
-- A response with the secret of a webhook is returned again only to the API key that made the request. Another API key gets \`400\`.
-- Rejected requests (400 to 404, 429) are not stored. Correct the request and send it again with the same key.`,
-    samples: [
-      {
-        title: 'Safe to retry',
-        language: 'curl',
-        code: `curl -X POST {base_url}/contacts \\
-  -H "Authorization: Bearer $PARLEY_API_KEY" \\
-  -H "Idempotency-Key: 5f0c1e9a-signup-4711" \\
-  -H "Content-Type: application/json" \\
-  -d '{ "phone": "+14155550100" }'`,
-      },
-    ],
-  },
-  {
-    id: 'verifying',
-    title: 'Webhooks: verifying a delivery',
-    text: `Anyone can post to your URL, so verify each delivery. The service signs it with the \`secret\` from the response of
-[\`POST /webhooks\`](#operation-createWebhook). \`v1\` is the HMAC-SHA256, in lower-case hex, of the timestamp \`t\`, a dot and the body. The
-key is the whole secret, including \`whsec_\`.
-
-- Use the raw body, before anything parses it.
-- Compare in constant time. Reject a \`t\` that differs from your clock by more than 300 seconds. Every attempt has a new signature, so
-late retries pass.
-- Accept the request if any \`v1\` matches. While a secret is [rotated](#operation-rotateWebhookSecret) with an overlap, the header is
-\`t=…,v1=<old>,v1=<new>\`. Ignore other parts after the first.
-- Respond with 2xx within 5 seconds and process the event afterwards. Timeouts, connection errors, 5xx, 408 and 429 are retried after
-about 3, 6, 12 and 24 seconds. Every other response, including redirects, is final.
-- Process each \`id\` once: an event can arrive twice and out of order.
-- After 15 consecutive failed events the webhook becomes inactive. Send [\`PATCH\`](#operation-updateWebhook) with \`is_active: true\` to
-activate it again.
-
-Receivers to copy, without dependencies: [TypeScript](/docs/receivers/verify.ts), [Python](/docs/receivers/verify.py),
-[PHP](/docs/receivers/verify.php), [Go](/docs/receivers/verify.go).
-
-To test your own code, use the secret \`${secret}\` and the timestamp \`${timestamp}\`:`,
-    samples: [
-      {
-        title: 'A delivery',
-        language: 'headers',
-        code: `POST /hooks/parley HTTP/1.1
-Content-Type: application/json
-X-Service-Event: contact.created
-X-Service-Webhook-Id: 01980a52-6d0e-7c44-b1f7-2f9a4c1d8e03
-X-Service-Signature: t=1767225600,v1=9f2c…`,
-      },
-    ],
-    After: VectorTable,
-    Side: Receivers,
-  },
-]
 
 function ScopeTable({ operations }: GuidesProps) {
   const scopes = [...new Set(operations.flatMap(({ scope }) => scope ?? []))].sort()
@@ -306,6 +144,39 @@ function ErrorTable({ document }: GuidesProps) {
     />
   )
 }
+
+/** The outcomes of a send that failed at the channel. */
+const outcomes = [
+  [
+    'rejected',
+    'The channel refused the message. Nothing was sent. The message is `failed`.',
+    'Fix the reason, then send with a new key.',
+  ],
+  [
+    'unsent',
+    'Nothing reached the channel. The message is `failed` at once and does not count against the plan.',
+    'Send again later with a new key.',
+  ],
+  [
+    'unknown',
+    'The channel may have sent it. The message is `pending` until a report settles it, and `failed` after 15 minutes without one.',
+    'Do not send again. Wait for `message.status_updated`, or read `GET /messages/{id}`.',
+  ],
+]
+
+const OutcomeTable = () => (
+  <Table
+    heads={['Outcome', 'Meaning', 'What to do']}
+    rows={outcomes.map(([outcome = '', meaning = '', action = '']) => ({
+      key: outcome,
+      cells: [
+        <code key="outcome">{outcome}</code>,
+        <Inline key="meaning" text={meaning} />,
+        <Inline key="action" text={action} />,
+      ],
+    }))}
+  />
+)
 
 function VectorTable() {
   const rows = vectors.map((vector) => ({

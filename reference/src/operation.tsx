@@ -1,12 +1,12 @@
 /** One operation: description and schemas on the left; code samples, the form and example responses on the right. */
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { CopyButton } from '../../ui/copy.tsx'
-import { Anchor, CodeCard, Disclosure, Inline, MethodBadge, Prose, StatusBadge, Tabs, usePreferences } from './code.tsx'
+import { Anchor, CodeCard, Disclosure, Inline, LanguageCard, MethodBadge, Prose, StatusBadge, Tabs } from './code.tsx'
 import { FieldRow, FieldTree } from './fields.tsx'
 import { contentOf, type Operation, type WebhookEvent } from './openapi.ts'
-import { prettyJson, type SampleRequest, samples } from './samples.ts'
+import { createRequest, type Draft, prettyJson, type SampleRequest, samples } from './samples.ts'
 import type { Schema, Schemas } from './schema.ts'
-import { type Draft, TryForm } from './try.tsx'
+import { TryForm } from './try.tsx'
 
 /** `baseUrl` is shown in samples. `tryUrl` has this page's origin, because the document may name the address of a proxy. */
 export type Api = { schemas: Schemas; baseUrl: string; tryUrl: string }
@@ -38,7 +38,7 @@ export function OperationSection({ operation, api }: OperationProps) {
       <StickySide>
         <div className="request">
           <h4 className="offscreen">Request</h4>
-          <RequestSample request={toRequest(operation, draft, api.baseUrl)} />
+          <RequestSample request={createRequest(operation, draft, api.baseUrl)} />
           <Disclosure className="try" head="Try it">
             {() => (
               <TryForm
@@ -46,7 +46,7 @@ export function OperationSection({ operation, api }: OperationProps) {
                 schemas={api.schemas}
                 draft={draft}
                 onChange={setDraft}
-                request={toRequest(operation, draft, api.tryUrl)}
+                request={createRequest(operation, draft, api.tryUrl)}
               />
             )}
           </Disclosure>
@@ -202,48 +202,16 @@ const Responses = ({ operation: { responses }, api: { schemas } }: OperationProp
   </div>
 )
 
-/** The request as code. All samples show the language that the reader selected at any of them. */
-function RequestSample({ request }: { request: SampleRequest }) {
-  const panelId = useId()
-  const { language, setLanguage } = usePreferences()
-  const selected = samples[language ?? ''] ? String(language) : 'curl'
-  const sample = samples[selected]
-  return (
-    <CodeCard
-      head={
-        <Tabs
-          label="Language"
-          names={Object.keys(samples)}
-          selected={selected}
-          panelId={panelId}
-          onSelect={setLanguage}
-        />
-      }
-      label="Request"
-      code={sample?.write(request) ?? ''}
-      language={sample?.language ?? ''}
-      panelId={panelId}
-    />
-  )
-}
-
-/** The request with the reader's values. Missing path parameters stay as `{id}`. */
-function toRequest({ method, path, parameters, isStream }: Operation, { values, body }: Draft, baseUrl: string) {
-  const filledPath = path.replace(/\{(\w+)\}/g, (placeholder, name) =>
-    values[name] ? encodeURIComponent(values[name]) : placeholder,
-  )
-  const query = new URLSearchParams()
-  const headers: [string, string][] = []
-  for (const parameter of parameters) {
-    const value = values[parameter.name]?.trim()
-    if (!value) continue
-    if (parameter.in === 'query') query.set(parameter.name, value)
-    if (parameter.in === 'header') headers.push([parameter.name, value])
-  }
-  if (body !== undefined) headers.push(['Content-Type', 'application/json'])
-  const search = query.toString()
-  return { method, url: `${baseUrl}${filledPath}${search && `?${search}`}`, headers, body, isStream }
-}
+const RequestSample = ({ request }: { request: SampleRequest }) => (
+  <LanguageCard
+    label="Request"
+    languages={Object.entries(samples).map(([name, { language, write }]) => ({
+      name,
+      language,
+      write: () => write(request),
+    }))}
+  />
+)
 
 function ExampleResponses({ operation: { responses, isStream } }: { operation: Operation }) {
   const panelId = useId()

@@ -1,4 +1,13 @@
-/** Code samples of a request in three languages, and syntax highlighting. Samples read the API key from the environment. */
+/**
+ * Code samples of a request, first with the SDKs, and syntax highlighting. Samples read the API key from the environment.
+ *
+ * A path parameter without a value stays as `{id}`.
+ */
+import type { Operation } from './openapi.ts'
+import { listMethods, type SdkMethod, toSnake } from './sdk-methods.ts'
+
+/** The values of the parameters and the body that the reader typed. */
+export type Draft = { values: Record<string, string>; body: string | undefined }
 
 export type SampleRequest = {
   method: string
@@ -6,12 +15,57 @@ export type SampleRequest = {
   headers: [string, string][]
   body: string | undefined
   isStream: boolean
+  /** The same request for the SDKs. */
+  call: { route: string; baseUrl: string; params: string[]; query: Record<string, unknown>; options: Option[] }
 }
+type Option = { typeScript: string; python: string; value: string }
 
 export const samples: Record<string, { language: string; write: (request: SampleRequest) => string }> = {
-  curl: { language: 'curl', write: toCurl },
-  JavaScript: { language: 'javascript', write: toJavaScript },
+  TypeScript: { language: 'typescript', write: toTypeScript },
   Python: { language: 'python', write: toPython },
+  curl: { language: 'curl', write: toCurl },
+}
+
+/** The headers that the SDKs take as options of a call. */
+const headerOptions: Record<string, Omit<Option, 'value'>> = {
+  'Idempotency-Key': { typeScript: 'idempotencyKey', python: 'idempotency_key' },
+  'Last-Event-ID': { typeScript: 'lastEventId', python: 'last_event_id' },
+}
+
+/** The request with the reader's values. */
+export function createRequest(operation: Operation, { values, body }: Draft, baseUrl: string): SampleRequest {
+  const { method, path, parameters, isStream } = operation
+  const params = [...path.matchAll(/\{(\w+)\}/g)].map(([placeholder, name = '']) => values[name] || placeholder)
+  const filledPath = path.replace(/\{(\w+)\}/g, (placeholder, name) =>
+    values[name] ? encodeURIComponent(values[name]) : placeholder,
+  )
+  const search = new URLSearchParams()
+  const query: Record<string, unknown> = {}
+  const headers: [string, string][] = []
+  const options: Option[] = []
+  for (const { name, in: location, schema } of parameters) {
+    const value = values[name]?.trim()
+    if (!value) continue
+    if (location === 'query') {
+      search.set(name, value)
+      query[name] = typedValue(value, schema.type)
+    }
+    if (location === 'header') {
+      headers.push([name, value])
+      const option = headerOptions[name]
+      if (option) options.push({ ...option, value })
+    }
+  }
+  if (body !== undefined) headers.push(['Content-Type', 'application/json'])
+  const suffix = search.size > 0 ? `?${search}` : ''
+  const call = { route: `${method} ${path}`, baseUrl, params, query, options }
+  return { method, url: `${baseUrl}${filledPath}${suffix}`, headers, body, isStream, call }
+}
+
+function typedValue(value: string, type: string | string[] | undefined): unknown {
+  if (type === 'integer' || type === 'number') return Number.isFinite(Number(value)) ? Number(value) : value
+  if (type === 'boolean') return value === 'true'
+  return type === 'array' ? value.split(',') : value
 }
 
 function toCurl({ method, url, headers, body, isStream }: SampleRequest): string {
@@ -23,60 +77,68 @@ function toCurl({ method, url, headers, body, isStream }: SampleRequest): string
   ].join(' \\\n  ')
 }
 
-function toJavaScript({ method, url, headers, body, isStream }: SampleRequest): string {
+let methods: Map<string, SdkMethod> | undefined
+
+function methodOf(route: string): SdkMethod {
+  methods ??= listMethods()
+  return methods.get(route) ?? { resource: '', name: route, kind: 'call' }
+}
+
+function toTypeScript({ body, call }: SampleRequest): string {
+  const { resource, name, kind } = methodOf(call.route)
+  const options = call.options.map(({ typeScript, value }) => `${typeScript}: ${quoted(value)}`)
+  const hasQuery = Object.keys(call.query).length > 0 || (kind === 'stream' && options.length > 0)
+  const args = [
+    ...call.params.map(quoted),
+    ...(body === undefined ? [] : [jsonOrText(body, (value) => toLiteral(value, typeScriptSyntax))]),
+    ...(hasQuery ? [inline(call.query, typeScriptSyntax)] : []),
+    ...(options.length > 0 ? [`{ ${options.join(', ')} }`] : []),
+  ]
+  const expression = `parley.${resource && `${resource}.`}${name}(${args.join(', ')})`
   return [
-    `const response = await fetch(${quoted(url)}, {`,
-    ...(method === 'GET' ? [] : [`  method: ${quoted(method)},`]),
-    '  headers: {',
-    `    Authorization: \`Bearer \${process.env.PARLEY_API_KEY}\`,`,
-    ...headers.map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`),
-    '  },',
-    ...(body === undefined
-      ? []
-      : [`  body: ${jsonOrText(body, (value) => `JSON.stringify(${toLiteral(value, javaScriptSyntax, '  ')})`)},`]),
+    "import { Parley } from 'parley-sdk'",
+    '',
+    'const parley = new Parley({',
+    '  apiKey: process.env.PARLEY_API_KEY,',
+    `  baseUrl: ${quoted(call.baseUrl)},`,
     '})',
-    ...(isStream
-      ? ['for await (const text of response.body.pipeThrough(new TextDecoderStream())) console.log(text)']
-      : ['const { data, error } = await response.json()']),
+    kind === 'call' ? `const data = await ${expression}` : `for await (const item of ${expression}) console.log(item)`,
   ].join('\n')
 }
 
-function toPython({ method, url, headers, body, isStream }: SampleRequest): string {
-  // `json=` sets the content type itself.
-  const ownHeaders = headers.filter(([name]) => name !== 'Content-Type')
+function toPython({ body, call }: SampleRequest): string {
+  const { resource, name, kind } = methodOf(call.route)
+  const query = Object.entries(call.query).map(([key, value]) => `${key}=${inline(value, pythonSyntax)}`)
+  const args = [
+    ...call.params.map(quoted),
+    ...(body === undefined ? [] : [jsonOrText(body, (value) => toLiteral(value, pythonSyntax, '', '    '))]),
+    ...query,
+    ...call.options.map(({ python, value }) => `${python}=${quoted(value)}`),
+  ]
+  const expression = `parley.${resource && `${resource}.`}${toSnake(name)}(${args.join(', ')})`
+  const loop = ['    for event in events:', '        print(event)']
   return [
     'import os',
-    'import requests',
+    'from parley_sdk import Parley',
     '',
-    "key = os.environ['PARLEY_API_KEY']",
-    `response = requests.${method.toLowerCase()}(`,
-    `    ${quoted(url)},`,
-    '    headers={',
-    "        'Authorization': f'Bearer {key}',",
-    ...ownHeaders.map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},`),
-    '    },',
-    ...(body === undefined
-      ? []
-      : [`    ${jsonOrText(body, (value) => `json=${toLiteral(value, pythonSyntax, '    ', '    ')}`, 'data=')},`]),
-    ...(isStream ? ['    stream=True,'] : []),
-    ')',
-    ...(isStream
-      ? ['for line in response.iter_lines(decode_unicode=True):', '    print(line)']
-      : ['print(response.json())']),
+    `parley = Parley(os.environ['PARLEY_API_KEY'], ${quoted(call.baseUrl)})`,
+    ...(kind === 'call' ? [`data = ${expression}`] : []),
+    ...(kind === 'list' ? [`for item in ${expression}:`, '    print(item)'] : []),
+    ...(kind === 'stream' ? [`with ${expression} as events:`, ...loop] : []),
   ].join('\n')
 }
 
 /** A body that is not valid JSON, because the reader is still typing, appears as text. */
-function jsonOrText(body: string, write: (value: unknown) => string, textPrefix = ''): string {
+function jsonOrText(body: string, write: (value: unknown) => string): string {
   try {
     return write(JSON.parse(body))
   } catch {
-    return textPrefix + quoted(body)
+    return quoted(body)
   }
 }
 
 type Syntax = { true: string; false: string; null: string; key: (name: string) => string }
-const javaScriptSyntax: Syntax = {
+const typeScriptSyntax: Syntax = {
   true: 'true',
   false: 'false',
   null: 'null',
@@ -100,6 +162,13 @@ function toLiteral(value: unknown, syntax: Syntax, indent = '', step = '  '): st
     return `[${parts.join(', ')}]`
   return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close}`
 }
+
+/** A literal on one line. */
+const inline = (value: unknown, syntax: Syntax): string =>
+  toLiteral(value, syntax)
+    .replaceAll(/,\n\s*([\]}])/g, ' $1')
+    .replaceAll(/([{[])\n\s*/g, '$1 ')
+    .replaceAll(/\n\s*/g, ' ')
 
 /** Indented JSON in which a list with one short value stays on one line. */
 export const prettyJson = (value: unknown): string =>

@@ -8,11 +8,8 @@ import { Button } from '../../ui/button.tsx'
 import { CodeCard, Inline, StatusBadge, usePreferences } from './code.tsx'
 import { errorMeanings } from './errors.ts'
 import type { Operation, Parameter } from './openapi.ts'
-import { prettyJson, type SampleRequest } from './samples.ts'
+import { type Draft, prettyJson, type SampleRequest } from './samples.ts'
 import { resolve, type Schemas } from './schema.ts'
-
-/** The values of the parameters and the body that the reader typed. */
-export type Draft = { values: Record<string, string>; body: string | undefined }
 
 type TryFormProps = {
   operation: Operation

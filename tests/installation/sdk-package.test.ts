@@ -16,6 +16,7 @@ import { signatureOf } from '../../common/webhook-request.ts'
 import { buildPages } from '../../scripts/build.ts'
 import { javaScriptPackage, pythonPackage } from '../../scripts/sdk.ts'
 import { scopes } from '../internals.ts'
+import { listSamples } from '../reference-samples.ts'
 import { start, until } from '../support.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -117,6 +118,24 @@ test('the examples of the README compile against the published package and run',
   }
   assert.deepEqual([await deliver('whsec_other'), await deliver(secret)], [401, 204])
   assert.equal(logged.at(-1), 'c Thanks')
+})
+
+test('the samples of the API reference compile against the published package', async () => {
+  const folder = join(await resolveFolder(), 'reference')
+  mkdirSync(folder, { recursive: true })
+  const programs = (await listSamples('TypeScript')).map(
+    (code, index) => `export async function s${index}() {\n${code}\n}`,
+  )
+  assert.ok(programs.length > 40)
+  writeFileSync(join(folder, 'samples.ts'), ["import { Parley } from 'parley-sdk'", ...programs].join('\n'))
+  const process = 'declare const process: { env: Record<string, string | undefined> }'
+  const console = 'declare const console: { log(...values: unknown[]): void }'
+  writeFileSync(join(folder, 'globals.d.ts'), `${process}\n${console}\n`)
+  const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], module: 'nodenext', types: [], strict: true }
+  const files = ['samples.ts', 'globals.d.ts']
+  const options = { ...compilerOptions, skipLibCheck: true, noEmit: true }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }))
+  run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], folder)
 })
 
 test('a CommonJS program can require the published package with its types', async () => {

@@ -15,6 +15,7 @@ import { promisify } from 'node:util'
 import { resolvePackage } from '../../scripts/packages.ts'
 import { Parley } from '../../sdk/src/index.ts'
 import { scopes } from '../internals.ts'
+import { listSamples } from '../reference-samples.ts'
 import { cases } from '../signatures.ts'
 import { start, type World } from '../support.ts'
 
@@ -225,6 +226,12 @@ test('mypy finds nothing in the Python SDK, and finds mistakes in programs', {
   // The handler of the README takes the untyped arguments of WSGI.
   writeFileSync(example, readExamples())
   await check('--allow-untyped-defs', example)
+  const samples = (await listSamples('Python')).map(
+    (code, index) => `def s${index}() -> None:\n${code.replace(/^/gm, '    ')}`,
+  )
+  assert.ok(samples.length > 40)
+  writeFileSync(example, ['import os', 'from parley_sdk import Parley', ...samples, ''].join('\n'))
+  await check(example)
   const mistakes: [string, RegExp][] = [
     ['parley.messages.send({"text": "no recipient"})', /Missing key "to"/],
     ['parley.contacts.create({"phone": "+1", "nme": "x"})', /[Ee]xtra key "nme"/],
