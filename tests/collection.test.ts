@@ -1,10 +1,18 @@
-/** The Postman collection is current, valid, complete, and its requests work against a real service. */
+/** The Postman collections are current, valid and complete, and their requests run from top to bottom against a real service. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { collectionFile, describeCollection } from '../scripts/collection.ts'
+import {
+  collectionFile,
+  describeCollection,
+  describeStreamCollection,
+  streamCollectionFile,
+} from '../scripts/collection.ts'
 import { scopes } from './internals.ts'
+import { startReceiver } from './receiver.ts'
 import { start } from './support.ts'
 
 type Pair = { key: string; value: string; disabled?: boolean }
@@ -14,11 +22,13 @@ type Request = {
   url: { raw: string; host: string[]; path: string[]; query?: Pair[]; variable?: Pair[] }
   body?: { mode: 'raw'; raw: string }
 }
-type Item = { name: string; request: Request; response: { code: number; body: string }[] }
-type Collection = { item: { name: string; item: Item[] }[]; variable: Pair[]; auth: { bearer: Pair[] } }
+type Script = { listen: 'prerequest' | 'test'; script: { exec: string[] } }
+type Item = { name: string; event?: Script[]; request: Request; response: { code: number; body: string }[] }
+type Collection<Content> = { item: Content[]; variable: Pair[]; auth: { bearer: Pair[] } }
 
-const collection: Collection = JSON.parse(readFileSync(collectionFile, 'utf8'))
-const items = collection.item.flatMap((folder) => folder.item.map((item) => ({ folder: folder.name, item })))
+const collection: Collection<{ name: string; item: Item[] }> = JSON.parse(readFileSync(collectionFile, 'utf8'))
+const streams: Collection<Item> = JSON.parse(readFileSync(streamCollectionFile, 'utf8'))
+const items = collection.item.flatMap((folder) => folder.item)
 
 /** An object with exactly these keys, of which those that end with `?` are optional. */
 const object = (keys: Record<string, object>) => ({
@@ -58,96 +68,112 @@ const response = object({
   header: list(pair),
   body: text,
 })
-/** The parts of the schema of Postman v2.1 that the collection uses. */
-const schema = object({
-  info: object({
-    name: filled,
-    description: filled,
-    schema: { const: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json' },
-  }),
-  item: list(
-    object({
+const script = object({ type: { const: 'text/javascript' }, exec: list(filled) })
+const item = object({
+  name: filled,
+  'event?': list(object({ listen: { enum: ['prerequest', 'test'] }, script })),
+  request,
+  response: list(response),
+})
+/** The parts of the schema of Postman v2.1 that the collections use. */
+const schemaOf = (content: object) =>
+  object({
+    info: object({
       name: filled,
       description: filled,
-      item: list(object({ name: filled, request, response: list(response) })),
+      schema: { const: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json' },
     }),
-  ),
-  auth: object({ type: { const: 'bearer' }, bearer: list(object({ key: filled, value: filled, type: filled })) }),
-  variable: list(variable),
-})
+    item: list(content),
+    auth: object({ type: { const: 'bearer' }, bearer: list(object({ key: filled, value: filled, type: filled })) }),
+    variable: list(variable),
+  })
 
-test('the collection is current', async () => {
+test('the collections are current', async () => {
   assert.equal(readFileSync(collectionFile, 'utf8'), await describeCollection(), 'run `npm run collection`')
+  assert.equal(readFileSync(streamCollectionFile, 'utf8'), await describeStreamCollection(), 'run `npm run collection`')
 })
 
-test('the collection has the structure that Postman v2.1 requires', () => {
-  const validate = new Ajv2020({ allErrors: true }).compile(schema)
-  assert.ok(validate(collection), JSON.stringify(validate.errors?.slice(0, 5)))
-  assert.deepEqual(
-    collection.variable.map(({ key }) => key),
-    ['base_url', 'api_key'],
-  )
-  assert.deepEqual(collection.auth.bearer, [{ key: 'token', value: '{{api_key}}', type: 'string' }])
-  for (const { item } of items) {
-    const { raw, host, path, variable = [] } = item.request.url
+test('the collections have the structure that Postman v2.1 requires', () => {
+  const folder = object({ name: filled, description: filled, item: list(item) })
+  for (const [content, value] of [
+    [folder, collection],
+    [item, streams],
+  ] as const) {
+    const validate = new Ajv2020({ allErrors: true }).compile(schemaOf(content))
+    assert.ok(validate(value), JSON.stringify(validate.errors?.slice(0, 5)))
+    assert.deepEqual(value.auth.bearer, [{ key: 'token', value: '{{api_key}}', type: 'string' }])
+  }
+  for (const { request } of [...items, ...streams.item]) {
+    const { raw, host, path, query = [], variable = [] } = request.url
     // Programs read either `raw` or the parts.
-    assert.equal(raw, `${host.join('.')}/${path.join('/')}`)
+    const enabled = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`)
+    assert.equal(raw, [`${host.join('.')}/${path.join('/')}`, ...enabled].join('?'))
     const named = path.flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : []))
     assert.deepEqual(
       variable.map(({ key }) => key),
       named,
     )
-    if (item.request.body) JSON.parse(item.request.body.raw)
+    if (request.body) JSON.parse(request.body.raw)
   }
 })
 
-test('the collection has every operation once, in the folder of its tag, with examples', async (t) => {
+test('the collections have every operation once, with examples, and the endless one apart', async (t) => {
   const { contract } = await start(t)
-  const shown = items.map(({ folder, item: { request, name } }) => {
-    const path = request.url.raw.replace('{{base_url}}', '').replace(/:(\w+)/g, '{$1}')
-    return `${folder}: ${request.method} ${path}, ${name}`
-  })
+  const toLine = ({ request, name }: Item) => {
+    const path = request.url.raw
+      .replace('{{base_url}}', '')
+      .replace(/\?.*/, '')
+      .replace(/:(\w+)/g, '{$1}')
+    return `${request.method} ${path}, ${name}`
+  }
   const documented = contract.operations.map(({ method, path, operation }) => {
-    const { tags, summary } = operation as unknown as { tags: string[]; summary: string }
-    return `${tags[0]}: ${method} ${path}, ${summary}`
+    const { summary } = operation as unknown as { summary: string }
+    return `${method} ${path}, ${summary}`
   })
-  assert.deepEqual(shown.sort(), documented.sort())
+  const apart = streams.item.map(toLine)
+  assert.deepEqual(apart, ['GET /events/stream, Follow events'])
+  assert.deepEqual([...items.map(toLine), ...apart].sort(), documented.sort())
   for (const { method, path, operation } of contract.operations) {
-    const found = items.find(({ item: { request } }) => {
-      const url = request.url.raw.replace('{{base_url}}', '').replace(/:(\w+)/g, '{$1}')
-      return request.method === method && url === path
-    })
-    assert.equal(Boolean(found?.item.request.body), Boolean(operation.requestBody), `${method} ${path}`)
-    assert.equal(found?.item.response.length, path === '/events/stream' ? 0 : 1, `${method} ${path}`)
+    const found = [...items, ...streams.item].find((item) => toLine(item).startsWith(`${method} ${path}, `))
+    assert.equal(Boolean(found?.request.body), Boolean(operation.requestBody), `${method} ${path}`)
+    assert.equal(found?.response.length, path === '/events/stream' ? 0 : 1, `${method} ${path}`)
   }
 })
 
-test('the requests of the collection work with a URL and a key', async (t) => {
+test('the requests run from top to bottom with a URL and a key, also twice', async (t) => {
   const { url, api, connect } = await start(t)
   await connect()
-  const variables: Record<string, string> = { base_url: `${url}/v1`, api_key: await api.key(...scopes) }
-  const fill = (text: string) =>
-    text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => variables[name] ?? assert.fail(name))
-  const absent = '01890000-0000-7000-8000-000000000000'
-  for (const { item } of items) {
-    const { method, header, url, body } = item.request
-    // The address of the example must resolve, which needs the network.
-    if (item.name === 'Create a webhook') continue
-    const address = fill(url.raw)
-      .replace(/\/:name/, '/order_confirmed')
-      .replace(/\/:\w+/g, `/${absent}`)
-    const sent = [
-      ...header.filter(({ disabled }) => !disabled),
-      { key: 'Authorization', value: fill(`Bearer ${collection.auth.bearer[0]?.value}`) },
-    ]
-    const headers = Object.fromEntries(sent.map(({ key, value }) => [key, value]))
-    const ending = new AbortController()
-    const answer = await fetch(address, { method, headers, signal: ending.signal, body: body?.raw ?? null })
-    const text = item.response.length > 0 ? await answer.text() : ''
-    ending.abort()
-    // A path with an id addresses a resource that this workspace does not have.
-    const hasId = url.variable?.some(({ key }) => key.endsWith('id')) ?? false
-    assert.ok(hasId ? answer.status === 404 : answer.ok, `${item.name}: ${answer.status} ${text}`)
-    if (hasId) assert.doesNotMatch(text, /no such path/, item.name)
+  const receiver = await startReceiver(t)
+  const own = { base_url: `${url}/v1`, api_key: await api.key(...scopes), webhook_url: receiver.url }
+  const defaults = Object.fromEntries(collection.variable.map(({ key, value }) => [key, value]))
+  for (const round of [1, 2]) {
+    const variables: Record<string, string> = { ...defaults, ...own }
+    const fill = (text: string) =>
+      text
+        .replaceAll('{{$guid}}', randomUUID())
+        .replaceAll('{{$timestamp}}', String(Math.floor(Date.now() / 1000)))
+        .replace(/\{\{(\w+)\}\}/g, (_, name: string) => variables[name] || assert.fail(`${name} has no value`))
+    const run = (item: Item, listen: Script['listen'], body?: unknown) => {
+      const code = item.event?.find((event) => event.listen === listen)?.script.exec.join('\n') ?? ''
+      const set = (name: string, value: string) => {
+        assert.ok(name in defaults, `${name} is no variable of the collection`)
+        variables[name] = value
+      }
+      runInNewContext(code, { pm: { collectionVariables: { set }, response: { json: () => body } } })
+    }
+    for (const item of items) {
+      run(item, 'prerequest')
+      const { method, header, url, body } = item.request
+      const address = (url.variable ?? []).reduce((text, { key, value }) => text.replace(`:${key}`, value), url.raw)
+      const sent = [
+        ...header.filter(({ disabled }) => !disabled),
+        { key: 'Authorization', value: `Bearer ${collection.auth.bearer[0]?.value}` },
+      ]
+      const headers = Object.fromEntries(sent.map(({ key, value }) => [key, fill(value)]))
+      const answer = await fetch(fill(address), { method, headers, body: body ? fill(body.raw) : null })
+      const text = await answer.text()
+      assert.ok(answer.ok, `round ${round}: ${item.name}: ${answer.status} ${text}`)
+      run(item, 'test', JSON.parse(text))
+    }
   }
 })
