@@ -1,5 +1,6 @@
 /**
- * Fails on words that the project's plain English rules out (CONTRIBUTING.md, Language).
+ * Fails on words that the project's plain English rules out (CONTRIBUTING.md, Language), and in documents and the texts of the
+ * dashboard on other spellings than those of the project.
  *
  * `node scripts/language.ts [folder or file …]` lists every hit. Without arguments it reads the whole repository.
  */
@@ -33,6 +34,16 @@ const ruledOut: readonly [RegExp, string][] = [
   [/\bhow(?:so)?ever it\b/i, 'name the cases'],
 ]
 
+/** One spelling and one term for what users read. Code has names of its own, such as the pace of a number. */
+const spellings: readonly [RegExp, string][] = [
+  [/\be-mail(?:s|ed|ing)?\b/i, 'email'],
+  [/\bcolou(?:r|rs|red)\b/i, 'color'],
+  [/\bwrite-ahead log\b/i, 'WAL'],
+  [/\bpace of (?:the|your|a|its) number\b|\bnumber's pace\b|\bfull pace\b|\bsending pace\b/i, 'sending rate'],
+  [/\bbackground engines?\b|\bengine process(?:es)?\b/i, 'worker'],
+]
+const isForUsers = /\.md$|^dashboard\/src\/words\//
+
 /** Texts of people in the demo, third-party wire formats, and the files that list the words. */
 const exempt =
   /^(scripts\/language\.ts|CONTRIBUTING\.md|server\/demo\/texts\.ts|.*\/fixtures\/|package-lock\.json|LICENSE$|migrations\/|bench\/RESULTS\.md)/
@@ -49,7 +60,7 @@ let count = 0
 for (const file of files) {
   const lines = readFileSync(file, 'utf8').split('\n')
   lines.forEach((line, i) => {
-    for (const [pattern, instead] of ruledOut) {
+    for (const [pattern, instead] of isForUsers.test(file) ? [...ruledOut, ...spellings] : ruledOut) {
       const [found] = pattern.exec(line) ?? []
       if (!found) continue
       count++
