@@ -130,9 +130,16 @@ const folders: readonly Folder[] = [
   },
   {
     name: 'Broadcasts',
-    description: 'A draft that is scheduled for tomorrow and then canceled, so nothing is sent.',
+    description:
+      'A draft that is deleted, and one that is scheduled for tomorrow and then canceled, so nothing is sent.',
     steps: [
       { operation: 'checkBroadcast', body: { name: 'Summer news', template, recipients: [{ to: phone }] } },
+      {
+        operation: 'createBroadcast',
+        body: { name: 'A draft', template, draft: true },
+        stores: { broadcast_id: 'data.id' },
+      },
+      'deleteBroadcast',
       {
         operation: 'createBroadcast',
         before: { tomorrow: 'new Date(Date.now() + 86400000).toISOString()' },

@@ -100,7 +100,7 @@ export const settings = {
   OIDC_DOMAINS: {
     default: '',
     meaning:
-      'E-mail domains whose people get an account at their first sign-in, such as acme.example, separated by commas. Empty: only invited people.',
+      'Email domains whose people get an account at their first sign-in, such as acme.example, separated by commas. Empty: only invited people.',
   },
   OIDC_ROLES_CLAIM: { default: 'groups', meaning: 'Claim of the provider that OIDC_ROLES reads.' },
   OIDC_ROLES: {
