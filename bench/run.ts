@@ -21,6 +21,7 @@ import { benchInbound } from './inbound.ts'
 import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
+import { benchNeighbours } from './neighbours.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchRequestLog } from './request-log.ts'
 import { benchSlowVisitors } from './slow-visitors.ts'
@@ -45,6 +46,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   recovery: benchRecovery,
   dashboard: benchDashboard,
   'slow-visitors': benchSlowVisitors,
+  neighbours: benchNeighbours,
   capacity: benchCapacity,
   'ten-million': () => benchGrowth(10_000_000),
   upgrade: benchUpgrade,
