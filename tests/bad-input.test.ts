@@ -149,6 +149,7 @@ const subjects: Record<string, (maker: Maker) => Promise<Json>> = {
   redeliverWebhook: make.deliveredWebhooks,
   addBroadcastRecipients: make.drafts,
   startBroadcast: make.drafts,
+  deleteBroadcast: make.drafts,
   listTemplates: make.templates,
   getTemplate: make.templates,
 }

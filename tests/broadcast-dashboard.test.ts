@@ -561,7 +561,7 @@ async function cookieOf(url: string, owner: { email: string; password: string })
 test('the CSV export of recipients contains no formula that a spreadsheet would run', async (t) => {
   const { api, db, url, owner, send, connect } = await signedIn(t)
   await connect()
-  const names = ['=1+1', '+cmd', '-2', '@x', '\tx', 'a "quoted", name', 'two\nlines', 'Zoë 🙂', '']
+  const names = ['=1+1', '+cmd', '-2', '@x', 'y\t=x', 'a "quoted", name', 'two\nlines', 'Zoë 🙂', '']
   const recipients = names.map((name, i) => ({ to: phoneOf(i), name }))
   const { id } = await send({ recipients: [...recipients, { to: '=SUM(A1)' }], scheduled_at: tomorrow() })
   const cookie = await cookieOf(url, owner)
@@ -577,7 +577,7 @@ test('the CSV export of recipients contains no formula that a spreadsheet would 
   assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf])
   const [head, ...lines] = bytes.subarray(3).toString().split('\r\n')
   assert.equal(head, 'place,phone,name,status,reason,contact_id,message_id')
-  const named = ["'=1+1", "'+cmd", "'-2", "'@x", '"\'\tx"', '"a ""quoted"", name"', '"two\nlines"', 'Zoë 🙂', '']
+  const named = ["'=1+1", "'+cmd", "'-2", "'@x", '"y\t\'=x"', '"a ""quoted"", name"', '"two\nlines"', 'Zoë 🙂', '']
   assert.deepEqual(lines, [
     ...named.map((name, i) => `${i + 1},${phoneOf(i)},${name},pending,,,`),
     "10,'=SUM(A1),,skipped,not a phone number,,",

@@ -40,6 +40,7 @@ const tables: Record<string, readonly string[]> = {
     'member_second_factors',
     'password_resets',
     'oidc_accounts',
+    'removed_members',
     'invitations',
     'sessions',
     'api_keys',

@@ -9,14 +9,15 @@ import { hasCode } from './start-error.ts'
  * Node's recursive mkdir does not end where the parent exists and the system still answers ENOENT, as in /proc. It blocks the process
  * meanwhile, so not even a signal ends it.
  */
-export function resolveFolder(folder: string, mode?: number): boolean {
+export function resolveFolder(folder: string, mode?: number, hasParent = false): boolean {
   try {
     mkdirSync(folder, mode)
     return true
   } catch (error) {
     if (hasCode(error, 'EEXIST') && statSync(folder).isDirectory()) return false
-    if (!hasCode(error, 'ENOENT') || existsSync(dirname(folder))) throw error
+    if (!hasCode(error, 'ENOENT') || hasParent) throw error
   }
-  resolveFolder(dirname(folder), mode)
-  return resolveFolder(folder, mode)
+  // Another process may create the parent at the same time.
+  if (!existsSync(dirname(folder))) resolveFolder(dirname(folder), mode)
+  return resolveFolder(folder, mode, true)
 }

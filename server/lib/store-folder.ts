@@ -73,15 +73,15 @@ export function createFolderStore(dir: string): Store {
 }
 
 /** Like `mkdir -p`. Each new folder gets the owner of its parent and is synced to disk. */
-async function makeFolder(path: string): Promise<void> {
+async function makeFolder(path: string, hasParent = false): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return
-    // As in /proc: the parent exists and takes no folders.
-    if (!hasCode(error, 'ENOENT') || existsSync(dirname(path))) throw error
-    await makeFolder(dirname(path))
-    return makeFolder(path)
+    // With a parent: it takes no folders, as in /proc. A concurrent put may have created the parent just now.
+    if (!hasCode(error, 'ENOENT') || hasParent) throw error
+    if (!existsSync(dirname(path))) await makeFolder(dirname(path))
+    return makeFolder(path, true)
   }
   await giveToOwnerOf(dirname(path), path)
   await syncFolder(dirname(path))

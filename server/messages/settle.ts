@@ -114,10 +114,11 @@ async function settleMessages(
 const lockConversations = (sql: Sql): Fragment => sql`
   -- The conversations of refused messages, locked before messages (lock order: ARCHITECTURE.md).
   locked_conversations as (
-    select v.workspace_id, v.id from conversations v
-    where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input where status = 'failed')
+    select v.workspace_id, v.id
+    from (select distinct workspace_id, conversation_id from input where status = 'failed') i
+    join conversations v on v.workspace_id = i.workspace_id and v.id = i.conversation_id
     order by v.id
-    for no key update
+    for no key update of v
   ),`
 
 /** Member of a `with` list, with a comma after it. */

@@ -67,7 +67,9 @@ test('simulated failures are not counted as errors of the service, and each meth
     await (await fetch(url + path, { method })).text()
   }
   const count = 'parley_http_requests_total'
-  const counted = (await metrics.read()).split('\n').filter((line) => line.startsWith(`${count}{`) && !line.endsWith(' 0'))
+  const counted = (await metrics.read())
+    .split('\n')
+    .filter((line) => line.startsWith(`${count}{`) && !line.endsWith(' 0'))
   assert.deepEqual(
     counted.toSorted(),
     ['GET', 'POST'].map((method) => `${count}{method="${method}",route="/simulator/*",status="200"} 1`),
