@@ -83,7 +83,7 @@ const commands: Record<string, Command> = {
   'workspace list': {
     usage: '',
     options: {},
-    run: async (db) => ({ workspaces: await listWorkspaces(db) }),
+    run: listWorkspaces,
   },
   'workspace delete': {
     usage: '--workspace ID [--confirm NAME]',
@@ -336,9 +336,12 @@ function print(answer: object, asJson: boolean): void {
     console.log(JSON.stringify(answer))
     return
   }
+  if (Array.isArray(answer)) {
+    for (const item of answer) console.log(lineOf(item))
+    return
+  }
   for (const [name, value] of Object.entries(answer)) {
-    if (Array.isArray(value)) for (const item of value) console.log(lineOf(item))
-    else console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
   }
 }
 

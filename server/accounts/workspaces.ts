@@ -75,7 +75,7 @@ export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<W
 
 /** A workspace as the operator sees it. */
 type ListedWorkspace = {
-  id: string
+  workspace_id: string
   name: string
   created_at: string
   is_demo: boolean
@@ -87,7 +87,7 @@ type ListedWorkspace = {
 /** All workspaces, the oldest first. */
 export async function listWorkspaces(sql: Sql): Promise<ListedWorkspace[]> {
   return sql<ListedWorkspace[]>`
-    select w.id, w.name, w.created_at, w.is_demo, count(m.id)::int as member_count,
+    select w.id as workspace_id, w.name, w.created_at, w.is_demo, count(m.id)::int as member_count,
       coalesce(array_agg(m.email order by m.id) filter (where m.role = 'owner'), '{}') as owners
     from workspaces w left join members m on m.workspace_id = w.id
     group by w.id

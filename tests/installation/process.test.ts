@@ -381,10 +381,10 @@ test('the command line lists workspaces, and deletes one after its name is confi
   const service = await start(t, env)
   const { workspace_id: demoId, api_key } = demoOf(dataDir)
   const made = await parley(env, 'workspace', 'create', '--name', 'Acme Ltd', '--owner-email', 'owner@acme.test')
-  const list = async () => (await parley(env, 'workspace', 'list')).json.workspaces
+  const list = async () => (await parley(env, 'workspace', 'list')).json
   const [demo, acme] = await list()
-  assert.deepEqual([demo.id, demo.name, demo.is_demo, demo.owners], [demoId, 'Demo', true, ['owner@demo.test']])
-  assert.deepEqual([acme.id, acme.is_demo, acme.member_count], [made.json.workspace_id, false, 1])
+  assert.deepEqual([demo.workspace_id, demo.name, demo.is_demo, demo.owners], [demoId, 'Demo', true, ['owner@demo.test']])
+  assert.deepEqual([acme.workspace_id, acme.is_demo, acme.member_count], [made.json.workspace_id, false, 1])
 
   const remove = (...more: string[]) => parley(env, 'workspace', 'delete', '--workspace', demoId, ...more)
   assert.match((await remove()).stderr, /^--confirm: required/)
