@@ -86,9 +86,15 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
     return true
   }
 
-  /** Opens the first free journal: a service on another database may use the same folder. */
+  /**
+   * Opens the journal `service`. A killed process may take seconds to end, for example while it writes to the disk, and has the journal
+   * until then: with another journal, what this process accepts would be missing after the next start. Only if the owner stays is it a
+   * service on another database that uses the same folder, and the next free journal is opened.
+   */
   async function openAnySimulator(): Promise<void> {
+    const deadline = performance.now() + times.takeoverMs
     let isOpen = await openSimulator('service')
+    for (; !isOpen && performance.now() < deadline; isOpen = await openSimulator('service')) await sleep(times.retryMs)
     for (let number = 2; !isOpen; number++) isOpen = await openSimulator(`service-${number}`)
   }
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/free-port.ts'
-import { createWorkspace } from '../internals.ts'
+import { claimFile, createWorkspace } from '../internals.ts'
 import { startMs } from '../program.ts'
 import { toProvider } from '../provider.ts'
 import { createDatabase, type Json, until } from '../support.ts'
@@ -126,6 +126,29 @@ test('on another port the simulator keeps its messages, customers and unsent rep
   const text = await second.send('+14155550111', { type: 'text', text: 'still open' })
   assert.equal(text.status, 201, JSON.stringify(text.body))
   await until('it to be read', async () => (await statusOf(text.body.data.message_id)) === 'read')
+})
+
+test('a service that starts while a killed one still has the journal waits for it, and every accepted message stays in the log', async (t) => {
+  const { folder, launch, start } = await createFleet(t)
+  const dataDir = folder()
+  const first = await start(dataDir)
+  const before = await first.send('+14155550150')
+  await first.kill('SIGTERM')
+
+  const claim = claimFile(join(dataDir, 'simulator/service.lock'))
+  assert.ok(claim.ok)
+  const second = await launch(dataDir)
+  setTimeout(() => claim.release(), 2_500)
+  await second.ready()
+  const after = await second.send('+14155550151')
+  assert.deepEqual(
+    await second.sent(),
+    [before, after].map(({ body }) => body.data.msgapp_message_id),
+  )
+  assert.deepEqual(
+    readdirSync(join(dataDir, 'simulator')).filter((name) => name.endsWith('.jsonl')),
+    ['service.jsonl'],
+  )
 })
 
 test('all processes serve the same simulator, and another process takes over when its host is killed', async (t) => {
