@@ -129,7 +129,7 @@ test('on another port the simulator keeps its messages, customers and unsent rep
 })
 
 test('a service that starts while a killed one still has the journal waits for it, and every accepted message stays in the log', async (t) => {
-  const { folder, launch, start } = await createFleet(t)
+  const { db, folder, launch, start } = await createFleet(t)
   const dataDir = folder()
   const first = await start(dataDir)
   const before = await first.send('+14155550150')
@@ -137,8 +137,16 @@ test('a service that starts while a killed one still has the journal waits for i
 
   const claim = claimFile(join(dataDir, 'simulator/service.lock'))
   assert.ok(claim.ok)
-  const second = await launch(dataDir)
-  setTimeout(() => claim.release(), 2_500)
+  const second = await launch(dataDir, { PORT: new URL(first.url).port })
+  // The lock under which a starting process opens the journal.
+  await until('the second to reach the journal', async () => {
+    const held = await db`
+      select from pg_locks l join pg_database d on d.oid = l.database
+      where l.locktype = 'advisory' and l.objid = 7263552 and l.granted and d.datname = current_database()`
+    return held.length > 0
+  })
+  // Longer than a claim of the lock waits by itself.
+  setTimeout(() => claim.release(), 1_500)
   await second.ready()
   const after = await second.send('+14155550151')
   assert.deepEqual(
