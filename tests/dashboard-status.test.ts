@@ -90,7 +90,10 @@ test('the page is for the operator only; it shows what it can when a part is unk
   })
   await held.promise
   await page.getByRole('link', { name: 'Status' }).click()
-  await page.getByText(/^Unknown: .*(timeout|no answer)/).waitFor()
+  await page
+    .getByText(/^Unknown: .*(timeout|no answer)/)
+    .first()
+    .waitFor()
   await rowOf(page, 'process-1').waitFor()
   release.resolve()
   await holding
