@@ -28,7 +28,7 @@ import { addCounts } from './counts.ts'
 import { requireStorable } from './limits.ts'
 
 export async function sendAgain(
-  { db, sealer, channel }: AcceptContext,
+  { db, bulk, sealer, channel }: AcceptContext,
   workspaceId: string,
   id: string,
   { name: input }: { name?: string | undefined },
@@ -52,17 +52,16 @@ export async function sendAgain(
   // Checked before up to a million rows are copied in vain.
   await requireQuotaFor(db, workspaceId, new Date(nowMs()), async () => count)
   const again = { id: newId(), name: requestedName ?? nameAgain(first.name) }
-  await withRetries(() =>
-    db.begin(async (sql) => {
-      await claimAgain(sql, workspaceId, id, again.id)
-      await copyBroadcast(sql, workspaceId, id, again)
-      await copyUnreached(sql, workspaceId, first, again.id)
-      await requireStorable(sql, workspaceId)
-      await beginSending(sql, workspaceId, again.id)
-      const { pending_count } = await requireBroadcast(sql, workspaceId, again.id)
-      if (pending_count === 0) throw noRecipientLeft()
-    }),
-  )
+  const copy = async (sql: Sql) => {
+    await claimAgain(sql, workspaceId, id, again.id)
+    await copyBroadcast(sql, workspaceId, id, again)
+    await copyUnreached(sql, workspaceId, first, again.id)
+    await requireStorable(sql, workspaceId)
+    await beginSending(sql, workspaceId, again.id)
+    const { pending_count } = await requireBroadcast(sql, workspaceId, again.id)
+    if (pending_count === 0) throw noRecipientLeft()
+  }
+  await bulk(workspaceId, () => withRetries(() => db.begin(copy)))
   return requireBroadcast(db, workspaceId, again.id)
 }
 

@@ -228,7 +228,7 @@ export const broadcastDashboard =
         schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
       },
       async ({ session, params }) => {
-        const name = await deleteDraft(db, session.workspaceId, params.id)
+        const name = await deleteDraft(acceptContext, session.workspaceId, params.id)
         return { data: { id: params.id.toLowerCase(), deleted: true, name } }
       },
     )

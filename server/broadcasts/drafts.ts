@@ -158,13 +158,16 @@ export async function startBroadcast(
 }
 
 /** Deletes a draft with its recipients. Returns its name. 400 for a broadcast that is not a draft. */
-export async function deleteDraft(sql: Sql, workspaceId: string, id: string): Promise<string> {
-  const [deleted] = isUuid(id)
-    ? await sql<{ name: string }[]>`
-        delete from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' returning name`
-    : []
+export async function deleteDraft(
+  { db, bulk }: Pick<AcceptContext, 'db' | 'bulk'>,
+  workspaceId: string,
+  id: string,
+): Promise<string> {
+  const remove = async () => db<{ name: string }[]>`
+    delete from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' returning name`
+  const [deleted] = isUuid(id) ? await bulk(workspaceId, remove) : []
   if (deleted) return deleted.name
-  const { status } = await requireBroadcast(sql, workspaceId, id)
+  const { status } = await requireBroadcast(db, workspaceId, id)
   throw badRequest(`only a draft can be deleted; the broadcast is ${status}`)
 }
 

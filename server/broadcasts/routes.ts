@@ -108,7 +108,7 @@ export const broadcastRoutes =
         },
       },
       async ({ caller, params }) => {
-        await deleteDraft(context.db, caller.workspaceId, params.id)
+        await deleteDraft(context, caller.workspaceId, params.id)
         return { data: { id: params.id.toLowerCase(), deleted: true } }
       },
     )

@@ -127,9 +127,13 @@ export const contactDashboard = (options: ContactDashboardOptions) => async (app
       return { data: { id: params.id.toLowerCase(), deleted: true } }
     },
   )
-  app.get('/tags', { schema: { response: { 200: DataOf(Type.Array(TagView)) } } }, async ({ session }) => ({
-    data: await listTags(db, session.workspaceId),
-  }))
+  app.get(
+    '/tags',
+    { schema: { response: { 200: DataOf(Type.Array(TagView)) } } },
+    async ({ session: { workspaceId } }) => ({
+      data: await slow(workspaceId, (sql) => listTags(sql, workspaceId)),
+    }),
+  )
   app.patch(
     '/tags/:id',
     {

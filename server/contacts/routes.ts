@@ -213,6 +213,7 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk:
         response: { 200: ListOf(CountedTag) },
       },
     },
-    async ({ caller, query }) => listTagPage(db, caller.workspaceId, readPosition(query)),
+    async ({ caller: { workspaceId }, query }) =>
+      slow(workspaceId, (sql) => listTagPage(sql, workspaceId, readPosition(query))),
   )
 }
