@@ -155,6 +155,8 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(parley.broadcasts.start(draft["id"])["total_count"], 1)
         until("the draft", lambda: is_sent(draft))
         self.assertEqual([each["to"] for each in parley.broadcasts.list_recipients(draft["id"])], [PHONE])
+        unused = parley.broadcasts.create({"name": "Unused", "template": TEMPLATE, "draft": True})
+        self.assertEqual(parley.broadcasts.delete(unused["id"])["deleted"], True)
         tomorrow = (datetime.now(timezone.utc) + timedelta(days=1)).isoformat()
         body["scheduled_at"] = tomorrow
         later = parley.broadcasts.create(body)["id"]

@@ -353,7 +353,7 @@ test('a database that does not suit this release is a problem with a fix', async
   const fine = await runDoctor(env)
   assert.equal(fine.code, 0, fine.text)
   assertFound(fine, 'database', 'ok', /^PostgreSQL 18/)
-  assertFound(fine, 'connections', 'ok', /opens up to 40, and the server allows \d+/)
+  assertFound(fine, 'connections', 'ok', /opens up to 38, and the server allows \d+/)
 
   await db`insert into migrations (name) values ('9999_future.sql')`
   assertFound(await runDoctor(env), 'migrations', 'warning', /1 migration of a newer release \(9999_future\.sql\)/)
@@ -382,7 +382,7 @@ test('a database that does not suit this release is a problem with a fix', async
     assertFound(limited, 'database', 'problem', /may not create tables/),
     /alter database .* owner to limited_/,
   )
-  assertFound(limited, 'connections', 'problem', /up to 40, and the server allows 5/)
+  assertFound(limited, 'connections', 'problem', /up to 38, and the server allows 5/)
 
   await start(t, { alone: 'runs commands on a database without secrets' })
   const other = await runDoctor({ ...env, ENCRYPTION_KEY: 'ab'.repeat(32) })

@@ -198,8 +198,8 @@ test('the examples of the Python README run', { skip }, async (t) => {
   for (const line of [
     /^Acme: messages:send/m,
     /^Ann \+14155550100$/m,
-    /^1 None$/m,
-    /^1 contacts$/m,
+    /^2 None$/m,
+    /^2 contacts$/m,
     /^1 phone: not a phone number$/m,
     /of 2$/m,
     /^[0-9a-f-]{36} That is all\.$/m,
