@@ -22,7 +22,7 @@ type Step = {
   operation: string
   /** Replaces the example of the document. */
   body?: object
-  /** Variables and the expressions of their values, where `data` is the `data` of the response. */
+  /** Variables and the expressions of their values, where `body` is the response. */
   stores?: Record<string, string>
   /** Variables that are set before the request. */
   before?: Record<string, string>
@@ -43,7 +43,7 @@ const folders: readonly Folder[] = [
       {
         operation: 'createWebhook',
         body: { url: '{{webhook_url}}', events: ['contact.created', 'message.status_updated'] },
-        stores: { webhook_id: 'data.id' },
+        stores: { webhook_id: 'body.data.id' },
       },
       'listWebhooks',
       'getWebhook',
@@ -58,12 +58,12 @@ const folders: readonly Folder[] = [
       {
         operation: 'createContact',
         body: { phone, name: 'Ada Lovelace', tags: ['vip'], attributes: { plan: 'pro' }, if_exists: 'update' },
-        stores: { contact_id: 'data.id' },
+        stores: { contact_id: 'body.data.id' },
       },
       {
         operation: 'createContacts',
         body: { contacts: [{ phone, company: 'Analytical Engines', if_exists: 'update' }, { phone: otherPhone }] },
-        stores: { other_contact_id: 'data[1].id' },
+        stores: { other_contact_id: 'body.data[1].id' },
       },
       'listContacts',
       'getContact',
@@ -79,7 +79,7 @@ const folders: readonly Folder[] = [
       {
         operation: 'createSegment',
         body: { name: 'Regulars {{$timestamp}}', description: 'Ordered at least twice this year' },
-        stores: { segment_id: 'data.id' },
+        stores: { segment_id: 'body.data.id' },
       },
       'listSegments',
       'getSegment',
@@ -95,7 +95,7 @@ const folders: readonly Folder[] = [
     steps: [
       {
         operation: 'listTemplates',
-        stores: { template_name: 'data[0].name', template_language: 'data[0].language' },
+        stores: { template_name: 'body.data[0].name', template_language: 'body.data[0].language' },
       },
       { operation: 'getTemplate', query: { language: '{{template_language}}' } },
     ],
@@ -108,7 +108,7 @@ const folders: readonly Folder[] = [
       {
         operation: 'sendMessage',
         body: { to: phone, type: 'template', template },
-        stores: { message_id: 'data.message_id', conversation_id: 'data.conversation_id' },
+        stores: { message_id: 'body.data.message_id', conversation_id: 'body.data.conversation_id' },
       },
       'getMessage',
     ],
@@ -137,14 +137,14 @@ const folders: readonly Folder[] = [
       {
         operation: 'createBroadcast',
         body: { name: 'A draft', template, draft: true },
-        stores: { broadcast_id: 'data.id' },
+        stores: { broadcast_id: 'body.data.id' },
       },
       'deleteBroadcast',
       {
         operation: 'createBroadcast',
         before: { tomorrow: 'new Date(Date.now() + 86400000).toISOString()' },
         body: { name: 'Summer news', template, scheduled_at: '{{tomorrow}}', draft: true },
-        stores: { broadcast_id: 'data.id' },
+        stores: { broadcast_id: 'body.data.id' },
       },
       { operation: 'addBroadcastRecipients', body: { recipients: [{ to: phone, params: ['Ada', 'A-10042'] }] } },
       'startBroadcast',
@@ -159,7 +159,7 @@ const folders: readonly Folder[] = [
   {
     name: 'Webhook deliveries',
     description: 'The events of the requests above.',
-    steps: [{ operation: 'listWebhookDeliveries', stores: { delivery_id: 'data[0].id' } }, 'redeliverWebhook'],
+    steps: [{ operation: 'listWebhookDeliveries', stores: { delivery_id: 'body.data[0].id' } }, 'redeliverWebhook'],
   },
   {
     name: 'Clean up',
@@ -237,7 +237,10 @@ function describeItem(located: Located, step: Step): object {
   return { name: operation.summary, ...scripts, request, response: describeResponse(request, operation) }
 }
 
-/** Scripts of Postman that set variables before the request and store those of a successful response. */
+/**
+ * Scripts of Postman that set variables before the request and store those of a successful response. Postman declares `data`,
+ * `request`, `globals` and others itself, so a script that declares one of them does not run.
+ */
 function describeScripts({ before = {}, stores = {} }: Step): object[] {
   const set = (values: Record<string, string>) =>
     Object.entries(values).map(([name, value]) => `pm.collectionVariables.set('${name}', ${value})`)
@@ -245,7 +248,7 @@ function describeScripts({ before = {}, stores = {} }: Step): object[] {
   return [
     ...(Object.keys(before).length > 0 ? [script('prerequest', set(before))] : []),
     ...(Object.keys(stores).length > 0
-      ? [script('test', ['const { data } = pm.response.json()', ...set(stores)])]
+      ? [script('test', ['const body = pm.response.json()', ...set(stores)])]
       : []),
   ]
 }
