@@ -663,9 +663,10 @@ test('the OpenAPI document is readable for more generators of clients, also with
 
   const visit = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return
-    const { type, const: constant } = value as Json
+    const { type, const: constant, enum: values } = value as Json
     const types = Array.isArray(type) ? type.filter((each) => each !== 'null') : []
     assert.ok(types.length <= 1, `${path} has several types`)
+    assert.ok(!Array.isArray(values) || type, `${path} has values without a type`)
     assert.ok(constant === undefined || typeof constant === 'string', `${path} has a constant that is no text`)
     for (const [key, part] of Object.entries(value)) if (!/^examples?$/.test(key)) visit(part, `${path}/${key}`)
   }

@@ -124,7 +124,7 @@ export const NewBroadcastSchema = Type.Object(
         { required: ['segment_id'] },
         {
           required: ['draft'],
-          properties: { draft: { enum: [true] }, recipients: { not: {} }, segment_id: { not: {} } },
+          properties: { draft: { type: 'boolean', enum: [true] }, recipients: { not: {} }, segment_id: { not: {} } },
         },
       ],
     }),

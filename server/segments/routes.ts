@@ -60,7 +60,7 @@ function filterSchemas(fields: FilterFields) {
         description: `Fields and their ops: ${known.join('; ')}.`,
         ...inDocument({
           anyOf: [
-            { enum: Object.keys(fields).filter((field) => field !== anyAttribute) },
+            { type: 'string', enum: Object.keys(fields).filter((field) => field !== anyAttribute) },
             { pattern: `^attributes\\.${namePattern.source.slice(1)}` },
           ],
         }),
