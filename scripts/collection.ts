@@ -247,9 +247,7 @@ function describeScripts({ before = {}, stores = {} }: Step): object[] {
   const script = (listen: string, exec: string[]) => ({ listen, script: { type: 'text/javascript', exec } })
   return [
     ...(Object.keys(before).length > 0 ? [script('prerequest', set(before))] : []),
-    ...(Object.keys(stores).length > 0
-      ? [script('test', ['const body = pm.response.json()', ...set(stores)])]
-      : []),
+    ...(Object.keys(stores).length > 0 ? [script('test', ['const body = pm.response.json()', ...set(stores)])] : []),
   ]
 }
 
