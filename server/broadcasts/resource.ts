@@ -122,10 +122,8 @@ export const NewBroadcastSchema = Type.Object(
       oneOf: [
         { required: ['recipients'] },
         { required: ['segment_id'] },
-        {
-          required: ['draft'],
-          properties: { draft: { type: 'boolean', enum: [true] }, recipients: { not: {} }, segment_id: { not: {} } },
-        },
+        // Not `enum: [true]`: the Java client of openapi-generator does not compile with it.
+        { required: ['draft'], properties: { recipients: { not: {} }, segment_id: { not: {} } } },
       ],
     }),
     examples: [
