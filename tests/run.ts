@@ -46,6 +46,7 @@ if (!isFast && !isInstallation) resolveChromium({ install: true })
 if (isInstallation) {
   resolvePgbouncer({ install: true })
   resolvePackage('mypy', ['/usr/bin/mypy'], { install: true })
+  resolvePackage('prometheus', ['/usr/bin/promtool'], { install: true })
   resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
