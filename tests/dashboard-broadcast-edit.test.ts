@@ -69,7 +69,7 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
     ],
     scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
   })
-  await visit(page, `/broadcasts/${own.body.data.id}`)
+  await page.goto(`/broadcasts/${own.body.data.id}`)
   await page.getByRole('link', { name: 'Duplicate' }).click()
   await page.getByText('Some recipients have template values of their own.').waitFor()
   await page.locator('textarea').first().fill('+1 (415) 555-0104, Dee')
