@@ -174,7 +174,7 @@ async function registerApi(
   const { simulator, demoSite, oidc, operatorWorkspace, backups } = application
   const { general: db, reads, admission } = pools
   const slow = createSlowReads(pools.slow)
-  /** Writes of up to 1,000 rows: two at a time, so that they never have all connections. */
+  /** Writes of many rows, such as a batch of contacts or the copy of a broadcast: two at a time, so that they never have all connections. */
   const bulk = createFairQueue(2)
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }

@@ -1,11 +1,9 @@
 /**
- * Support for tests through the front door: a real service on a real database,
- * and clients that check every answer against the API's own document.
+ * Support for tests through HTTP: a real service on a real database, and clients that check every answer against the API's document.
  *
- * The tests of a process share one service and one database; each test gets a
- * workspace of its own and a simulator of its own, and its SQL names that
- * workspace. A test that changes the service's settings starts its own service,
- * and so does a test with DDL, locks or sweeps (`{ alone: 'the reason' }`).
+ * The tests of a process share one service and one database; each test gets a workspace of its own and a simulator of its own, and its
+ * SQL names that workspace. A test that changes the service's settings starts its own service, and so does a test with DDL, locks or
+ * sweeps (`{ alone: 'the reason' }`).
  */
 import assert from 'node:assert/strict'
 import { argon2, randomUUID } from 'node:crypto'

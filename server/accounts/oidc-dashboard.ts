@@ -17,7 +17,7 @@ import { createOidcCookie } from './cookies.ts'
 import type { UnassignMember } from './members.ts'
 import {
   identify,
-  listWorkspaces,
+  listWorkspacesOf,
   type Oidc,
   type OidcIdentity,
   type OidcRefusal,
@@ -87,7 +87,7 @@ export const oidcDashboard =
       const policy = requireOidc()
       const choice = choiceCookie.read(request)
       if (!choice) throw notFound('sign-in')
-      return { ...choice, workspaces: await listWorkspaces(db, policy, choice.identity) }
+      return { ...choice, workspaces: await listWorkspacesOf(db, policy, choice.identity) }
     }
 
     app.get(

@@ -79,13 +79,13 @@ export async function identify(
   const role = policy.roles && findRole(policy.roles, values)
   if (policy.roles && !role) return refuse('no_role')
   const identity = { ...person, role }
-  const workspaces = await listWorkspaces(sql, policy, identity)
+  const workspaces = await listWorkspacesOf(sql, policy, identity)
   if (workspaces.length === 0) return refuse(person.email === undefined ? 'unverified' : 'no_account')
   return { ok: true, identity, workspaces }
 }
 
 /** The workspace of the settings, or else the only one, or else those of which the person is a member, newest first. */
-export async function listWorkspaces(
+export async function listWorkspacesOf(
   sql: Sql,
   { workspaceId: chosen }: Pick<Policy, 'workspaceId'>,
   { issuer, subject, email }: OidcIdentity,

@@ -27,7 +27,7 @@ import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
-import { requireStorable } from './limits.ts'
+import { requireCapacity } from './limits.ts'
 
 export type RecipientInput = { to: string; name: string | undefined; params: TemplateParams | undefined }
 
@@ -103,7 +103,7 @@ export async function acceptBroadcast(context: AcceptContext, caller: Caller, in
     await insertBroadcast(sql, workspaceId, { ...input, id, name, status, scheduledAt, count: rows.length })
     if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
     await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
-    if (isDraft || rows.length > 0) await requireStorable(sql, workspaceId, { isDraft })
+    if (isDraft || rows.length > 0) await requireCapacity(sql, workspaceId, { isDraft })
     if (!isDraft && isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
   }
   await bulk(workspaceId, () => withRetries(() => db.begin(insert)))

@@ -25,7 +25,7 @@ import {
   requireBroadcast,
 } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
-import { requireStorable } from './limits.ts'
+import { requireCapacity } from './limits.ts'
 
 export async function sendAgain(
   { db, bulk, sealer, channel }: AcceptContext,
@@ -56,7 +56,7 @@ export async function sendAgain(
     await claimAgain(sql, workspaceId, id, again.id)
     await copyBroadcast(sql, workspaceId, id, again)
     await copyUnreached(sql, workspaceId, first, again.id)
-    await requireStorable(sql, workspaceId)
+    await requireCapacity(sql, workspaceId)
     await beginSending(sql, workspaceId, again.id)
     const { pending_count } = await requireBroadcast(sql, workspaceId, again.id)
     if (pending_count === 0) throw noRecipientLeft()

@@ -22,7 +22,7 @@ import {
   readRecipients,
 } from './accept.ts'
 import { type Broadcast, type LockedBroadcast, lockBroadcast, requireBroadcast, start } from './broadcasts.ts'
-import { requireStorable } from './limits.ts'
+import { requireCapacity } from './limits.ts'
 
 export type AddedRecipients = { added: number; skipped: { index: number; reason: string }[] }
 
@@ -56,7 +56,7 @@ export async function addRecipients(
     if (usable.length === 0) return new Set<number>()
     await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(usable.map(({ params }) => params)), publicUrl))
     const knownIndexes = await insertNew(sql, workspaceId, id, locked, usable)
-    await requireStorable(sql, workspaceId)
+    await requireCapacity(sql, workspaceId)
     return new Set(knownIndexes)
   }
   const known = await bulk(workspaceId, () => withRetries(() => db.begin(insert)))

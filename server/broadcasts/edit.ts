@@ -27,7 +27,7 @@ import {
   lockBroadcast,
   requireBroadcast,
 } from './broadcasts.ts'
-import { requireStorable } from './limits.ts'
+import { requireCapacity } from './limits.ts'
 
 export type BroadcastChanges = Partial<NewBroadcast>
 
@@ -112,7 +112,7 @@ export async function editBroadcast(
       await sql`delete from broadcast_counts where workspace_id = ${workspaceId} and broadcast_id = ${id}`
       if (rows.length > 0) {
         await insertRecipients(sql, workspaceId, id, rows)
-        await requireStorable(sql, workspaceId)
+        await requireCapacity(sql, workspaceId)
       }
       await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
     }),

@@ -11,7 +11,7 @@ const maxUnsent = 1_000_000
  * many drafts. The recipients of segments do not count: they exist only while they are sent to. Called after the write, in its
  * transaction: concurrent writes do not see each other, so each may exceed a limit once.
  */
-export async function requireStorable(sql: Sql, workspaceId: string, { isDraft = false } = {}): Promise<void> {
+export async function requireCapacity(sql: Sql, workspaceId: string, { isDraft = false } = {}): Promise<void> {
   const [stored] = await sql<{ drafts: number; unsent: number }[]>`
     select count(*) filter (where status = 'draft')::int as drafts,
       coalesce(sum(filled_count - position) filter (where segment_id is null and status <> 'canceled'), 0)::float8 as unsent
