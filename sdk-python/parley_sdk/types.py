@@ -377,22 +377,26 @@ class CreatedWebhook(TypedDict):
 
 class DeleteBroadcastResult(TypedDict):
     id: str
-    deleted: Literal[True]
+    # Always true.
+    deleted: bool
 
 
 class DeleteContactResult(TypedDict):
     id: str
-    deleted: Literal[True]
+    # Always true.
+    deleted: bool
 
 
 class DeleteSegmentResult(TypedDict):
     id: str
-    deleted: Literal[True]
+    # Always true.
+    deleted: bool
 
 
 class DeleteWebhookResult(TypedDict):
     id: str
-    deleted: Literal[True]
+    # Always true.
+    deleted: bool
 
 
 class EmbeddedContact(TypedDict):

@@ -256,22 +256,26 @@ export type CreatedWebhook = {
 
 export type DeleteBroadcastResult = {
   id: string
-  deleted: true
+  /** Always true. */
+  deleted: boolean
 }
 
 export type DeleteContactResult = {
   id: string
-  deleted: true
+  /** Always true. */
+  deleted: boolean
 }
 
 export type DeleteSegmentResult = {
   id: string
-  deleted: true
+  /** Always true. */
+  deleted: boolean
 }
 
 export type DeleteWebhookResult = {
   id: string
-  deleted: true
+  /** Always true. */
+  deleted: boolean
 }
 
 export type EmbeddedContact = {

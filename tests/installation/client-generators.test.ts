@@ -96,17 +96,11 @@ const resolveJars = () =>
     ),
   )
 
-/**
- * Generates a client from the document without `webhooks`, which most languages of the generator do not read, and without the
- * only value of `deleted`, of which the generator makes Java that does not compile.
- */
+/** Generates a client from the document without `webhooks`, which most languages of the generator do not read. */
 async function generate(t: TestContext, name: string, args: readonly string[]) {
   const folder = await resolveJars()
   if (!folder) return t.skip('openapi-generator could not be downloaded.')
   const project = await createProject(t, name, '?webhooks=false')
-  const file = join(project.folder, 'openapi.json')
-  if (name === 'java')
-    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('"boolean","enum":[true]', '"boolean"'))
   const program = ['-jar', join(folder, 'openapi-generator-cli.jar'), 'generate', '-i', 'openapi.json']
   await runProgram(project.folder, 'java', [...program, ...args])
   return { ...project, jars: folder }

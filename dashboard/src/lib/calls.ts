@@ -72,24 +72,24 @@ export type WebhookChanges = { url?: string | undefined; events?: ("message.rece
 export type WebhookDelivery = { id: string; event_id: string; event: string; status: "pending" | "delivered" | "failed" | "canceled"; attempt_count: number; created_at: string; next_attempt_at: string | null; attempts: ({ attempt: number; status: "pending" | "delivered" | "failed" | "canceled"; http_status: number | null; duration_ms: number | null; error: string | null; response: string | null; at: string })[] }
 
 export type Calls = {
-  'DELETE /broadcasts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /canned-replies/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /channels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /contacts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /contacts/{id}/notes/{note_id}': { params: { id: string; note_id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /conversations/{id}/notes/{note_id}': { params: { id: string; note_id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /labels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /members/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /members/{id}/second-factor': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /broadcasts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /canned-replies/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /channels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /contacts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /contacts/{id}/notes/{note_id}': { params: { id: string; note_id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /conversations/{id}/notes/{note_id}': { params: { id: string; note_id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /labels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /members/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /members/{id}/second-factor': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
   'DELETE /profile/second-factor': { body: { code: string }; answer: { data: { deleted: boolean } } }
-  'DELETE /segments/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /segments/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; answer: { data: { segment_id: string; requested: number; removed: number } } }
   'DELETE /session': { answer: { data: { signed_out: boolean } } }
   'DELETE /sessions': { query?: { including_current?: "true" | undefined }; answer: { data: { ended: number } } }
   'DELETE /sessions/{id}': { params: { id: string }; answer: { data: { ended: number } } }
-  'DELETE /tags/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /views/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
-  'DELETE /webhooks/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /tags/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /views/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /webhooks/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
   'GET /audit': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined }; answer: { data: ({ id: string; at: string; action: string; member: { id: string; email: string; name: string | null }; subject_id: string | null; summary: string | null })[]; meta: { next_cursor: string | null } } }
   'GET /broadcasts': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined; status?: "draft" | "scheduled" | "sending" | "sent" | "canceled" | undefined; is_paused?: "true" | undefined }; answer: { data: ({ id: string; name: string; status: "draft" | "scheduled" | "sending" | "sent" | "canceled"; template: { name: string; language: string }; segment_id: string | null; total_count: number; pending_count: number; sent_count: number; delivered_count: number; read_count: number; failed_count: number; skipped_count: number; is_paused: boolean; paused_reason: string | null; created_at: string; scheduled_at: string | null; started_at: string | null; completed_at: string | null; params: TemplateParams; channel_error: string | null; next_attempt_at: string | null; awaiting_count: number; cancel_reason: string | null; again_id: string | null })[]; meta: { next_cursor: string | null } } }
   'GET /broadcasts/{id}': { params: { id: string }; answer: { data: { id: string; name: string; status: "draft" | "scheduled" | "sending" | "sent" | "canceled"; template: { name: string; language: string }; segment_id: string | null; total_count: number; pending_count: number; sent_count: number; delivered_count: number; read_count: number; failed_count: number; skipped_count: number; is_paused: boolean; paused_reason: string | null; created_at: string; scheduled_at: string | null; started_at: string | null; completed_at: string | null; params: TemplateParams; channel_error: string | null; next_attempt_at: string | null; awaiting_count: number; cancel_reason: string | null; again_id: string | null } } }
