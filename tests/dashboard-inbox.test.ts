@@ -213,6 +213,16 @@ test('the order stays still while a member works, and new conversations wait beh
   await rowOf(page, 'Ann Porter').getByText('Fourth').waitFor()
   assert.deepEqual(await names(page), ['Ann Porter', 'Ben Carter'])
   await page.getByRole('button', { name: /^Open 3/ }).waitFor()
+  // A conversation that the member opens appears at its place. The others still wait.
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.getByRole('dialog').getByRole('searchbox').fill('cleo')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Cleo Dane/ })
+    .click()
+  await page.getByRole('heading', { name: 'Cleo Dane' }).waitFor()
+  await until('the opened row', async () => (await names(page)).join() === 'Cleo Dane,Ann Porter,Ben Carter')
+  await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
   await page.keyboard.press('Escape')
   await page.keyboard.press('.')
   await until('the new order', async () => (await names(page)).join() === 'Ann Porter,Cleo Dane,Ben Carter')

@@ -2,7 +2,8 @@
  * The order of the list stays still while the member works in it.
  *
  * The held order is what the member sees. Rows update in place, rows that no longer match disappear, and older rows that load are
- * appended. Conversations that arrive above the end, or that moved because the customer wrote, are counted and wait for `apply`.
+ * appended. Conversations that arrive above the end, or that moved because the customer wrote, are counted and wait for `apply`; but one
+ * that the member starts or opens appears at its place.
  * While the member does not work in the list, every update applies the new order.
  */
 import { useCallback, useEffect, useMemo, useReducer, useRef } from 'react'
@@ -40,8 +41,10 @@ export function useStillOrder(input: Input, isWorking: () => boolean) {
   return { rows: result.rows, newCount: result.newCount, apply }
 }
 
-/** `order` has the conversations as they were when their position was fixed. */
-function holdOrder(order: readonly Conversation[], { fresh, openId, isComplete, compare }: Omit<Input, 'key'>) {
+/** `seen` has the conversations as they were when their position was fixed. */
+function holdOrder(seen: readonly Conversation[], { fresh, openId, isComplete, compare }: Omit<Input, 'key'>) {
+  const opened = seen.some(({ id }) => id === openId) ? [] : fresh.filter(({ id }) => id === openId)
+  const order = opened.length > 0 ? [...seen, ...opened].sort(compare) : seen
   const freshById = new Map(fresh.map((one) => [one.id, one]))
   const heldIds = new Set(order.map(({ id }) => id))
   const [lastFresh, lastHeld] = [fresh.at(-1), order.at(-1)]
