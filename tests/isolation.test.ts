@@ -832,6 +832,32 @@ test('a person with one e-mail and password in two workspaces has a session in o
   assert.equal((await createBrowser(url).signIn(owner)).body.data.workspace.id, two.id)
 })
 
+test('a password that is right for one workspace gives no unlimited guesses at another', async (t) => {
+  const { url, db } = await start(t)
+  const email = 'guessed@example.com'
+  const create = (name: string, password: string) =>
+    db.begin((sql) => createWorkspace(sql, { name, default_country: 'US', owner: { email, password } }))
+  await create('Of the guesser', 'a guess that changes')
+  await create('Of the victim', 'correct horse')
+  for (const choice of [{ choose_workspace: true }, {}]) {
+    await db`delete from sign_in_failures`
+    const guess = async (browser: Browser) =>
+      (await browser.call('POST', '/session', { email, password: 'a guess that changes', ...choice })).status
+    const statuses: number[] = []
+    for (let i = 0; i < 14 && statuses.at(-1) !== 429; i++) statuses.push(await guess(createBrowser(url)))
+    assert.deepEqual([statuses[0], statuses.at(-1)], [200, 429], statuses.join())
+  }
+  // On a device of the guesser's own, the sign-in works, but compares no other password any more.
+  await db`delete from sign_in_failures`
+  const device = createBrowser(url)
+  await device.call('POST', '/session', { email, password: 'a guess that changes' })
+  const attempt = { email, password: 'a guess that changes', choose_workspace: true }
+  for (let i = 0; i < 10; i++) assert.equal((await device.call('POST', '/session', attempt)).status, 200)
+  const [failures] = await db<{ count: number }[]>`
+    select max(failure_count)::int as count from sign_in_failures where email_key <> ''`
+  assert.ok(failures && failures.count >= 10, String(failures?.count))
+})
+
 test('deleting a workspace leaves no row and no file of it, and changes nothing of another', async (t) => {
   const { db, theirs, theirOwner, foreign, own, api: ours, url } = await startNeighbours(t, { isFresh: true })
   const { workspaceId } = theirs

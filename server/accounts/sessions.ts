@@ -123,25 +123,31 @@ export async function signIn(
   const former = candidates.find(({ id }) => id === device?.memberId)
   const own = device && former && (await isKnownDevice(sql, former.workspace_id, device)) ? former : undefined
   const isOther = ({ id }: Candidate) => id !== own?.id
+  /** A guess counts as a failure also if it is right for one member and wrong for another: the guesser may have made the first one. */
+  const guessOthers = () =>
+    checkGuess(
+      sql,
+      unknownClient(origin.address, emailKey),
+      async () => {
+        const others = (await listCandidates(sql, emailKey, workspaceId)).filter(isOther)
+        // The same work for an unknown e-mail.
+        if (others.length === 0) await verifyPassword(password, undefined)
+        return comparePasswords(others, password, mayChoose ? others.length : 1)
+      },
+      ({ hasWrong }) => hasWrong,
+    )
   let found: Candidate[] | undefined
   if (device && own) {
-    found = await checkGuess(sql, knownDevice(device.memberId, device.id), async () => {
-      if (!(await verifyPassword(password, own.password_hash))) return undefined
-      // The others are compared only after a right guess, so the device gives no guesses at their passwords.
-      const others = mayChoose ? candidates.filter(isOther) : []
-      return [own, ...(await filterByPassword(others, password))]
-    })
+    const isRight = await checkGuess(
+      sql,
+      knownDevice(device.memberId, device.id),
+      async () => (await verifyPassword(password, own.password_hash)) || undefined,
+    )
+    const others = isRight && mayChoose && candidates.some(isOther) ? await guessOthers().catch(toNone) : undefined
+    if (isRight) found = [own, ...(others?.right ?? [])]
   }
   const isOnlyOne = own && candidates.length === 1
-  if (!found && !isOnlyOne) {
-    found = await checkGuess(sql, unknownClient(origin.address, emailKey), async () => {
-      const others = (await listCandidates(sql, emailKey, workspaceId)).filter(isOther)
-      // The same work for an unknown e-mail.
-      if (others.length === 0) await verifyPassword(password, undefined)
-      const right = await filterByPassword(others, password, mayChoose ? others.length : 1)
-      return right.length > 0 ? right : undefined
-    })
-  }
+  if (!found && !isOnlyOne) found = (await guessOthers())?.right
   const [member, another] = found ?? []
   if (!found || !member) throw new ApiError('unauthorized', 'wrong e-mail or password')
   if (another) {
@@ -168,18 +174,28 @@ async function listCandidates(sql: Sql, emailKey: string, workspaceId: string | 
     limit 10`
 }
 
-/** The candidates with this password, in their order, at most `limit`. */
-async function filterByPassword(
+type Comparison = { right: Candidate[]; hasWrong: boolean }
+
+/** The candidates with this password, in their order, at most `limit`. Undefined: none. `hasWrong`: it was compared with others too. */
+async function comparePasswords(
   candidates: readonly Candidate[],
   password: string,
-  limit = candidates.length,
-): Promise<Candidate[]> {
+  limit: number,
+): Promise<Comparison | undefined> {
   const right: Candidate[] = []
+  let hasWrong = false
   for (const candidate of candidates) {
     if (right.length === limit) break
     if (await verifyPassword(password, candidate.password_hash)) right.push(candidate)
+    else hasWrong = true
   }
-  return right
+  return right.length > 0 ? { right, hasWrong } : undefined
+}
+
+/** A known device enters its own workspace, even if the guesses at the others are used up. */
+function toNone(error: unknown): undefined {
+  if (error instanceof ApiError && error.code === 'rate_limited') return undefined
+  throw error
 }
 
 /** Returns the token for the cookie. `isTrusted`: another system is responsible for a second factor. */

@@ -126,20 +126,24 @@ export function unknownClient(clientAddress: string, emailKey: string): Guesser 
   }
 }
 
-/** Runs `check` on a guess unless a limit refuses it (429). `check` returns `undefined` for a wrong guess. */
+/**
+ * Runs `check` on a guess unless a limit refuses it (429). `check` returns `undefined` for a wrong guess. `countsAsWrong`: a right one
+ * that is counted like a wrong one.
+ */
 export async function checkGuess<Right>(
   sql: Sql,
   guesser: Guesser,
   check: () => Promise<Right | undefined>,
+  countsAsWrong: (right: Right) => boolean = () => false,
 ): Promise<Right | undefined> {
   const { network, devices, own } = guesser
   const contested = [network, devices, own].find((counter) => counter && lottery.hasWaiting(keyOf(counter)))
-  const first = contested ? { refused: contested, waitMs: 0 } : await attempt(sql, guesser, check)
+  const first = contested ? { refused: contested, waitMs: 0 } : await attempt(sql, guesser, check, countsAsWrong)
   if (!('refused' in first)) return first.right
   const everyMs = first.refused.limit.refillSeconds * 1000
   if (first.waitMs > maxWaitMs) throw tooManyFailures(first.waitMs)
   const timing = { afterMs: first.waitMs, everyMs }
-  const drawn = await lottery.enter(keyOf(first.refused), timing, () => attempt(sql, guesser, check))
+  const drawn = await lottery.enter(keyOf(first.refused), timing, () => attempt(sql, guesser, check, countsAsWrong))
   if (!drawn || 'refused' in drawn) throw tooManyFailures(everyMs)
   return drawn.right
 }
@@ -185,6 +189,7 @@ async function attempt<Right>(
   sql: Sql,
   guesser: Guesser,
   check: () => Promise<Right | undefined>,
+  countsAsWrong: (right: Right) => boolean,
 ): Promise<Refusal | { right: Right | undefined }> {
   const { queue, flow, own, network, devices, site } = guesser
   const queuedAt = performance.now()
@@ -199,7 +204,7 @@ async function attempt<Right>(
       const counted = await countFailure(sql, counters)
       if ('refused' in counted) return counted
       const right = await check()
-      if (right !== undefined) await revertCount(sql, counters)
+      if (right !== undefined && !countsAsWrong(right)) await revertCount(sql, counters)
       else {
         if (network && counted.isFirst) await countNetwork(sql, own.email_key)
         if (counted.over) throw tooManyFailures(counted.over.limit.refillSeconds * 1000)
