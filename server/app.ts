@@ -295,7 +295,7 @@ async function registerApi(
       members.register(uploadDashboard({ db, store, publicUrl }))
       members.register(insightsDashboard(db, slow))
       members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))
-      members.register(webhookDashboard({ db, sealer, guard, signals }))
+      members.register(webhookDashboard({ db, bulk, sealer, guard, signals }))
       members.register(eventDashboard(db, slow))
       members.register(statusDashboard({ db, backups, operatorWorkspace }))
     },

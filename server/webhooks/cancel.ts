@@ -1,40 +1,43 @@
-/** Canceling: removes the queued deliveries of an endpoint that is deactivated or deleted, and logs them as canceled. */
+/**
+ * Canceling: removes the queued deliveries of an endpoint that is not active, and logs them as canceled.
+ *
+ * It happens in chunks after the endpoint was deactivated. An endpoint can have a million deliveries, and statements of other
+ * workspaces may wait for the one that removes them.
+ */
 import type { Fragment, Sql } from '../lib/db.ts'
 import { idFromTime } from '../lib/id.ts'
 
-/** Cancels all deliveries of an endpoint, in the caller's transaction. */
-export async function cancelDeliveries(
-  sql: Sql,
-  workspaceId: string,
-  endpointId: string,
-  reason: string,
-): Promise<void> {
-  // Waits for workers that are settling some of them. The next statement sees their changes.
-  await sql`
-    select count(*) from (
-      select from webhook_deliveries
-      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-      order by id
-      for update
-    ) d`
-  await sql`
-    with canceled_deliveries as (
-      delete from webhook_deliveries d
-      where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId}
-      returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
-    )
-    ${logCanceled(sql, reason)}`
-}
+/** Deliveries per statement. */
+const chunkSize = 5_000
 
-/** Cancels deliveries that a statement queued because it did not see that the endpoint was just deactivated. */
-export async function sweepDeliveries(sql: Sql): Promise<void> {
-  await sql`
-    with canceled_deliveries as (
-      delete from webhook_deliveries d using webhook_endpoints e
-      where e.workspace_id = d.workspace_id and e.id = d.endpoint_id and not e.is_active
-      returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
-    )
-    ${logCanceled(sql, 'the endpoint was switched off')}`
+/** Cancels the deliveries of an endpoint if it is not active. */
+export const cancelDeliveries = (sql: Sql, workspaceId: string, endpointId: string, reason: string): Promise<void> =>
+  cancelWhere(sql, sql`e.workspace_id = ${workspaceId} and e.id = ${endpointId}`, reason)
+
+/** Cancels what is left: of endpoints that were deactivated by failures, and of statements that did not see it. */
+export const sweepDeliveries = (sql: Sql): Promise<void> => cancelWhere(sql, sql`true`, 'the endpoint was switched off')
+
+/** A delivery that a worker is settling is skipped; the next sweep finds it if it is still there. */
+async function cancelWhere(sql: Sql, isEndpoint: Fragment, reason: string): Promise<void> {
+  for (let count = chunkSize; count === chunkSize; ) {
+    const [canceled] = await sql<{ count: number }[]>`
+      with chunk as (
+        select d.workspace_id, d.endpoint_id, d.id
+        from webhook_endpoints e
+        join webhook_deliveries d on d.workspace_id = e.workspace_id and d.endpoint_id = e.id
+        where not e.is_active and ${isEndpoint}
+        limit ${chunkSize}
+        for update of d skip locked
+      ),
+      canceled_deliveries as (
+        delete from webhook_deliveries d using chunk c
+        where d.workspace_id = c.workspace_id and d.endpoint_id = c.endpoint_id and d.id = c.id
+        returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
+      ),
+      logged as (${logCanceled(sql, reason)})
+      select count(*)::int as count from canceled_deliveries`
+    count = canceled?.count ?? 0
+  }
 }
 
 /** Adds the rows of `canceled_deliveries` to the log. */

@@ -4,6 +4,7 @@
  */
 import { describeFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
+import type { FairQueue } from '../lib/fair-queue.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
@@ -77,7 +78,7 @@ const Replayed = Type.Object({ queued: Type.Integer() })
 const describeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
 
 export const webhookDashboard =
-  ({ db, sealer, guard, signals }: Webhooks) =>
+  ({ db, bulk, sealer, guard, signals }: Webhooks & { bulk: FairQueue }) =>
   async (app: App) => {
     app.post(
       '/integrations',
@@ -218,7 +219,7 @@ export const webhookDashboard =
         schema: { params: IdParams, body: Range, response: { 202: DataOf(Replayed) } },
       },
       async ({ session, params, body }, reply) => {
-        const replayed = await replay(db, guard, session.workspaceId, params.id, body)
+        const replayed = await bulk(session.workspaceId, () => replay(db, guard, session.workspaceId, params.id, body))
         signals.deliveriesQueued()
         reply.code(202)
         return { data: replayed }

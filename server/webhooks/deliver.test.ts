@@ -897,6 +897,25 @@ test('a delivery that was queued while its endpoint was deactivated is canceled 
   assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
 })
 
+test('an endpoint with many queued deliveries is deactivated in short statements, and nothing of them is sent later', async (t) => {
+  const { api, db } = await startBrisk()
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url)
+  const count = 12_000
+  await db`update webhook_endpoints set is_active = false where workspace_id = ${api.workspaceId} and id = ${id}`
+  const [eventId] = await queueEvents(db, api.workspaceId, [id], ['{}'])
+  await db`
+    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
+    select ${api.workspaceId}, ${id}, gen_random_uuid(), ${eventId ?? ''} from generate_series(2, ${count})`
+  assert.equal((await api.patch(`/webhooks/${id}`, { is_active: true })).status, 200)
+  const [canceled] = await db`
+    select count(*)::int as count from webhook_attempts where workspace_id = ${api.workspaceId} and endpoint_id = ${id} and status = 'canceled'`
+  assert.equal(canceled?.count, count)
+  await happen(api)
+  await receiver.until(1)
+  assert.equal(receiver.received.length, 1)
+})
+
 test('two workers send each event once', async (t) => {
   const { api, db, twin } = await start(t, brisk)
   await twin()

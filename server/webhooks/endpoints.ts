@@ -184,7 +184,9 @@ export async function updateEndpoint(
   { events, is_active, ...input }: EndpointChanges,
 ): Promise<Endpoint> {
   const url = input.url === undefined ? undefined : await requireTarget(guard, input.url)
-  return db.begin(async (sql) => {
+  // What was queued before an endpoint was deactivated is never sent.
+  if (is_active && isUuid(id)) await cancelDeliveries(db, workspaceId, id, 'the endpoint was deactivated')
+  const endpoint = await db.begin(async (sql) => {
     const endpoint = await lockEndpoint(sql, workspaceId, id)
     const changes = {
       ...(url === undefined ? {} : { url }),
@@ -197,9 +199,10 @@ export async function updateEndpoint(
       update webhook_endpoints set ${sql(changes)}
       where workspace_id = ${workspaceId} and id = ${id}
       returning ${endpointColumns(sql)}`
-    if (is_active === false) await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deactivated')
     return requireRow(changed, 'the locked endpoint')
   })
+  if (is_active === false) await cancelDeliveries(db, workspaceId, id, 'the endpoint was deactivated')
+  return endpoint
 }
 
 /** An activated endpoint starts without failures. */
@@ -213,12 +216,14 @@ const clearedFailures = {
 export type DeletedEndpoint = { id: string; deleted: true; url: string }
 
 export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<DeletedEndpoint> {
-  return db.begin(async (sql) => {
+  const endpoint = await db.begin(async (sql) => {
     const endpoint = await lockEndpoint(sql, workspaceId, id)
-    await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deleted')
-    await sql`delete from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id}`
-    return { id: endpoint.id, deleted: true, url: endpoint.url }
+    await sql`update webhook_endpoints set is_active = false where workspace_id = ${workspaceId} and id = ${id}`
+    return endpoint
   })
+  await cancelDeliveries(db, workspaceId, id, 'the endpoint was deleted')
+  await db`delete from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id}`
+  return { id: endpoint.id, deleted: true, url: endpoint.url }
 }
 
 /** Throws unless the endpoint is active and its URL is still allowed. */

@@ -6,7 +6,7 @@
 import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
-import { idAt, newId } from '../lib/id.ts'
+import { idAt, newId, timeOfId } from '../lib/id.ts'
 import { toTestEvent } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
@@ -39,6 +39,8 @@ export async function redeliver(
 export type Range = { from: string; to: string }
 
 const maxRangeMs = 31 * 86_400_000
+/** Deliveries of one endpoint that wait. A replay adds no more. */
+const maxWaiting = 1_000_000
 /** Events per statement: 5,000 are queued in 120 ms, and their delivery starts at once. */
 const chunkSize = 5_000
 
@@ -59,8 +61,14 @@ export async function replay(
   // Later events are queued when they are recorded.
   const below = idAt(Math.min(end, nowMs()))
   let above: string | null = idAt(begin)
+  const [waiting] = await sql<{ count: number }[]>`
+    select count(*)::int as count from webhook_deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}`
   let queued = 0
   while (above) {
+    if ((waiting?.count ?? 0) + queued >= maxWaiting) {
+      const since = timeOfId(above)
+      throw badRequest(`webhook: a million deliveries wait; replay from ${since} again when they are done`)
+    }
     const [done]: { queued: number; last_id: string | null }[] = await sql<
       { queued: number; last_id: string | null }[]
     >`

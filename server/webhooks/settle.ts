@@ -12,6 +12,9 @@ import { isUnlogged } from './cancel.ts'
 import { type ClaimedDelivery, maxAttempts } from './queue.ts'
 import { maxFailures, type Tally, tallyOutcomes } from './tally.ts'
 
+/** Deliveries that are canceled by the statement that deactivates their endpoint. */
+const maxCanceled = 1_000
+
 export type AttemptResult = {
   outcome: 'delivered' | 'again' | 'failed'
   http_status: number | null
@@ -180,12 +183,17 @@ async function writeAttempts(
         and ((workspace_id, id, attempt_count) in (select workspace_id, id, attempt from queued_attempts)) is true
       returning id
     ),
-    -- All other deliveries of the endpoints that were deactivated above.
+    -- Other deliveries of the endpoints that were deactivated above. If there are many, the rest is canceled by \`cancel.ts\`: this
+    -- statement settles attempts of all workspaces.
     canceled_deliveries as (
       delete from webhook_deliveries d
-      where d.workspace_id = any(array(select workspace_id from counted_endpoints where not is_active))
-        and d.endpoint_id = any(array(select id from counted_endpoints where not is_active))
-        and d.id <> all(array(select id from attempts where status <> 'pending'))
+      where d.ctid = any(array(
+        select q.ctid from webhook_deliveries q
+        where q.workspace_id = any(array(select workspace_id from counted_endpoints where not is_active))
+          and q.endpoint_id = any(array(select id from counted_endpoints where not is_active))
+          and q.id <> all(array(select id from attempts where status <> 'pending'))
+        limit ${maxCanceled}
+      ))
       returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
     ),
     -- The deliveries that this worker held.
