@@ -221,4 +221,10 @@ test('a workspace has at most 10,000 active keys; revoked and expired ones do no
   assertRefused(await create(), 400, 'bad_request', /10,000 active keys/)
   await browser.call('POST', `/keys/${last.body.data.id}/revoke`)
   assert.equal((await create()).status, 201)
+  // The list has all active keys and the newest of the others. A program that creates and revokes keys does not fill the database.
+  await insert(1_000, { revoked_at: yesterday })
+  assert.equal((await browser.call('GET', '/keys')).body.data.length, 11_000)
+  await browser.call('POST', `/keys/${last.body.data.id}/revoke`)
+  await insert(90_000, { revoked_at: yesterday })
+  assertRefused(await create(), 400, 'bad_request', /100,000 with revoked ones/)
 })

@@ -1,6 +1,7 @@
 /** People of a workspace and where they are signed in: who may change whom, and what is over when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { hashInTurn } from '../server/accounts/throttle.ts'
 import { createChecksum } from './rows.ts'
 import { assertRefused, type Browser, createBrowser, type Json, main, start, until, type World } from './support.ts'
 
@@ -114,6 +115,29 @@ test('an invitation shows its workspace and role, and can be withdrawn by member
   const lower = await admin.browser.call('POST', '/members', { email: 'owner@new.test', role: 'agent' })
   assertRefused(lower, 400, 'bad_request', /^email: /)
   assert.equal((await anybody.call('GET', `/invitations/${owners.invitation_token}`)).body.data.role, 'owner')
+})
+
+test('a workspace has at most 1,000 open invitations; expired and replaced ones do not count', async (t) => {
+  const { db, url, owner: member, api } = await start(t)
+  const owner = createBrowser(url)
+  await owner.signIn(member)
+  const insert = async (count: number, validDays: number) => db`
+    insert into invitations (workspace_id, id, token_hash, email, email_key, role, invited_by, created_at, expires_at)
+    select ${api.workspaceId}, gen_random_uuid(), gen_random_uuid(), mail, mail, 'agent', ${await idOf(owner)}, now(), now() + make_interval(days => ${validDays})
+    from (select gen_random_uuid() || '@acme.test' as mail from generate_series(1, ${count}))`
+  await insert(999, 1)
+  await insert(50, -1)
+  const invite = (email: string) => owner.call('POST', '/members', { email, role: 'agent' })
+  assert.equal((await invite('last@acme.test')).status, 201)
+  assertRefused(await invite('more@acme.test'), 400, 'bad_request', /1,000 open invitations/)
+  assert.equal((await invite('last@acme.test')).status, 201)
+})
+
+test('the passwords of many new members are hashed in turn, and too many of one workspace are refused', async () => {
+  const crowd = Promise.allSettled(Array.from({ length: 120 }, () => hashInTurn('crowd', password)))
+  assert.match(await hashInTurn('another', password), /^\$argon2id\$/)
+  const refused = (await crowd).filter(({ status }) => status === 'rejected')
+  assert.equal(refused.length, 20)
 })
 
 test('an invitation ends when its inviter may no longer invite to its role', async (t) => {

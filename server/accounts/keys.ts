@@ -37,12 +37,22 @@ export type ApiKey = {
 const prefixLength = 16
 /** Of active keys: revoked and expired ones stay for the record. */
 const maxKeys = 10_000
+/** With revoked and expired ones: a program that creates and revokes keys must not fill the database. */
+const maxKept = 100_000
+/** Of revoked and expired keys, in the list. */
+const maxEnded = 1_000
 
+/** All active keys, and the newest of the others. Newest first. */
 export async function listKeys(sql: Sql, workspaceId: string): Promise<ApiKey[]> {
   return sql<ApiKey[]>`
-    select id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state
-    from api_keys
-    where workspace_id = ${workspaceId}
+    with keys as (
+      select id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state
+      from api_keys
+      where workspace_id = ${workspaceId}
+    )
+    select * from keys where state = 'active'
+    union all
+    (select * from keys where state <> 'active' order by id desc limit ${maxEnded})
     order by id desc`
 }
 
@@ -115,10 +125,13 @@ async function insertKey(
       ${scopes.filter((scope) => input.scopes.includes(scope))}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
     where (
       select count(*) from api_keys where workspace_id = ${workspaceId} and ${stateOf(sql)} = 'active'
-    ) < ${maxKeys}
+    ) < ${maxKeys} and (select count(*) from api_keys where workspace_id = ${workspaceId}) < ${maxKept}
     on conflict (key_hash) do nothing
     returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
-  if (!row) throw badRequest(`key: exists already, or the workspace has ${maxKeys.toLocaleString('en')} active keys`)
+  if (!row) {
+    const [active, kept] = [maxKeys, maxKept].map((count) => count.toLocaleString('en'))
+    throw badRequest(`key: exists already, or the workspace has ${active} active keys, or ${kept} with revoked ones`)
+  }
   return row
 }
 

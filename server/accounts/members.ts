@@ -18,6 +18,7 @@ import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { fold, lengthOf } from '../lib/text.ts'
 import { requirePassword } from './passwords.ts'
+import { hashInTurn } from './throttle.ts'
 
 export const roles = ['owner', 'admin', 'agent', 'viewer'] as const
 export type MemberRole = (typeof roles)[number]
@@ -83,6 +84,9 @@ type InvitationInput = { email: string; role: MemberRole; by: { id: string; role
 /** `mailToken` is for the e-mail only. */
 type NewInvitation = { invitation: ListedMember & { invitation_token: string }; mailToken: string }
 
+/** Of a workspace: each is listed, and can be accepted without a session. */
+const maxInvitations = 1_000
+
 /** Invites by e-mail. A second invitation replaces the first. Only this call returns the tokens; their hashes are stored. */
 export async function inviteMember(
   sql: Sql,
@@ -100,12 +104,19 @@ export async function inviteMember(
     select ${workspaceId}, ${id}, ${sha256(token)}, ${sha256(mailToken)}, ${email}, ${fold(email)}, ${role}, ${by.id},
       ${timeOfId(id)}, now() + interval '7 days'
     where not exists (select from members where workspace_id = ${workspaceId} and email_key = ${fold(email)})
+      and (
+        select count(*) from invitations
+        where workspace_id = ${workspaceId} and expires_at > now() and email_key <> ${fold(email)}
+      ) < ${maxInvitations}
     on conflict (workspace_id, email_key) do update set
       token_hash = excluded.token_hash, mail_token_hash = excluded.mail_token_hash, role = excluded.role,
       invited_by = excluded.invited_by, expires_at = excluded.expires_at
     where invitations.role <> 'owner' or ${by.role} = 'owner'
     returning id, email, null as name, role, created_at, 'invited' as state, false as has_second_factor`
-  if (!invitation) throw badRequest('email: already a member, or invited to be an owner')
+  if (!invitation) {
+    const many = `the workspace has ${maxInvitations.toLocaleString('en')} open invitations`
+    throw badRequest(`email: already a member, or invited to be an owner, or ${many}`)
+  }
   return { invitation: { ...invitation, invitation_token: token }, mailToken }
 }
 
@@ -117,12 +128,12 @@ export const isValidInvitation = (sql: Sql): Fragment => sql`(
       and (inviter.role = 'owner' or inviter.role = 'admin' and i.role <> 'owner')
   ))`
 
-export type Invitation = { workspace_name: string; email: string; role: MemberRole }
+export type Invitation = { workspace_id: string; workspace_name: string; email: string; role: MemberRole }
 
 /** The invitation of a link, of the inviter's or of the e-mail's. */
 export async function requireInvitation(sql: Sql, token: string): Promise<Invitation> {
   const [invitation] = await sql<Invitation[]>`
-    select w.name as workspace_name, i.email, i.role
+    select i.workspace_id, w.name as workspace_name, i.email, i.role
     from invitations i join workspaces w on w.id = i.workspace_id
     where (i.token_hash = ${sha256(token)} or i.mail_token_hash = ${sha256(token)}) and ${isValidInvitation(sql)}`
   if (!invitation) throw notFound('invitation')
@@ -136,9 +147,9 @@ export async function acceptInvitation(
   { name, password }: { name: string; password: string },
 ): Promise<{ workspaceId: string; member: Member }> {
   // Hashing is expensive, so the invitation is checked first.
-  const { email, workspace_name: workspaceName } = await requireInvitation(db, token)
+  const { workspace_id: inviting, email, workspace_name: workspaceName } = await requireInvitation(db, token)
   requirePassword(password, { email, name, workspaceName })
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashInTurn(inviting, password)
   return db.begin(async (sql) => {
     type Accepted = { workspace_id: string; email: string; role: MemberRole; is_mailed: boolean }
     const [invitation] = await sql<Accepted[]>`

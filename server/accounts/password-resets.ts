@@ -10,7 +10,7 @@
  * could have invited it and used the link, and the new password would open that workspace too.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { hashPassword, randomToken, sha256 } from '../lib/crypto.ts'
+import { randomToken, sha256 } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import type { Mailer } from '../lib/mail.ts'
@@ -18,6 +18,7 @@ import { writeEntry } from './audit.ts'
 import { passwordResetMail } from './mails.ts'
 import { setPassword } from './members.ts'
 import { requirePassword } from './passwords.ts'
+import { hashInTurn } from './throttle.ts'
 
 const validMinutes = 60
 /** Distinct addresses and workspaces with one folded e-mail. */
@@ -69,7 +70,7 @@ export async function completeReset(db: Db, token: string, password: string): Pr
   for (const { email, name, workspace_name: workspaceName } of members) {
     requirePassword(password, { email, name, workspaceName })
   }
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashInTurn(first.workspace_id, password)
   await db.begin(async (sql) => {
     const used = await sql<{ workspace_id: string; member_id: string }[]>`
       delete from password_resets where token_hash = ${sha256(token)} and expires_at > now()

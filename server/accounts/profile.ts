@@ -1,11 +1,11 @@
 /** A member's own profile: name and password. */
-import { hashPassword, verifyPassword } from '../lib/crypto.ts'
+import { verifyPassword } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { readPersonName, setPassword } from './members.ts'
 import { requirePassword } from './passwords.ts'
 import { endOtherSessions, type Session } from './sessions.ts'
-import { checkGuess, signedInMember } from './throttle.ts'
+import { checkGuess, hashInTurn, signedInMember } from './throttle.ts'
 
 export type ProfileChanges = {
   name?: string | undefined
@@ -42,7 +42,7 @@ async function hashNewPassword(
 ): Promise<string> {
   requirePassword(wanted, { email, name, workspaceName }, 'new_password')
   await requireCurrentPassword(sql, workspaceId, { id, current })
-  return hashPassword(wanted)
+  return hashInTurn(id, wanted)
 }
 
 /** A member with a session proves the password again. Guesses are limited as at sign-in. */

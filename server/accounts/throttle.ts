@@ -19,7 +19,7 @@
  * queue of their own, so many connections from one network delay no other, and no unknown client delays a known device.
  */
 import { networkOf, siteOf } from '../lib/client-address.ts'
-import { sha256 } from '../lib/crypto.ts'
+import { hashPassword, sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
@@ -192,31 +192,50 @@ async function attempt<Right>(
   countsAsWrong: (right: Right) => boolean,
 ): Promise<Refusal | { right: Right | undefined }> {
   const { queue, flow, own, network, devices, site } = guesser
+  return limitQueued(flow, (requireInTime) =>
+    withMutex(keyOf(own), () =>
+      queues[queue](flow, async () => {
+        requireInTime()
+        const specific = site && (await isUnderAttack(sql, site.email_key)) ? site : own
+        const counters = [specific, network, devices].filter((counter) => counter !== undefined)
+        const counted = await countFailure(sql, counters)
+        if ('refused' in counted) return counted
+        const right = await check()
+        if (right !== undefined && !countsAsWrong(right)) await revertCount(sql, counters)
+        else {
+          if (network && counted.isFirst) await countNetwork(sql, own.email_key)
+          if (counted.over) throw tooManyFailures(counted.over.limit.refillSeconds * 1000)
+        }
+        return { right }
+      }),
+    ),
+  )
+}
+
+/** Hashes a new password. `owner`: whose work it is; it waits only for work of the same owner, and in turn with that of others. */
+export const hashInTurn = (owner: string, password: string): Promise<string> =>
+  limitQueued(owner, (requireInTime) =>
+    queues.unknown(owner, async () => {
+      requireInTime()
+      return hashPassword(password)
+    }),
+  )
+
+/** Refuses work of a flow that has too much waiting (429). `requireInTime` refuses work that has waited too long. */
+async function limitQueued<Result>(flow: string, run: (requireInTime: () => void) => Promise<Result>): Promise<Result> {
   const queuedAt = performance.now()
   const count = queued.get(flow) ?? 0
   if (count >= maxQueued) throw tooMany('too many sign-ins at once', 1)
   queued.set(flow, count + 1)
-  const checked = withMutex(keyOf(own), () =>
-    queues[queue](flow, async () => {
+  try {
+    return await run(() => {
       if (performance.now() - queuedAt > maxQueuedMs) throw tooMany('too many sign-ins at once', 5)
-      const specific = site && (await isUnderAttack(sql, site.email_key)) ? site : own
-      const counters = [specific, network, devices].filter((counter) => counter !== undefined)
-      const counted = await countFailure(sql, counters)
-      if ('refused' in counted) return counted
-      const right = await check()
-      if (right !== undefined && !countsAsWrong(right)) await revertCount(sql, counters)
-      else {
-        if (network && counted.isFirst) await countNetwork(sql, own.email_key)
-        if (counted.over) throw tooManyFailures(counted.over.limit.refillSeconds * 1000)
-      }
-      return { right }
-    }),
-  )
-  return checked.finally(() => {
+    })
+  } finally {
     const left = (queued.get(flow) ?? 1) - 1
     if (left > 0) queued.set(flow, left)
     else queued.delete(flow)
-  })
+  }
 }
 
 /** `isFirst`: the first failure in the window of the first counter. `over`: the counter whose burst is used up. */

@@ -13,9 +13,10 @@ export function createFairQueue(concurrency: number): FairQueue {
     while (running < concurrency) {
       const [next] = flows
       if (!next) return
-      const [flow, [job, ...others]] = next
+      const [flow, jobs] = next
+      const job = jobs.shift()
       flows.delete(flow)
-      if (others.length > 0) flows.set(flow, others)
+      if (jobs.length > 0) flows.set(flow, jobs)
       running++
       void job?.().finally(() => {
         running--
