@@ -193,3 +193,52 @@ test('every transition to failed is an event: a rejection, no report within 15 m
   await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hello' })
   assert.equal((await failures()).length, 3)
 })
+
+test('a change and its event are stored together or not at all', async (t) => {
+  const world = await start(t)
+  const { api, db, connect } = world
+  await recordEvents(t, world)
+  const provider = await connect()
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const post = (value: Json) => {
+    const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', ...value } }]
+    return provider.callback({ object: 'whatsapp_business_account', entry: [{ changes }] })
+  }
+  const write = (id: string) =>
+    post({ messages: [{ from: '14155550111', id, timestamp, type: 'text', text: { body: id } }] })
+  // A message to report on, a contact without a conversation, and a customer who wrote before: each change below has one event.
+  const { message_id: id, msgapp_message_id: channelId } = (await api.post('/messages', { to: phone, ...hello })).body
+    .data
+  await api.post('/contacts', { phone: '+14155550112' })
+  await write('wamid.first')
+  const makeChanges = async () => [
+    (await api.post('/contacts', { phone: '+14155550110' })).status,
+    (await api.post('/messages', { to: '+14155550112', ...hello })).status,
+    await write('wamid.second'),
+    await post({ statuses: [{ id: channelId, status: 'read', timestamp, recipient_id: phone.slice(1) }] }),
+  ]
+  const readState = async () => {
+    const [contacts, conversations] = [await api.get('/contacts'), await api.get('/conversations')]
+    const events = await db<{ event: string; count: number }[]>`
+      select event, count(*)::int as count from webhook_events where workspace_id = ${api.workspaceId} group by event`
+    return {
+      contacts: contacts.body.data.length,
+      conversations: conversations.body.data.map(({ last_message_text }: Json) => last_message_text),
+      status: (await api.get(`/messages/${id}`)).body.data.status,
+      sent: (await provider.sent()).length,
+      events: Object.fromEntries(events.map(({ event, count }) => [event, count])),
+    }
+  }
+  await until('the reports of the simulator', async () => (await readState()).status === 'delivered')
+  const before = await readState()
+  await db.unsafe(`
+    alter table webhook_events add constraint refused check (workspace_id <> '${api.workspaceId}') not valid`)
+  assert.deepEqual((await makeChanges()).slice(0, 2), [500, 500])
+  assert.deepEqual(await readState(), before)
+  await db`alter table webhook_events drop constraint refused`
+  assert.deepEqual(await makeChanges(), [201, 201, 200, 200])
+  const after = await readState()
+  assert.deepEqual([after.contacts, after.conversations.length, after.status, after.sent], [4, 3, 'read', 2])
+  assert.ok(after.conversations.includes('wamid.second'))
+  for (const [event, count] of Object.entries(before.events)) assert.ok((after.events[event] ?? 0) > count, event)
+})
