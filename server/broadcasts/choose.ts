@@ -5,7 +5,7 @@ import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
 import type { Sql } from '../lib/db.ts'
 import { type MessageContent, toTemplateContent } from '../messages/template.ts'
-import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
+import { expandValues, hasFields, tooLongReason, type ValuedContact, type ValueField } from '../messages/values.ts'
 import { optedOutReason } from './broadcasts.ts'
 
 /** The most broadcasts in a batch. */
@@ -163,6 +163,7 @@ function createFiller(
     const values = one.given_params ?? params
     if (!contact_fields) return fill(values)
     const expanded = expandValues(values, one)
-    return expanded.ok ? fill(expanded.params) : missingFieldReason(expanded.missing)
+    if (expanded.ok) return fill(expanded.params)
+    return expanded.missing ? missingFieldReason(expanded.missing) : tooLongReason
   }
 }

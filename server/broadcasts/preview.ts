@@ -190,7 +190,7 @@ function listRequiredFields(params: TemplateParams): ValueField[] {
   const needed: ValueField[] = []
   for (;;) {
     const expanded = expandValues(params, contact)
-    if (expanded.ok) return needed
+    if (expanded.ok || !expanded.missing) return needed
     needed.push(expanded.missing)
     contact[expanded.missing] = 'x'
   }

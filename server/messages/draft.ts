@@ -5,7 +5,7 @@ import { inDocument, OneOf, type Static, Type } from '../lib/schema.ts'
 import { isHttpUrl, lengthOf } from '../lib/text.ts'
 import { InteractiveSchema, LocationSchema, readInteractive, readLocation } from './interactive.ts'
 
-const maxTextLength = 4096
+export const maxTextLength = 4096
 const maxCaptionLength = 1024
 
 const Text = Type.String({ maxLength: maxTextLength })

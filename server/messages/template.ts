@@ -5,7 +5,7 @@ import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { platformError } from './platform-error.ts'
 import type { OutboundMessage } from './prepare.ts'
-import { expandValues, findValueFault, hasFields, type ValuedContact } from './values.ts'
+import { expandValues, findValueFault, hasFields, tooLongReason, type ValuedContact } from './values.ts'
 
 export type TemplateName = { name: string; language: string }
 export type FilledTemplate = Extract<FillResult, { ok: true }>
@@ -18,8 +18,8 @@ export type MessageContent = {
 export type TemplateRecipient = { id: string | undefined; phone: string | null; name: string | null }
 
 /**
- * Replaces contact fields in the values of a template, such as `{{contact.name|there}}`. 400 for an unknown field, and for an
- * empty field without a fallback.
+ * Replaces contact fields in the values of a template, such as `{{contact.name|there}}`. 400 for an unknown field, for an
+ * empty field without a fallback, and for a value that is too long with its fields.
  */
 export async function fillContactFields(
   sql: Sql,
@@ -39,6 +39,7 @@ export async function fillContactFields(
   const expanded = expandValues(params, contact)
   if (expanded.ok) return expanded.params
   const { missing } = expanded
+  if (!missing) throw badRequest(`template.params: ${tooLongReason}`)
   throw badRequest(`template.params: the contact has no ${missing}; add a fallback, as in {{contact.${missing}|there}}`)
 }
 

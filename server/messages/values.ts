@@ -5,6 +5,8 @@
  * The text of a contact's field is never expanded itself. Any other text in braces is literal, as in a message.
  */
 import type { TemplateParams } from '../channels/channel.ts'
+import { lengthOf } from '../lib/text.ts'
+import { maxTextLength } from './draft.ts'
 
 export const valueFields = ['name', 'phone', 'email', 'company'] as const
 export type ValueField = (typeof valueFields)[number]
@@ -27,23 +29,35 @@ export function findValueFault(params: TemplateParams, rootPath: string): string
 export const hasFields = (params: TemplateParams): boolean =>
   listTexts(params, '').some(({ text }) => text.match(reference) !== null)
 
-export type ExpandedValues = { ok: true; params: TemplateParams } | { ok: false; missing: ValueField }
+/** A failure without a `missing` field: a value is longer than `maxTextLength` with its fields. */
+export type ExpandedValues = { ok: true; params: TemplateParams } | { ok: false; missing?: ValueField }
 
 /** Replaces the fields with the contact's values, or returns the first empty field that has no fallback. */
 export function expandValues(params: TemplateParams, contact: ValuedContact): ExpandedValues {
   let missing: ValueField | undefined
-  const fill = (text: string) =>
-    text.replace(reference, (whole, name: string, fallback: string | undefined) => {
+  let isTooLong = false
+  const fill = (text: string) => {
+    let units = text.length
+    const filled = text.replace(reference, (whole, name: string, fallback: string | undefined) => {
       const field = name.trimEnd()
-      if (!isField(field)) return whole
+      // A character has at most two units. A request could multiply the longest name by 65,536.
+      if (!isField(field) || units > 2 * maxTextLength) return whole
       const value = contact[field]
-      if (value?.trim()) return value
-      if (fallback === undefined) missing ??= field
-      return fallback ?? ''
+      const isEmpty = !value?.trim()
+      if (isEmpty && fallback === undefined) missing ??= field
+      const replacement = (isEmpty ? fallback : value) ?? ''
+      units += replacement.length - whole.length
+      return replacement
     })
+    if (filled !== text && lengthOf(filled) > maxTextLength) isTooLong = true
+    return filled
+  }
   const filled = mapTexts(params, fill) as TemplateParams
-  return missing ? { ok: false, missing } : { ok: true, params: filled }
+  if (missing) return { ok: false, missing }
+  return isTooLong ? { ok: false } : { ok: true, params: filled }
 }
+
+export const tooLongReason = `a value has more than ${maxTextLength} characters with the fields of the contact`
 
 /** A contact with a value in every field, to check whether a template can be filled at all. */
 export const completeContact: ValuedContact = { name: 'x', phone: 'x', email: 'x', company: 'x' }

@@ -12,6 +12,8 @@ const reasons: Record<string, string> = {
   'the contact has no phone': 'No phone number, which the message requires',
   'the contact has no email': 'No email, which the message requires',
   'the contact has no company': 'No company, which the message requires',
+  'a value has more than 4096 characters with the fields of the contact':
+    'Values too long with the data of the contact',
   '130429': 'Rate limit of the provider reached',
   '130472': 'The provider withheld this marketing message as part of an experiment',
   '131000': 'Internal error at the provider',
