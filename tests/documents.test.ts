@@ -147,6 +147,7 @@ test('docs/limits.md has the numbers of the code', async () => {
       schema('TemplateParams.properties.body', 'maxItems'),
       length('TemplateParams.properties.body.items'),
     ],
+    'text of a message that is searched': [constant('server/lib/words.ts', 'maxSearchedLength')],
     'cards of a carousel': [schema('TemplateParams.properties.cards', 'maxItems')],
     'buttons of a message': [schema(`${buttons}.buttons`, 'maxItems')],
     'title, id of a button': [length(`${button}.title`), length(`${button}.id`)],

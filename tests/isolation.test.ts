@@ -960,9 +960,9 @@ const across: Record<string, string> = {
   'from broadcasts b group by 1': "the operator's gauge, over all",
   'waiting_workspaces as ( (select workspace_id from early_reports':
     'reports whose message has come are applied for all',
-  'select id from messages where id > ${from}': 'the digest reads the messages of all',
+  'from messages where id > ${from} order by id limit ${size}': 'the digest reads the messages of all',
   'where m.id > ${from} and m.id <= ${to} and w.is_digested is null': 'and those it has not read',
-  'from message_revisits r order by r.created_at': 'and those that are requested again, of all',
+  'from message_revisits order by created_at limit ${size}': 'and those that are requested again, of all',
   'as id, c.name, c.social_username as username, v.last_inbound_at from channel_connections k':
     'the built-in simulator serves the connections of all workspaces that use it',
 }

@@ -1,9 +1,33 @@
 /** Messages as long as callers and providers can make them: they delay neither the digest nor other calls. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { assertRefused, start, until } from './support.ts'
+import { type TestContext, test } from 'node:test'
+import { newId } from './internals.ts'
+import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 
 const phone = '+14155550100'
+
+async function startLong(t: TestContext, options?: Parameters<typeof start>[1]) {
+  const world = await start(t, options)
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const provider = await world.connect()
+  await provider.writes({ from: phone, name: 'Ann', text: 'begin' })
+  const [conversation] = (await world.api.get('/conversations')).body.data
+  return { ...world, browser, provider, conversationId: conversation.id as string }
+}
+
+const storeTexts = ({ api, db }: World, conversationId: string, ids: readonly string[], text: string) => db`
+  insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+  select ${api.workspaceId}, ${conversationId}, id, 'inbound', 'customer', 'text', ${text}, 'received', now()
+  from unnest(${[...ids]}::uuid[]) as i (id)`
+
+const search = async (browser: Browser, q: string, more = ''): Promise<Json> => {
+  const answer = await browser.call('GET', `/search?q=${encodeURIComponent(q)}${more}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body
+}
+
+const newIds = (count: number) => Array.from({ length: count }, () => newId())
 
 test('a value of a template that the name of the contact makes too long is refused, and skipped in a broadcast', async (t) => {
   const { api, connect } = await start(t)
@@ -28,4 +52,71 @@ test('a value of a template that the name of the contact makes too long is refus
   await until('the broadcast', async () => (await api.get(`/broadcasts/${id}`)).body.data.status === 'sent')
   const { sent_count, skipped_count } = (await api.get(`/broadcasts/${id}`)).body.data
   assert.deepEqual({ sent_count, skipped_count }, { sent_count: 1, skipped_count: 1 })
+})
+
+test('the digest passes a text of 128,000 characters without spaces, and texts of more than it takes at once', async (t) => {
+  const world = await startLong(t)
+  const { browser, provider, conversationId } = world
+  await storeTexts(world, conversationId, [newId()], '中'.repeat(128_000))
+  await storeTexts(world, conversationId, newIds(150), `${'東'.repeat(32_000)}${'京'.repeat(32_000)}`)
+  await provider.writes({ from: phone, text: 'needle' })
+  await until('the text after them', async () => (await search(browser, 'needle')).data.length === 1)
+  assert.equal((await search(browser, '東東', '&limit=100')).data.length, 100)
+  assert.equal((await search(browser, '京京')).data.length, 0)
+})
+
+test('a message that cannot be digested does not stop the others', async (t) => {
+  const world = await startLong(t, { alone: 'adds a trigger to a table of all workspaces' })
+  const { api, db, browser, provider, conversationId } = world
+  const bad = newId()
+  await db.unsafe(`
+    create function refuse_words() returns trigger language plpgsql as $$ begin
+      if new.id = '${bad}' and new.words is not null then raise exception 'cannot be stored'; end if;
+      return new;
+    end $$;
+    create trigger refuse_words before insert or update on message_words for each row execute function refuse_words()`)
+  await storeTexts(world, conversationId, newIds(20), 'before')
+  await storeTexts(world, conversationId, [bad], 'between')
+  await storeTexts(world, conversationId, newIds(20), 'after')
+  await provider.writes({ from: phone, text: 'needle' })
+  await until('the text after it', async () => (await search(browser, 'needle')).data.length === 1)
+  assert.equal((await search(browser, 'before')).data.length, 20)
+  assert.equal((await search(browser, 'after')).data.length, 20)
+  assert.equal((await search(browser, 'between')).data.length, 0)
+  const [today] = await db<{ inbound: number }[]>`
+    select sum(inbound)::int as inbound from message_days where workspace_id = ${api.workspaceId}`
+  assert.equal(today?.inbound, 43)
+})
+
+test('a search reads only the beginning of long texts, and continues where its time ended', async (t) => {
+  const world = await startLong(t)
+  const { api, db, browser, conversationId } = world
+  const digested = (id = '') =>
+    until('the digest', async () => {
+      const rows = await db`select from message_words where workspace_id = ${api.workspaceId} and id = ${id}`
+      return rows.length > 0
+    })
+  // The index is asked for twelve words. Only the oldest text has the thirteenth.
+  const words = 'a b c d e f g h i j k l'
+  await storeTexts(world, conversationId, [newId()], `${words} m`)
+  const ids = newIds(300)
+  await storeTexts(world, conversationId, ids, `${words} ${'中'.repeat(65_000)}`)
+  await digested(ids.at(-1))
+  const maxUs = 3_000_000
+  const spend = async (call: () => Promise<Json>): Promise<Json> => {
+    const before = process.cpuUsage()
+    const page = await call()
+    const { user, system } = process.cpuUsage(before)
+    assert.ok(user + system < maxUs, `${Math.round((user + system) / 1_000)} ms`)
+    return page
+  }
+  assert.equal((await spend(() => search(browser, '中', '&limit=100'))).data.length, 100)
+  const found: string[] = []
+  let cursor = ''
+  do {
+    const page = await spend(() => search(browser, `${words} m`, `&limit=100${cursor && `&cursor=${cursor}`}`))
+    found.push(...page.data.map(({ message }: Json) => message.content_text))
+    cursor = page.meta.next_cursor ?? ''
+  } while (cursor)
+  assert.deepEqual(found, [`${words} m`])
 })

@@ -10,10 +10,10 @@
  * guess would garble names silently.
  */
 import { isUtf8 } from 'node:buffer'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { byteOrderMark, CsvError, type CsvRow, guessDelimiter, readCsv, withoutGuard } from '../lib/csv.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { fold, isStorable, lengthOf } from '../lib/text.ts'
+import { createYielder } from '../lib/time.ts'
 import { contactLimits } from './contacts.ts'
 import { identityOfPhone, parsePhone } from './phone.ts'
 import { readTagNames } from './tags.ts'
@@ -37,8 +37,6 @@ export type ImportFile = { rows: ImportRow[]; ignored_columns: string[] }
 const maxRows = 100_000
 /** A limit, because a column of remarks used as tags would create thousands of them. */
 const maxTagNames = 1_000
-/** The longest time before the event loop may run other work. */
-const sliceMs = 10
 
 export async function readImport(bytes: Buffer, defaultCountry: string): Promise<ImportFile> {
   const text = decode(bytes)
@@ -46,13 +44,10 @@ export async function readImport(bytes: Buffer, defaultCountry: string): Promise
   let columns: Columns | undefined
   const rows: ImportRow[] = []
   const tagNames = new Set<string>()
-  let sliceStart = performance.now()
+  const yieldIfDue = createYielder()
   try {
     for (const row of lines) {
-      if (performance.now() - sliceStart > sliceMs) {
-        await yieldToEventLoop()
-        sliceStart = performance.now()
-      }
+      await yieldIfDue()
       if (row.cells.every((cell) => cell.trim() === '')) continue
       if (!columns) {
         columns = readHeader(row.cells)

@@ -8,6 +8,10 @@
  * and every 30 seconds a wide pass reads the last two minutes again. `position` is the id below which no message can
  * appear any more. `messages/reindex-requests.ts` names messages that are even later, or whose text changed.
  *
+ * A batch is limited by its texts too: no transaction may pause for ten seconds between two statements. A batch that fails for another
+ * reason than an outage is repeated in smaller parts. The message at which they end is digested without its words, so that it does
+ * not stop the digest of all others.
+ *
  * One process at a time runs the digest: the one that locks the row of `position`. After a long stop it catches up at half
  * speed, so that other work is not delayed.
  */
@@ -17,11 +21,13 @@ import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { nowMs } from '../lib/clock.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import { type Db, isCollision, isLockTimeout, type Sql } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
 import { idAt } from '../lib/id.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import { outageOf } from '../lib/outage.ts'
+import { maxSearchedLength } from '../lib/words.ts'
 import {
   deleteReindexRequests,
   listReindexRequests,
@@ -35,6 +41,8 @@ import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
 
 /** Messages per transaction. The word index takes 45 µs a message in batches of 500 and 30 µs in batches of 2,000. */
 const batchSize = 2_000
+/** UTF-8 bytes of text per transaction. Scripts without spaces have a word for every three bytes, and 1,000 words take a millisecond. */
+const maxBatchBytes = 1_500_000
 /** Most late messages are committed within this time. */
 const narrowMs = 2_000
 /** Longer than any statement may take and than clocks may differ: no message is committed later. */
@@ -47,11 +55,16 @@ type DigestMessage = IndexableMessage & Omit<CountableMessage, 'channel'>
 /** Reads the messages from an id up to the newest, batch by batch. */
 type Pass = { from: string; startedMs: number; isWide: boolean }
 
+/** At most `size` messages. `hasWords` is false for one that cannot be digested with its words. */
+type BatchLimits = { size: number; hasWords: boolean }
+
 /**
- * The pass after a batch: what remains of it, and when it started. `waits`: conversations in which a customer waits again, or no
- * longer. Undefined when another process runs the digest.
+ * The pass after a batch: what remains of it, and when it started. `digested`: ids of messages. `waits`: conversations in which a
+ * customer waits again, or no longer. Undefined when another process runs the digest.
  */
-type PassResult = { next: Pass | undefined; startedMs: number; waits: RestoredWaits['changed'] } | undefined
+type PassResult =
+  | { next: Pass | undefined; startedMs: number; digested: string[]; waits: RestoredWaits['changed'] }
+  | undefined
 
 type DigestOptions = {
   db: Db
@@ -76,12 +89,26 @@ export function startDigest({ db, log, health, metrics, signals, times }: Digest
   )
   const run = async () => {
     let pass: Pass | undefined
+    let limits: BatchLimits = fullBatch
+    let failure: unknown
     while (!isStopping) {
       const startedAt = performance.now()
-      const result: PassResult = await db.begin((sql) => digestBatch(sql, pass, lastPassMs, times))
+      let result: PassResult
+      try {
+        result = await db.begin((sql) => digestBatch(sql, pass, limits, lastPassMs, times))
+      } catch (error) {
+        if (isPassing(error) || !limits.hasWords) throw error
+        limits = { size: Math.ceil(limits.size / 8), hasWords: limits.size > 1 }
+        failure = error
+        continue
+      }
       if (!result) {
         digestedUpToMs = undefined
         return
+      }
+      if (!limits.hasWords) {
+        log.warn({ err: failure, messages: result.digested }, 'a message cannot be indexed; searches do not find it')
+        limits = fullBatch
       }
       for (const { workspace_id, id } of result.waits) signals.inboxChanged(workspace_id, [id])
       if (!result.next) {
@@ -101,10 +128,17 @@ export function startDigest({ db, log, health, metrics, signals, times }: Digest
   }
 }
 
+const fullBatch: BatchLimits = { size: batchSize, hasWords: true }
+
+/** Whether the same batch can succeed later. */
+const isPassing = (error: unknown): boolean =>
+  outageOf(error) !== undefined || isCollision(error) || isLockTimeout(error)
+
 /** Digests the next batch of a pass, or the first batch of a new one. `lastPassMs`: when this process's last pass started. */
 async function digestBatch(
   sql: Sql,
   current: Pass | undefined,
+  { size, hasWords }: BatchLimits,
   lastPassMs: number | undefined,
   times: Times['digest'],
 ): Promise<PassResult> {
@@ -120,10 +154,11 @@ async function digestBatch(
   const narrowStart = idAt(Math.min(startMs, lastPassMs ?? startMs) - narrowMs)
   const pass = current ?? { from: isWide ? position : narrowStart, startedMs: startMs, isWide }
 
-  const end = await findEnd(sql, pass.from)
-  const requests = current ? [] : await listReindexRequests(sql, batchSize)
-  const requested = requests.length > 0 ? await readRequested(sql, requests) : []
-  const undigested = await readUndigested(sql, pass.from, end ?? top)
+  const textLength = hasWords ? maxSearchedLength : 0
+  const end = await findEnd(sql, pass.from, size)
+  const requests = current ? [] : await listReindexRequests(sql, { size, maxBytes: maxBatchBytes, maxTextBytes })
+  const requested = requests.length > 0 ? await readRequested(sql, requests, textLength) : []
+  const undigested = await readUndigested(sql, pass.from, end ?? top, textLength)
   const undigestedIds = new Set(undigested.map(({ id }) => id))
   const late = requested.filter(({ id, is_digested }) => !is_digested && !undigestedIds.has(id))
   const sliceCount = await digestMessages(sql, [...late, ...undigested].sort(byId), state.slice_count)
@@ -148,7 +183,8 @@ async function digestBatch(
         looked_back_at = case when ${isWidePassDone} then now() else looked_back_at end`
   }
   const next = end === undefined ? undefined : { ...pass, from: end }
-  return { next, startedMs: pass.startedMs, waits: waits.changed }
+  const digested = [...requested, ...undigested].map(({ id }) => id)
+  return { next, startedMs: pass.startedMs, digested, waits: waits.changed }
 }
 
 /** Indexes and counts undigested messages, in the order of their ids. Returns the new number of slices. */
@@ -168,17 +204,32 @@ async function digestMessages(sql: Sql, undigested: readonly DigestMessage[], sl
 
 const byId = (one: DigestMessage, other: DigestMessage): number => (one.id < other.id ? -1 : 1)
 
+/** Of one text. */
+const maxTextBytes = 3 * maxSearchedLength
+
 /** The last message of the batch after `from`; undefined when fewer messages than a batch remain. */
-async function findEnd(sql: Sql, from: string): Promise<string | undefined> {
+async function findEnd(sql: Sql, from: string, size: number): Promise<string | undefined> {
+  // `octet_length` does not read texts that are stored apart.
   const [end] = await sql<{ id: string }[]>`
-    select id from messages where id > ${from} order by id offset ${batchSize - 1} limit 1`
+    select id
+    from (
+      select id, row_number() over (order by id) as count, sum(bytes) over (order by id) as bytes
+      from (
+        select id, least(coalesce(octet_length(content_text), 0), ${maxTextBytes}::int) as bytes
+        from messages where id > ${from} order by id limit ${size}
+      ) m
+    ) m
+    where count = ${size} or bytes > ${maxBatchBytes}
+    order by id
+    limit 1`
   return end?.id
 }
 
 /** The undigested messages of a range. The lateral join checks row by row, so no plan reads more than the range. */
-async function readUndigested(sql: Sql, from: string, to: string): Promise<DigestMessage[]> {
+async function readUndigested(sql: Sql, from: string, to: string, textLength: number): Promise<DigestMessage[]> {
   return sql<DigestMessage[]>`
-    select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text
+    select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status,
+      left(m.content_text, ${textLength}) as content_text
     from messages m
     left join lateral (
       select true as is_digested from message_words w
@@ -189,13 +240,15 @@ async function readUndigested(sql: Sql, from: string, to: string): Promise<Diges
     order by m.id`
 }
 
-/** The requested messages that exist, with their current texts. */
+/** The requested messages that exist, with the beginnings of their current texts. */
 async function readRequested(
   sql: Sql,
   requests: readonly ReindexRequest[],
+  textLength: number,
 ): Promise<(DigestMessage & { is_digested: boolean })[]> {
   return sql<(DigestMessage & { is_digested: boolean })[]>`
-    select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text,
+    select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status,
+      left(m.content_text, ${textLength}) as content_text,
       exists (
         select from message_words w
         where w.workspace_id = m.workspace_id and w.conversation_id = m.conversation_id and w.id = m.id

@@ -10,6 +10,7 @@ import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import { lengthOf } from '../lib/text.ts'
+import { createYielder } from '../lib/time.ts'
 import { excerpt, findTerms, readTerms, type Term } from '../lib/words.ts'
 import { type Candidate, listCandidates, listSlices, type SliceRef } from './word-index.ts'
 
@@ -46,6 +47,7 @@ async function findMatches(sql: Sql, workspaceId: string, terms: readonly Term[]
   const deadline = performance.now() + timeoutMs
   const slices = await listSlices(sql, workspaceId, before, maxSlices)
   const matches: Match[] = []
+  const yieldIfDue = createYielder()
   for (let round = 0, from = 0; from < slices.length; round++) {
     const group = slices.slice(from, from + (roundSizes[round] ?? 128))
     from += group.length
@@ -54,6 +56,8 @@ async function findMatches(sql: Sql, workspaceId: string, terms: readonly Term[]
       const first = findTerms(text, terms)
       if (first !== undefined) matches.push({ message, snippet: excerpt(text, first) })
       if (matches.length > limit) return { matches, restId: undefined }
+      if (performance.now() > deadline) return { matches, restId: message.id }
+      await yieldIfDue()
     }
     if (performance.now() > deadline && from < slices.length) return { matches, restId: group.at(-1)?.from_id }
   }

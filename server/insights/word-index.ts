@@ -9,15 +9,13 @@
  *
  * Only the digest writes these tables.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql } from '../lib/db.ts'
-import { listWords, type Term } from '../lib/words.ts'
+import { createYielder } from '../lib/time.ts'
+import { listWords, maxSearchedLength, type Term } from '../lib/words.ts'
 import type { Message } from '../messages/messages.ts'
 
 /** A larger slice makes common words slower, a smaller one rare words. */
 const sliceSize = 25_000
-/** Splitting texts into words blocks the event loop for at most this many messages at a time. */
-const messagesPerTurn = 250
 /** Only this many different words of a text are indexed. */
 const maxWords = 1_000
 
@@ -25,6 +23,7 @@ export type IndexableMessage = {
   workspace_id: string
   conversation_id: string
   id: string
+  /** The searched beginning. */
   content_text: string | null
 }
 
@@ -47,8 +46,9 @@ export async function addWords(sql: Sql, messages: readonly IndexableMessage[], 
   const changed = new Set<Slice>()
   let count = sliceCount
   const rows: WordRow[] = []
-  for (const [i, message] of messages.entries()) {
-    if (i % messagesPerTurn === 0) await nextTurn()
+  const yieldIfDue = createYielder()
+  for (const message of messages) {
+    await yieldIfDue()
     const { workspace_id, id } = message
     const lateSlice = lateSlices.get(id)
     if (lateSlice !== undefined) {
@@ -94,7 +94,12 @@ async function mergePendingWords(sql: Sql): Promise<void> {
 export async function updateWords(sql: Sql, messages: readonly IndexableMessage[]): Promise<void> {
   if (messages.length === 0) return
   const slices = await findSlices(sql, messages)
-  const rows = messages.map((message) => toRow(message, slices.get(message.id) ?? 0))
+  const rows: WordRow[] = []
+  const yieldIfDue = createYielder()
+  for (const message of messages) {
+    await yieldIfDue()
+    rows.push(toRow(message, slices.get(message.id) ?? 0))
+  }
   await sql`
     update message_words w set words = array_to_tsvector(i.words)
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
@@ -114,6 +119,7 @@ export async function listSlices(sql: Sql, workspaceId: string, before: string, 
     limit ${limit}`
 }
 
+/** `content_text` is the searched beginning. */
 export type Candidate = Pick<
   Message,
   'id' | 'conversation_id' | 'direction' | 'content_type' | 'content_text' | 'created_at'
@@ -144,7 +150,8 @@ export async function listCandidates(
       .join(' & '),
   )
   return sql<Candidate[]>`
-    select m.id, m.conversation_id, m.direction, m.content_type, m.content_text, m.created_at
+    select m.id, m.conversation_id, m.direction, m.content_type,
+      left(m.content_text, ${maxSearchedLength}) as content_text, m.created_at
     from (
       select w.conversation_id, w.id
       from unnest(${queries}::text[]) as s (query)

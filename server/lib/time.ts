@@ -1,3 +1,5 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+
 /** PostgreSQL has no year 0, and an offset can lead beyond four-digit years. Also false for NaN. */
 export function isWithinCalendar(time: number): boolean {
   return time >= Date.parse('0001-01-01T00:00:00Z') && time <= Date.parse('9999-12-31T23:59:59.999Z')
@@ -24,4 +26,17 @@ export async function within<Value>(timeoutMs: number, promise: Promise<Value>):
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The longest time before the event loop may run other work. */
+const sliceMs = 10
+
+/** Returns a function to await between the steps of long work: it lets other work run when the steps have taken `sliceMs`. */
+export function createYielder(): () => Promise<void> | undefined {
+  let sliceStart = performance.now()
+  const yieldNow = async () => {
+    await yieldToEventLoop()
+    sliceStart = performance.now()
+  }
+  return () => (performance.now() - sliceStart > sliceMs ? yieldNow() : undefined)
 }

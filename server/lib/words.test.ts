@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { codePoint } from './test-text.ts'
-import { excerpt, findTerms, listWords, readTerms } from './words.ts'
+import { excerpt, findTerms, listWords, maxSearchedLength, readTerms } from './words.ts'
 
-const textsOf = (text: string) => listWords(text).map((word) => word.text)
+const textsOf = (text: string) => [...listWords(text)].map((word) => word.text)
 const finds = (query: string, text: string) => findTerms(text, readTerms(query)) !== undefined
 
 test('words are runs of letters and digits, without case and accents', () => {
@@ -14,13 +14,23 @@ test('words are runs of letters and digits, without case and accents', () => {
 
 test('only the beginning of a very long run is read', () => {
   const marks = '\u0316\u0301'.repeat(500)
-  assert.deepEqual(listWords(`e${marks}x y`), [
-    { text: 'e', start: 0, end: 1_002 },
-    { text: 'y', start: 1_003, end: 1_004 },
-  ])
+  assert.deepEqual(
+    [...listWords(`e${marks}x y`)],
+    [
+      { text: 'e', start: 0, end: 1_002 },
+      { text: 'y', start: 1_003, end: 1_004 },
+    ],
+  )
   assert.ok(finds(`e${marks}`, `e${marks}x`))
   // Marks of two units each: one of them is cut in half.
   assert.ok(textsOf(`e${'\u{1d167}'.repeat(500)}`).every((word) => word.isWellFormed()))
+})
+
+test('only the beginning of a very long text is searched, also if it is one run of dense characters', () => {
+  assert.equal([...listWords('中'.repeat(200_000))].length, maxSearchedLength)
+  const text = `first ${'x '.repeat(maxSearchedLength)}last`
+  assert.ok(finds('first x', text))
+  assert.ok(!finds('last', text))
 })
 
 test('all terms must match, the last one as a prefix', () => {
@@ -53,7 +63,7 @@ test('an excerpt shows the first match, on one line', () => {
 test('any text matches itself, its words have the right positions and can be stored', () => {
   fc.assert(
     fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (text) => {
-      const words = listWords(text)
+      const words = [...listWords(text)]
       for (const { text: word, start, end } of words) {
         assert.ok(word.isWellFormed() && !word.includes('\0') && /^[\p{L}\p{N}\p{M}\ufffd]+$/u.test(word), word)
         assert.ok(start >= 0 && start < end && end <= text.length)

@@ -26,22 +26,22 @@ const maxWordLength = 40
 const maxRunLength = 400
 /** Shorter terms match whole words only. */
 const minPrefixLength = 2
+/**
+ * Only the beginning of a text is searched, twice as long as the longest text that the API sends. A provider reports up to 65,536
+ * characters, which took 50 ms.
+ */
+export const maxSearchedLength = 8_000
 
 /** The words of a text in order, with their positions. */
-export function listWords(text: string): Word[] {
-  const words: Word[] = []
-  for (const { 0: found, index } of text.matchAll(run)) {
-    if (isAscii.test(found) || !dense.test(found)) words.push(toWord(found, index))
-    else {
-      for (const part of found.matchAll(denseOrNot)) words.push(...splitRun(part[0], index + part.index))
-    }
+export function* listWords(text: string): Generator<Word> {
+  for (const { 0: found, index } of text.slice(0, maxSearchedLength).matchAll(run)) {
+    for (const word of splitRun(found, index)) if (word.text !== '') yield word
   }
-  return words.filter(({ text: word }) => word !== '')
 }
 
 /** The terms of a search query. The last word may be the beginning of a longer one. */
 export function readTerms(query: string): Term[] {
-  const words = listWords(query).filter(
+  const words = [...listWords(query)].filter(
     // The last character alone adds nothing to the pair that it ends.
     ({ text, start }, i, all) => !(dense.test(text) && isOneCharacter(text) && all[i - 1]?.end === start + text.length),
   )
@@ -58,14 +58,17 @@ export function readTerms(query: string): Term[] {
 
 /** The position of the first match, if the text matches all terms. */
 export function findTerms(text: string, terms: readonly Term[]): number | undefined {
-  const words = listWords(text)
-  let first = Number.POSITIVE_INFINITY
-  for (const term of terms) {
-    const word = words.find((one) => (term.isPrefix ? one.text.startsWith(term.text) : one.text === term.text))
-    if (!word) return undefined
-    first = Math.min(first, word.start)
+  const missing = new Set(terms)
+  let first: number | undefined
+  for (const word of listWords(text)) {
+    for (const term of missing) {
+      if (term.isPrefix ? !word.text.startsWith(term.text) : word.text !== term.text) continue
+      missing.delete(term)
+      first ??= word.start
+    }
+    if (missing.size === 0) return first
   }
-  return Number.isFinite(first) ? first : undefined
+  return undefined
 }
 
 /** About `length` characters of a text around a position, on one line, cut between words where possible. */
@@ -88,15 +91,19 @@ function nextBlank(text: string, from: number, to: number): number {
 const isOneCharacter = (text: string): boolean =>
   text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff)
 
-function splitRun(found: string, index: number): Word[] {
-  if (!dense.test(found)) return [toWord(found, index)]
-  const characters = [...found]
-  let start = index
-  return characters.map((character, i) => {
-    const word = toWord(character + (characters[i + 1] ?? ''), start)
-    start += character.length
-    return word
-  })
+function* splitRun(found: string, index: number): Generator<Word> {
+  if (isAscii.test(found) || !dense.test(found)) return yield toWord(found, index)
+  for (const { 0: part, index: offset } of found.matchAll(denseOrNot)) {
+    let start = index + offset
+    if (!dense.test(part)) yield toWord(part, start)
+    else {
+      const characters = [...part]
+      for (const [i, character] of characters.entries()) {
+        yield toWord(character + (characters[i + 1] ?? ''), start)
+        start += character.length
+      }
+    }
+  }
 }
 
 function toWord(found: string, start: number): Word {

@@ -35,13 +35,27 @@ export async function requestReindex(sql: Sql, workspaceId: string, id: string):
   await sql`insert into message_revisits (workspace_id, message_id) values (${workspaceId}, ${id})`
 }
 
-export async function listReindexRequests(sql: Sql, limit: number): Promise<ReindexRequest[]> {
-  return sql<ReindexRequest[]>`
-    select workspace_id, id, message_id,
-      created_at < now() - make_interval(secs => ${expirySeconds}) as is_expired
-    from message_revisits r
-    order by r.created_at
-    limit ${limit}`
+/** The oldest requests: at most `size`, whose texts have about `maxBytes`. A text counts with at most `maxTextBytes`. */
+export async function listReindexRequests(
+  sql: Sql,
+  { size, maxBytes, maxTextBytes }: { size: number; maxBytes: number; maxTextBytes: number },
+): Promise<ReindexRequest[]> {
+  const requests = await sql<(ReindexRequest & { bytes: number })[]>`
+    select r.workspace_id, r.id, r.message_id,
+      r.created_at < now() - make_interval(secs => ${expirySeconds}) as is_expired,
+      coalesce((
+        select least(coalesce(octet_length(m.content_text), 0), ${maxTextBytes}::int) from messages m
+        where m.workspace_id = r.workspace_id and m.id = r.message_id
+        limit 1
+      ), 0) as bytes
+    from (select workspace_id, id, message_id, created_at from message_revisits order by created_at limit ${size}) r
+    order by r.created_at`
+  let total = 0
+  const end = requests.findIndex(({ bytes }, i) => {
+    total += bytes
+    return i > 0 && total > maxBytes
+  })
+  return end === -1 ? requests : requests.slice(0, end)
 }
 
 export async function deleteReindexRequests(sql: Sql, requests: readonly ReindexRequest[]): Promise<void> {
