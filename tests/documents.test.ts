@@ -129,8 +129,10 @@ test('docs/limits.md has the numbers of the code', async () => {
     'headers of a request': [server('headerBytes') / 1024],
     'time to send a request': [server('requestTimeoutMs') / 1000],
     'time until the response': [server('responseTimeoutMs') / 1000],
+    'time to read a response': [server('responseTimeoutMs') / 1000],
     'pipelined requests on a connection': [constant('server/lib/request-limits.ts', 'maxPipelined')],
     'page size (`limit`)': [constant('server/lib/page.ts', 'defaultLimit'), constant('server/lib/page.ts', 'maxLimit')],
+    'size of a page of messages': [mebibytes(constant('server/messages/messages.ts', 'maxPageBytes'))],
     '`Idempotency-Key`': [Number(Object(idempotencyKey?.schema).maxLength)],
     'calls of a member to the dashboard': [constant('server/accounts/sessions.ts', 'maxCalls')],
     'searches and filters of a workspace': [

@@ -120,3 +120,31 @@ test('a search reads only the beginning of long texts, and continues where its t
   } while (cursor)
   assert.deepEqual(found, [`${words} m`])
 })
+
+test('a page of messages with large contents is shorter, and its cursor continues', async (t) => {
+  const world = await startLong(t)
+  const { api, db, browser, conversationId } = world
+  const ids = newIds(30)
+  // As a callback of a provider may have it: 256 KiB.
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content, status, created_at)
+    select ${api.workspaceId}, ${conversationId}, id, 'inbound', 'customer', 'unsupported',
+      jsonb_build_object('order', repeat('x', 240000)), 'received', now()
+    from unnest(${ids}::uuid[]) as i (id)`
+  const pages: Record<string, (query: string) => Promise<Json>> = {
+    'the API': (query) => api.get(`/conversations/${conversationId}/messages?${query}`),
+    'the dashboard': (query) => browser.call('GET', `/conversations/${conversationId}/messages?${query}`),
+  }
+  for (const [name, read] of Object.entries(pages)) {
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const { text, body } = await read(`limit=100&cursor=${cursor}`)
+      assert.ok(text.length < 1.5 * 1024 * 1024, `${name}: a page of ${text.length} bytes`)
+      seen.push(...body.data.map(({ id }: Json) => id))
+      cursor = body.meta.next_cursor ?? ''
+    } while (cursor)
+    assert.deepEqual(seen.slice(0, -1), ids.toReversed(), name)
+    assert.equal((await read('limit=3')).body.data.length, 3, name)
+  }
+})

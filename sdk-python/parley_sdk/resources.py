@@ -633,7 +633,8 @@ class Conversations:
     ) -> Listing[Message]:
         """List the messages of a conversation.
 
-        Newest first. 404 for a conversation of another workspace.
+        Newest first. 404 for a conversation of another workspace. A page of very large messages may have fewer than
+        `limit`: only `next_cursor` says whether there are more.
 
         :param limit: Page size, 1 to 100; 50 when absent or unusable.
         :param cursor: The `meta.next_cursor` of the page before.

@@ -28,11 +28,15 @@ export function readPosition(query: PageQuery): Position {
   }
 }
 
-/** Builds a page from the rows of a statement with `limit + 1`. */
-export function toPage<Row extends { id: string }>(rows: readonly Row[], limit: number): Page<Row> {
+/** Builds a page from the rows of a statement with `limit + 1`. `foundCount`: how many it found, if it returns fewer. */
+export function toPage<Row extends { id: string }>(
+  rows: readonly Row[],
+  limit: number,
+  foundCount = rows.length,
+): Page<Row> {
   const data = rows.slice(0, limit)
   const last = data.at(-1)
-  return { data, meta: { next_cursor: rows.length > limit && last ? encodeCursor(last.id) : null } }
+  return { data, meta: { next_cursor: foundCount > data.length && last ? encodeCursor(last.id) : null } }
 }
 
 /** Cuts a page to a total size, but keeps at least one row. The cursor continues with the rest. */

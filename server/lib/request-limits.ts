@@ -8,10 +8,14 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler, onResponseHook
  * Fails a request without a response within `timeoutMs`, and cuts off a response that is not sent by then. The handler runs
  * on, and its response is dropped. Fastify's own handler timeout does not work here: it stops when the request stream closes,
  * which Node does as soon as the body is read.
+ *
+ * A response that the client has not read after `timeoutMs` more is cut off too: it would stay in memory. Event streams
+ * (`event-stream.ts`) have a limit of their own.
  */
 export function limitResponseTime(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
   clearTimeout(request.responseTimer)
   request.responseTimer = setTimeout(() => {
+    if (reply.raw.writableEnded) request.responseTimer = setTimeout(() => reply.raw.destroy(), timeoutMs)
     if (reply.sent) return
     const error = new Error(`no response within ${timeoutMs} ms`)
     if (reply.raw.headersSent) reply.raw.destroy(error)

@@ -64,14 +64,42 @@ export async function listMessages(
   visitorId?: string,
 ): Promise<Page<Message & MessageDetails>> {
   const channel = await requireChannelOf(sql, workspaceId, conversationId)
-  const rows = await sql<(Message & MessageDetails)[]>`
-    select ${allColumns(sql, channel, publicUrl)}
-    from messages m
-    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id < ${before}
-      and ${visitorId === undefined ? sql`true` : isOfVisitor(sql, workspaceId, conversationId, visitorId)}
-    order by m.id desc
-    limit ${limit + 1}`
-  return toPage(rows, limit)
+  const range = sql`
+    m.conversation_id = ${conversationId} and m.id < ${before}
+      and ${visitorId === undefined ? sql`true` : isOfVisitor(sql, workspaceId, conversationId, visitorId)}`
+  const rows = await sql<(Message & MessageDetails & { found_count: number })[]>`
+    select ${allColumns(sql, channel, publicUrl)}, m.found_count
+    from ${pageOfMessages(sql, workspaceId, range, limit)} m
+    order by m.id desc`
+  return toPage(rows, limit, rows[0]?.found_count)
+}
+
+/** Bytes of text and content after which a page ends. A channel can report 256 KiB of content with each message. */
+const maxPageBytes = 1024 * 1024
+
+/**
+ * A relation of messages, newest first: at most `limit + 1`, and only so many that all but the last have less than `maxPageBytes`.
+ * `found_count` also counts those that do not fit.
+ */
+export function pageOfMessages(sql: Sql, workspaceId: string, range: Fragment, limit: number): Fragment {
+  const stored = sql`
+    m.id, m.conversation_id, m.direction, m.sender_type, m.sender_id, m.content_type, m.content_text, m.content, m.media_url,
+    m.template_name, m.broadcast_id, m.external_id, m.status, m.error, m.reply_to_message_id, m.interactive_reply_id,
+    m.deleted_at, m.created_at`
+  return sql`(
+    select ${stored}, m.found_count
+    from (
+      select ${stored}, count(*) over ()::int as found_count, sum(m.bytes) over (order by m.id desc) - m.bytes as bytes_before
+      from (
+        select ${stored}, coalesce(octet_length(m.content_text), 0) + coalesce(octet_length(m.content::text), 0) as bytes
+        from messages m
+        where m.workspace_id = ${workspaceId} and ${range}
+        order by m.id desc
+        limit ${limit + 1}
+      ) m
+    ) m
+    where m.bytes_before < ${maxPageBytes}
+  )`
 }
 
 /**

@@ -260,7 +260,8 @@ export const messageRoutes =
         schema: {
           operationId: 'listMessages',
           summary: 'List the messages of a conversation',
-          description: 'Newest first. 404 for a conversation of another workspace.',
+          description:
+            'Newest first. 404 for a conversation of another workspace. A page of very large messages may have fewer than `limit`: only `next_cursor` says whether there are more.',
           tags,
           params: IdParams,
           querystring: ListQuery({}),

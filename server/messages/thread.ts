@@ -5,7 +5,14 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
-import { allColumns, type directions, type Message, type MessageDetails, requireChannelOf } from './messages.ts'
+import {
+  allColumns,
+  type directions,
+  type Message,
+  type MessageDetails,
+  pageOfMessages,
+  requireChannelOf,
+} from './messages.ts'
 
 export const mediaStates = ['pending', 'stored', 'failed'] as const
 
@@ -41,9 +48,9 @@ export async function listThread(
   { limit, before }: Position,
 ): Promise<Page<MemberMessage>> {
   const channel = await requireChannelOf(sql, workspaceId, conversationId)
-  const range = sql`
-    m.conversation_id = ${conversationId} and m.id < ${before} order by m.id desc limit ${limit + 1}`
-  return toPage(await readThread(sql, workspaceId, context, channel, range), limit)
+  const range = sql`m.conversation_id = ${conversationId} and m.id < ${before}`
+  const { messages, foundCount } = await readThread(sql, workspaceId, context, channel, range, limit)
+  return toPage(messages, limit, foundCount)
 }
 
 /** Found by its id alone: merging two contacts moves a message to another conversation. */
@@ -53,7 +60,8 @@ export async function requireMemberMessage(
   context: ThreadContext,
   { channel, id }: { channel: ChannelName; id: string },
 ): Promise<MemberMessage> {
-  const [message] = await readThread(sql, workspaceId, context, channel, sql`m.id = ${id}`)
+  const { messages } = await readThread(sql, workspaceId, context, channel, sql`m.id = ${id}`, 1)
+  const [message] = messages
   // The contact was erased after the message was sent.
   if (!message) throw notFound('conversation')
   return message
@@ -68,10 +76,11 @@ async function readThread(
   { publicUrl, channels }: ThreadContext,
   channel: ChannelName,
   range: Fragment,
-): Promise<MemberMessage[]> {
-  type Row = Message & MessageDetails & Pick<MemberMessage, 'sender' | 'media' | 'reply_to'>
+  limit: number,
+): Promise<{ messages: MemberMessage[]; foundCount: number }> {
+  type Row = Message & MessageDetails & Pick<MemberMessage, 'sender' | 'media' | 'reply_to'> & { found_count: number }
   const rows = await sql<Row[]>`
-    select ${allColumns(sql, channel, publicUrl)},
+    select ${allColumns(sql, channel, publicUrl)}, m.found_count,
       (
         select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
         from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
@@ -94,15 +103,16 @@ async function readThread(
         from messages q
         where q.workspace_id = ${workspaceId} and q.conversation_id = m.conversation_id and q.id = m.reply_to_message_id
       ) as reply_to
-    from messages m
-    where m.workspace_id = ${workspaceId} and ${range}`
+    from ${pageOfMessages(sql, workspaceId, range, limit)} m
+    order by m.id desc`
   const { explainError } = channels[channel]
-  return rows.map(({ error_text, full_content, client_id: _, ...row }) => ({
+  const messages = rows.map(({ error_text, full_content, client_id: _, found_count: __, ...row }) => ({
     ...row,
     error: error_text,
     content: full_content,
     error_reason: error_text === null ? null : (explainError?.(error_text) ?? toSentence(error_text)),
   }))
+  return { messages, foundCount: rows[0]?.found_count ?? 0 }
 }
 
 /** The text of a stored error as a sentence, without its code. */

@@ -7,6 +7,7 @@ import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
+import { createYielder } from '../lib/time.ts'
 import type { EventName, TestEventName } from './emit.ts'
 import { type Endpoint, listEndpoints } from './endpoints.ts'
 import { type Delivery, type DeliveryRow, toDelivery } from './log.ts'
@@ -96,14 +97,19 @@ async function readEvents(sql: Sql, workspaceId: string, ids: readonly string[])
   if (ids.length === 0) return []
   const rows = await selectEvents(sql, workspaceId, ids)
   const deliveries = await listDeliveriesOf(sql, workspaceId, rows)
-  return rows.map((row) => {
+  const events: EventSummary[] = []
+  // A body may have half a megabyte.
+  const yieldIfDue = createYielder()
+  for (const row of rows) {
+    await yieldIfDue()
     const newest = new Map<string, EventDelivery>()
     for (const delivery of deliveries) {
       const { event_id, endpoint } = delivery
       if (event_id === row.id && !newest.has(endpoint.id)) newest.set(endpoint.id, delivery)
     }
-    return { ...toEvent(row), deliveries: [...newest.values()] }
-  })
+    events.push({ ...toEvent(row), deliveries: [...newest.values()] })
+  }
+  return events
 }
 
 const selectEvents = (sql: Sql, workspaceId: string, ids: readonly string[]) => sql<EventRow[]>`
