@@ -177,6 +177,7 @@ test('docs/limits.md has the numbers of the code', async () => {
     'contacts per batch': [schema('ContactBatch.properties.contacts', 'maxItems')],
     'name, email, company': ['name', 'email', 'company'].map((name) => length(`NewContact.properties.${name}`)),
     'tags of a contact': [constant('server/contacts/tags.ts', 'maxTags')],
+    'names of tags in a list, and in a cell of an imported file': [10 * constant('server/contacts/tags.ts', 'maxTags')],
     'name of a tag': [constant('server/contacts/tags.ts', 'maxTagLength')],
     'attributes of a contact': [constant('server/contacts/attributes.ts', 'maxAttributes')],
     'text of an attribute': [constant('server/contacts/attributes.ts', 'maxAttributeLength')],

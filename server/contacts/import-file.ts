@@ -16,7 +16,7 @@ import { fold, isStorable, lengthOf } from '../lib/text.ts'
 import { createYielder } from '../lib/time.ts'
 import { contactLimits } from './contacts.ts'
 import { identityOfPhone, parsePhone } from './phone.ts'
-import { readTagNames } from './tags.ts'
+import { maxNames, readTagNames } from './tags.ts'
 
 export const textFields = ['name', 'email', 'company'] as const
 export type TextField = (typeof textFields)[number]
@@ -137,20 +137,22 @@ const noTags: ReadonlyMap<string, string> = new Map()
 function readTags(cell: string): ReadonlyMap<string, string> | string {
   // Most rows have none, and a file has up to 100,000.
   if (cell === '') return noTags
-  const names = splitTags(cell).filter((name) => name.trim() !== '')
+  const names = splitTags(cell, maxNames)
+  if (names.length > maxNames) return `tags: must have at most ${maxNames} names`
   if (!isStorable(cell)) return 'tags: contains a character that is not text'
   try {
-    return readTagNames(names)
+    return readTagNames(names.filter((name) => name.trim() !== ''))
   } catch (error) {
     if (error instanceof ApiError) return error.message
     throw error
   }
 }
 
-/** Splits names at `;` or `|`. A backslash escapes these and itself. */
-export function splitTags(cell: string): string[] {
+/** Splits names at `;` or `|`. A backslash escapes these and itself. Stops after `max` names and one more. */
+export function splitTags(cell: string, max = Number.POSITIVE_INFINITY): string[] {
   const names = ['']
   for (const [token, escaped, plain = ''] of cell.matchAll(/\\([\\;|])|([^\\;|]+|\\)|[;|]/gu)) {
+    if (names.length > max) break
     if (token === ';' || token === '|') names.push('')
     else names.push((names.pop() ?? '') + (escaped ?? plain))
   }

@@ -81,6 +81,18 @@ const countsOf = ({ total, created, updated, unchanged, failed }: ImportResult) 
   failed,
 ]
 
+test('a cell with very many tag names is the failure of its row, and is not read to its end', async (t) => {
+  const { importFile } = await signedIn(t)
+  const names = Array.from({ length: 30_000 }, (_, i) => `É${i}`).join(';')
+  const rows = Array.from({ length: 20 }, (_, i) => `+141555501${String(i).padStart(2, '0')},${names}`)
+  const before = process.cpuUsage()
+  const result = await importFile(`phone,tags\n${rows.join('\n')}`, true)
+  const { user, system } = process.cpuUsage(before)
+  assert.equal(result.failed, 20)
+  assert.equal(result.failures[0]?.reason, 'tags: must have at most 1000 names')
+  assert.ok(user + system < 600_000, `${Math.round((user + system) / 1_000)} ms`)
+})
+
 test('an import creates, updates and tags contacts, and each failed row has a reason', async (t) => {
   const { api, db, browser, importFile, checksum } = await signedIn(t)
   await api.post('/contacts', { phone: '+14155550101', name: 'Ann', company: 'Old', tags: ['VIP'] })

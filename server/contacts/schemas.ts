@@ -4,7 +4,7 @@ import { Color, DateTime, inDocument, NullableText, OneOf, TrimmedText, Type, Uu
 import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
 import { existsModes } from './change.ts'
 import { channels, contactLimits } from './contacts.ts'
-import { maxTagLength, maxTags } from './tags.ts'
+import { maxNames, maxTagLength, maxTags } from './tags.ts'
 
 export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
 
@@ -72,7 +72,7 @@ const fields = {
 const TagNames = (description: string) =>
   Type.Array(TrimmedText(maxTagLength), {
     // A name may be repeated, so the route counts different names.
-    maxItems: 10 * maxTags,
+    maxItems: maxNames,
     ...inDocument({ maxItems: maxTags }),
     description: `Tag names, 1 to ${maxTagLength} characters each, at most ${maxTags}. ${description}`,
   })

@@ -11,6 +11,8 @@ import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 
 export const maxTags = 100
+/** Of a list of names, which may repeat some. */
+export const maxNames = 10 * maxTags
 /** Of a tag, a label, and a view of the inbox. */
 export const maxTagLength = 80
 
