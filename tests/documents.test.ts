@@ -139,7 +139,10 @@ test('docs/limits.md has the numbers of the code', async () => {
       constant('server/lib/slow-reads.ts', 'maxRunning'),
       constant('server/lib/slow-reads.ts', 'slowReadMs') / 1000,
     ],
-    'active API keys of a workspace': [constant('server/accounts/keys.ts', 'maxKeys')],
+    'active API keys of a workspace': ['maxKeys', 'maxKept', 'maxEnded'].map((name) =>
+      constant('server/accounts/keys.ts', name),
+    ),
+    'open invitations of a workspace': [constant('server/accounts/members.ts', 'maxInvitations')],
     plan: [],
     text: [constant('server/messages/draft.ts', 'maxTextLength')],
     'caption of an image, video or document': [constant('server/messages/draft.ts', 'maxCaptionLength')],

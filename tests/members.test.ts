@@ -1,7 +1,6 @@
 /** People of a workspace and where they are signed in: who may change whom, and what is over when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashInTurn } from '../server/accounts/throttle.ts'
 import { createChecksum } from './rows.ts'
 import { assertRefused, type Browser, createBrowser, type Json, main, start, until, type World } from './support.ts'
 
@@ -131,13 +130,6 @@ test('a workspace has at most 1,000 open invitations; expired and replaced ones 
   assert.equal((await invite('last@acme.test')).status, 201)
   assertRefused(await invite('more@acme.test'), 400, 'bad_request', /1,000 open invitations/)
   assert.equal((await invite('last@acme.test')).status, 201)
-})
-
-test('the passwords of many new members are hashed in turn, and too many of one workspace are refused', async () => {
-  const crowd = Promise.allSettled(Array.from({ length: 120 }, () => hashInTurn('crowd', password)))
-  assert.match(await hashInTurn('another', password), /^\$argon2id\$/)
-  const refused = (await crowd).filter(({ status }) => status === 'rejected')
-  assert.equal(refused.length, 20)
 })
 
 test('an invitation ends when its inviter may no longer invite to its role', async (t) => {
