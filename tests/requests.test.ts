@@ -124,10 +124,13 @@ test('the body of a failed write is kept without secrets, that of any other requ
     await api.post('/contacts', { phone: '+14155550100', name: 'Ann' }),
     await api.get(`/contacts?status=failed&limit=1&api_key=${secret}&tag=1`),
     await api.get(`/me?long=${'x'.repeat(2_000)}`),
+    await api.post('/contacts', undefined, {
+      raw: `{"password":"${secret}","nested":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
+    }),
   ]
   const entries: Json[] = []
   for (const answer of answers) entries.push(await logged(answer))
-  const [broken, long, odd, created, read, cut] = entries
+  const [broken, long, odd, created, read, cut, nested] = entries
   assert.deepEqual(JSON.parse((await logged(refused)).body), {
     url: 'https://[removed]@example.com/?token=[removed]',
     events: ['contact.created'],
@@ -141,6 +144,7 @@ test('the body of a failed write is kept without secrets, that of any other requ
   assert.deepEqual([created.status, created.body], [201, null])
   assert.deepEqual([read.body, read.path], [null, '/v1/contacts?status=failed&limit=1&api_key=[removed]&tag=1'])
   assert.equal(cut.path.length, 500)
+  assert.match(nested.body, /^\{"password":"\[removed\]","nested":\[{4000}/)
   const rows = await db<{ entries: string }[]>`
     select entries from request_blocks where workspace_id = ${api.workspaceId}`
   assert.ok(rows.every(({ entries }) => !entries.includes(secret) && !entries.includes('svc_live_')))

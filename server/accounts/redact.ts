@@ -55,15 +55,14 @@ function removeValues(text: string): string {
   return result + text.slice(copiedTo)
 }
 
+/** Undefined for a text that is not JSON, or that is nested too deeply to be written again. */
 function redactJson(text: string): string | undefined {
-  let body: unknown
   try {
-    body = JSON.parse(text)
+    return JSON.stringify(JSON.parse(text), (field, content: unknown) => {
+      if (secretName.test(field) && content !== null) return removed
+      return typeof content === 'string' ? redactText(content) : content
+    })
   } catch {
     return undefined
   }
-  return JSON.stringify(body, (field, content: unknown) => {
-    if (secretName.test(field) && content !== null) return removed
-    return typeof content === 'string' ? redactText(content) : content
-  })
 }
