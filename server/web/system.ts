@@ -60,9 +60,11 @@ export const systemRoutes =
     })
     if (!document) return
 
+    // Serialized once: the entity tag and the compressed bytes of a buffer are kept.
     const text = Buffer.from(JSON.stringify(document))
     // Some generators of clients refuse the section `webhooks`.
     const { webhooks: _, ...rest } = document
+    const textWithoutWebhooks = Buffer.from(JSON.stringify(rest))
     app.get(
       '/openapi.json',
       { config: { hasEtag: true }, schema: { querystring: Type.Object({ webhooks: Type.Optional(Type.Unknown()) }) } },
@@ -70,7 +72,7 @@ export const systemRoutes =
         reply
           .header('cache-control', 'no-cache')
           .type('application/json; charset=utf-8')
-          .send(query.webhooks === 'false' ? Buffer.from(JSON.stringify(rest)) : text),
+          .send(query.webhooks === 'false' ? textWithoutWebhooks : text),
     )
   }
 
