@@ -2,7 +2,7 @@
  * Fetches media that customers sent from the provider.
  *
  * A media id resolves to a URL that is valid for minutes. Without an id there is only a URL. URLs come from outside, so the
- * access token is sent only to the provider's hosts, and a private address is called only if it is the operator's.
+ * access token is sent only to the provider's hosts. A private address is called only for a file of the operator's simulator.
  */
 import type { Readable } from 'node:stream'
 import type { Http } from '../lib/http.ts'
@@ -66,7 +66,7 @@ async function get(http: Http, connection: Connection, url: string, maxBytes: nu
     url: target.href,
     headers: isOwn || isProviders ? { authorization: `Bearer ${connection.access_token}` } : {},
     timeoutMs: 30_000,
-    isPrivate: isOwn && connection.is_private,
+    isPrivate: isOwn && connection.is_private && isSimulatorFile(target, connection),
   })
   if (!answer.ok) return { ok: false, again: true, message: answer.message }
   const { status, headers, body } = answer
@@ -81,6 +81,15 @@ async function get(http: Http, connection: Connection, url: string, maxBytes: nu
     return gone(`over ${maxBytes} bytes`)
   }
   return { ok: true, bytes: body, mime_type: textOf(headers['content-type']) }
+}
+
+/**
+ * Whether the URL is one of the two kinds of links to files that the simulator of a connection has. Its private host may have other
+ * paths, such as the metrics of this service, and a callback may name any of them.
+ */
+function isSimulatorFile({ pathname }: URL, { base_url }: Connection): boolean {
+  const simulator = URL.parse(base_url)?.pathname.replace(/\/(graph)?$/, '')
+  return pathname.startsWith(`${simulator}/media/`) || pathname === `${simulator}/lookaside`
 }
 
 const gone = (message: string): FailedFetch => ({ ok: false, again: false, message })

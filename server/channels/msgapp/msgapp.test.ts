@@ -181,6 +181,28 @@ test('the token goes only to the provider, and private addresses are refused', a
   assert.equal(http.requests[0]?.isPrivate, false, 'of a connection that is not private')
 })
 
+test('of a private host only the files of the simulator are fetched', async () => {
+  const origin = 'http://127.0.0.1:4000'
+  const cases: [string, boolean][] = [
+    ['/simulator/media/880123?ext=1&hash=2', true],
+    ['/simulator/lookaside?mid=880123&ext=1&hash=2', true],
+    ['/metrics', false],
+    ['/app/api/setup', false],
+    ['/simulator/control/sent', false],
+    ['/simulator/graph/v25.0/1', false],
+    ['/simulator/media/../control/sent', false],
+    ['/simulator/media/%2e%2e/control/sent', false],
+    ['/simulator/lookaside/../control/sent', false],
+    ['/media/1', false],
+  ]
+  for (const [path, isPrivate] of cases) {
+    const http = fakeHttp({ body: 'abc' })
+    const changes = { is_private: true, base_url: `${origin}/simulator/graph` }
+    await fetchWith(http, { ...picture, id: null, url: `${origin}${path}` }, changes)
+    assert.equal(http.requests[0]?.isPrivate, isPrivate, path)
+  }
+})
+
 test('media that is gone or too large is not asked for again, media that may come is', async () => {
   const byUrl = { ...picture, id: null, url: 'https://lookaside.fbsbx.com/1' }
   const cases: [MediaReference, ScriptedAnswer[], boolean][] = [
