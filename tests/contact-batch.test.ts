@@ -1,6 +1,8 @@
 /** `POST /contacts/batch`: the effect of single requests in their order, without one stopping the others. */
 import assert from 'node:assert/strict'
+import { type ClientRequest, request } from 'node:http'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
 
 const phoneOf = (n: number) => `+1415${String(5_550_000 + n).padStart(7, '0')}`
@@ -145,6 +147,40 @@ test('a thousand full items fit one request, and larger bodies are refused', asy
   assert.ok(results.every(({ created }) => created))
   const raw = JSON.stringify({ contacts: [{ phone: phoneOf(1) }] }).padEnd(40 * 1024 * 1024 + 1)
   assertRefused(await api.call('POST', '/contacts/batch', { raw }), 400, 'bad_request', 'body: over 40 MiB')
+})
+
+test('a compressed body of millions of values is refused before they take memory', async (t) => {
+  const { api } = await start(t)
+  const items = Buffer.from(`{"contacts":[{"phone":"${phoneOf(1)}"},[${'[],'.repeat(13_000_000)}[]]]}`)
+  const raw = gzipSync(items, { level: 1 })
+  const before = process.cpuUsage()
+  const answer = await api.call('POST', '/contacts/batch', { raw, headers: { 'content-encoding': 'gzip' } })
+  assertRefused(answer, 400, 'bad_request', 'body: more than 300000 values')
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms`)
+})
+
+test('at most ten batches of a workspace are in flight, and other workspaces have their own', async (t) => {
+  const { api, url, workspace } = await start(t)
+  const key = await api.key('contacts:write')
+  const open: ClientRequest[] = []
+  const contacts = [{ phone: phoneOf(1) }]
+  const refused = await until('a refusal', async () => {
+    // A batch whose body does not end.
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const call = request(`${url}/v1/contacts/batch`, { method: 'POST', headers }).on('error', () => {})
+    call.write('{"contacts":')
+    open.push(call)
+    const answer = await post(api, contacts)
+    return answer.status !== 200 && answer
+  })
+  assert.ok(open.length >= 10)
+  assertRefused(refused, 429, 'rate_limited', 'more than 10 batches at the same time; try again in 1 s')
+  assert.equal(refused.headers.get('retry-after'), '1')
+  const { api: other } = await workspace()
+  assert.equal((await post(other, contacts)).status, 200)
+  for (const call of open) call.destroy()
+  await until('a free place', async () => (await post(api, contacts)).status === 200)
 })
 
 test('a repeat with the same Idempotency-Key replays the answer, and a batch is one request', async (t) => {

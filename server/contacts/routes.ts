@@ -1,7 +1,9 @@
 /** `/contacts`: find or create (one or many), list and search, read, change, merge, erase. `/tags`: list. */
+import type { onRequestHookHandler } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
 import type { Db, Sql } from '../lib/db.ts'
+import { ApiError } from '../lib/errors.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
 import { readItem } from '../lib/items.ts'
 import { readPosition } from '../lib/page.ts'
@@ -79,11 +81,12 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk:
     {
       config: { scope: 'contacts:write' },
       bodyLimit: batchBytes,
+      onRequest: limitBatches(),
       schema: {
         operationId: 'createContacts',
         summary: 'Find or create many contacts',
         description:
-          'Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is refused alone: its result has an `error`. Counts as one request. An item that changes nothing leaves `updated_at` as it is.',
+          'Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is refused alone: its result has an `error`. Counts as one request. The eleventh batch at the same time gets 429. An item that changes nothing leaves `updated_at` as it is.',
         tags,
         body: ContactBatch,
         response: { 200: DataOf(BatchResults) },
@@ -216,4 +219,25 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk:
     async ({ caller: { workspaceId }, query }) =>
       slow(workspaceId, (sql) => listTagPage(sql, workspaceId, readPosition(query))),
   )
+}
+
+const maxBatchesInFlight = 10
+
+/** Refuses further batches of a workspace before their bodies are read: two run at a time, and each body may take 40 MiB. */
+function limitBatches(): onRequestHookHandler {
+  const inFlight = new Map<string, number>()
+  return ({ caller: { workspaceId } }, reply, done) => {
+    const count = inFlight.get(workspaceId) ?? 0
+    if (count >= maxBatchesInFlight) {
+      const message = `more than ${maxBatchesInFlight} batches at the same time; try again in 1 s`
+      return done(new ApiError('rate_limited', message, { 'retry-after': '1' }))
+    }
+    inFlight.set(workspaceId, count + 1)
+    reply.raw.once('close', () => {
+      const left = (inFlight.get(workspaceId) ?? 1) - 1
+      if (left > 0) inFlight.set(workspaceId, left)
+      else inFlight.delete(workspaceId)
+    })
+    done()
+  }
 }

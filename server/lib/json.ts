@@ -1,20 +1,25 @@
 /**
  * Parsing of JSON bodies.
  *
- * A body must be UTF-8, well-formed and nested at most 32 levels deep. A byte order mark is skipped. Text of known fields must
- * be storable in PostgreSQL: no NUL, no lone surrogate.
+ * A body must be UTF-8, well-formed, nested at most 32 levels deep and of a limited number of values: a few bytes of an empty list
+ * become many bytes of memory, before any schema is compared. A byte order mark is skipped. Text of known fields must be storable in
+ * PostgreSQL: no NUL, no lone surrogate.
  */
 import { isUtf8 } from 'node:buffer'
 import { badRequest } from './errors.ts'
 import { isStorable } from './text.ts'
 
 const maxDepth = 32
+/** A batch of 1,000 contacts with 100 tags and 100 attributes each has 210,000. */
+const maxValues = 300_000
 
 /** Parses a request body. An empty body is `undefined`. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw badRequest('body: not UTF-8')
-  if (depthOf(bytes) > maxDepth) throw badRequest(`body: nested deeper than ${maxDepth} levels`)
+  const { depth, hasTooManyValues } = measure(bytes)
+  if (depth > maxDepth) throw badRequest(`body: nested deeper than ${maxDepth} levels`)
+  if (hasTooManyValues) throw badRequest(`body: more than ${maxValues} values`)
   try {
     return JSON.parse(bytes.toString('utf8', startsWithMark(bytes) ? 3 : 0))
   } catch {
@@ -24,21 +29,29 @@ export function parseJson(bytes: Buffer): unknown {
 
 const startsWithMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
-/** The deepest nesting of arrays and objects, in one pass over the bytes. */
-function depthOf(bytes: Buffer): number {
+/** Whether JSON has more values than a caller or a provider has a reason to send. */
+export const hasTooManyValues = (bytes: Buffer): boolean => measure(bytes).hasTooManyValues
+
+/** The deepest nesting of arrays and objects, and whether there are too many values, in one pass over the bytes. */
+function measure(bytes: Buffer): { depth: number; hasTooManyValues: boolean } {
   let depth = 0
   let deepest = 0
   let inString = false
-  for (let i = 0; i < bytes.length; i++) {
+  // Every value but the first of all follows a bracket or a comma.
+  let values = 1
+  for (let i = 0; i < bytes.length && values <= maxValues; i++) {
     const byte = bytes[i]
     if (inString) {
       if (byte === 0x5c) i++
       else if (byte === 0x22) inString = false
     } else if (byte === 0x22) inString = true
-    else if (byte === 0x5b || byte === 0x7b) deepest = Math.max(deepest, ++depth)
-    else if (byte === 0x5d || byte === 0x7d) depth--
+    else if (byte === 0x2c) values++
+    else if (byte === 0x5b || byte === 0x7b) {
+      values++
+      deepest = Math.max(deepest, ++depth)
+    } else if (byte === 0x5d || byte === 0x7d) depth--
   }
-  return deepest
+  return { depth: deepest, hasTooManyValues: values > maxValues }
 }
 
 type JsonSchema = {
