@@ -174,6 +174,7 @@ test('docs/limits.md has the numbers of the code', async () => {
     'text on `social`': [constant('server/messages/sendable.ts', 'maxSocialBytes')],
     'body of a message with a link on `social`': [constant('server/messages/sendable.ts', 'maxSocialLinkText')],
     'files that members upload': ['image', 'video'].map((kind) => mebibytes(constant('server/media/uploads.ts', kind))),
+    'reports of a channel in one callback': [constant('server/messages/callbacks.ts', 'maxReports'), 400],
     'files of customers': [
       mebibytes(constant('server/media/media.ts', 'maxBytes')),
       mebibytes(constant('server/media/visitor-files.ts', 'maxVisitorBytes')),

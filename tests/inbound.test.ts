@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { brokenMessages, fixture, sweepPending } from './internals.ts'
+import { brokenMessages, createLog, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { type Api, assertRefused, createBrowser, type Json, main, publicUrl, start, until } from './support.ts'
 
@@ -575,6 +576,49 @@ test('callbacks that are unsigned, wrongly signed, oversized or for an unknown c
     stored.map(({ content_text }) => content_text),
     ['good', 'x'],
   )
+})
+
+test('a callback with more reports than a provider sends is refused as a whole, cheaply, and unusable reports are one line of the log', async (t) => {
+  const lines: Json[] = []
+  const log = createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { connect, url, db } = await start(t, { log })
+  const { id, app_secret } = (await connect()).connections.msgapp
+  const post = async (body: string) => {
+    const response = await fetch(`${url}/channels/msgapp/${id}`, {
+      method: 'POST',
+      headers: {
+        'content-encoding': 'gzip',
+        'x-hub-signature-256': `sha256=${createHmac('sha256', app_secret).update(body).digest('hex')}`,
+      },
+      body: gzipSync(body),
+    })
+    return { status: response.status, body: (await response.json()) as Json }
+  }
+  const measure = async (body: string) => {
+    const before = process.cpuUsage()
+    const answer = await post(body)
+    const { user, system } = process.cpuUsage(before)
+    assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms`)
+    return answer
+  }
+  const zeros = (count: number) => `{"entry":[${Array(count).fill(0).join()}]}`
+  const values = await measure(zeros(2_000_000))
+  assert.deepEqual([values.status, values.body.error.message], [400, 'body: more values than a callback has'])
+  const many = await measure(JSON.stringify(envelope({ messages: Array(10_001).fill({ from: '14155550100' }) })))
+  assert.deepEqual([many.status, many.body.error.message], [400, 'body: more reports than a callback has'])
+  const [none] = await db`select count(*)::int as n from messages`
+  assert.equal(none?.n, 0)
+
+  lines.length = 0
+  assert.equal((await measure(zeros(10_000))).status, 200)
+  const foreign = { object: 'whatsapp_business_account', entry: [{ id: '1' }, { id: '1' }, { id: '2' }, 0] }
+  assert.equal((await post(JSON.stringify(foreign))).status, 200)
+  const reported = lines.filter(({ reasons }) => reasons).map(({ count, reasons }) => [count, reasons])
+  assert.deepEqual(reported, [
+    [10_000, ['entry: not an object']],
+    [3, ['of another account: "1"', 'of another account: "2"']],
+    [1, ['entry: not an object']],
+  ])
 })
 
 test('no inbound message is lost, however malformed its content, and its neighbours are stored', async (t) => {

@@ -7,7 +7,8 @@
  *
  * The connection's id names the workspace. The signature over the raw bytes authenticates the provider. A signed callback
  * is answered 200 after everything in it is committed. An unreadable one also gets 200, because the provider would repeat
- * it for days: it is logged and counted.
+ * it for days: it is logged and counted. One with more reports than a provider sends is refused as a whole: nothing of it is lost,
+ * because the provider repeats what gets no 200.
  */
 import type { Channel, Report } from '../channels/channel.ts'
 import { createConnectionReader, recordCallback } from '../channels/connections.ts'
@@ -15,7 +16,8 @@ import { isCheckChallenge } from '../channels/signature.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
-import { ApiError, errorBody, notFound } from '../lib/errors.ts'
+import { ApiError, badRequest, errorBody, notFound } from '../lib/errors.ts'
+import { hasTooManyValues } from '../lib/json.ts'
 import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import type { Intake } from './intake.ts'
@@ -35,6 +37,8 @@ type CallbackOutcome = (typeof callbackOutcomes)[number]
 
 /** Providers send up to 3 MB. */
 const bodyLimit = 4 * 1024 * 1024
+/** Providers send up to 1,000. 3 MB of statuses would have about 8,500. */
+const maxReports = 10_000
 
 const Params = Type.Object({ channel: Type.String(), id: Type.String() })
 
@@ -72,6 +76,11 @@ export const callbackRoutes =
       }
       await recordCallback(db, connection, 'received')
       const context = { channel: connection.channel, workspace: connection.workspace_id }
+      const refuse = (what: string) => {
+        count('malformed')
+        return badRequest(`body: more ${what} than a callback has`)
+      }
+      if (hasTooManyValues(body)) throw refuse('values')
       let payload: unknown
       try {
         payload = JSON.parse(body.toString('utf8'))
@@ -81,6 +90,7 @@ export const callbackRoutes =
         return { data: { taken: 0 } }
       }
       const reports = adapter.parse(connection, payload)
+      if (reports.length > maxReports) throw refuse('reports')
       await intake.take(connection, reports)
       new Set(reports.map(outcomeOf)).forEach(count)
       return { data: { taken: reports.filter((report) => outcomeOf(report) === 'taken').length } }

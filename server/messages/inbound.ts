@@ -67,13 +67,12 @@ async function addProfiles(
   findThread: (who: PersonRef) => Promise<FoundThread | undefined>,
 ): Promise<void> {
   const threads = await Promise.all(messages.map(({ from }) => findThread(from)))
-  const userIds = new Set(messages.flatMap(({ from }, i) => (threads[i]?.social_username ? [] : (from.user_id ?? []))))
-  const addProfile = async (userId: string) => {
+  const unknown = messages.filter(({ from }, i) => from.user_id && !threads[i]?.social_username)
+  const byUser = Map.groupBy(unknown, ({ from }) => from.user_id ?? '')
+  const addProfile = async ([userId, written]: [string, InboundMessage[]]) => {
     const profile = await within(profileTimeoutMs, Promise.resolve(adapter.fetchProfile?.(connection, userId)))
     if (!profile) return
-    for (const { from } of messages) {
-      if (from.user_id === userId) Object.assign(from, { ...profile, name: from.name ?? profile.name })
-    }
+    for (const { from } of written) Object.assign(from, { ...profile, name: from.name ?? profile.name })
   }
-  await Promise.all([...userIds].map(addProfile))
+  await Promise.all([...byUser].map(addProfile))
 }

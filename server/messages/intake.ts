@@ -125,10 +125,6 @@ export function createIntake(options: IntakeOptions): Intake {
         return changeTemplate(db, workspaceId, report)
       case 'signal':
         return recordSignal(db, connection, report)
-      case 'ignored':
-        return log.info({ channel, workspace: workspaceId, reason: report.reason }, 'a report was ignored')
-      case 'malformed':
-        return log.warn({ channel, workspace: workspaceId, reason: report.reason }, 'a report could not be read')
       default:
         return undefined
     }
@@ -156,11 +152,24 @@ export function createIntake(options: IntakeOptions): Intake {
         if (inBulk.has(report.kind)) continue
         await tolerate(report.kind, () => apply(connection, report))
       }
+      logUnused(connection, reports)
       await learnRecipients(connection, reports)
       if (reports.length > 0) signals.deliveriesQueued()
       // The conversations of messages and of status reports are signaled with their ids.
       if (reports.some(({ kind }) => kind !== 'message' && kind !== 'status')) signals.changed(workspaceId)
     },
+  }
+
+  /** One line for the ignored reports of a callback and one for the malformed ones, with the first reasons. */
+  function logUnused({ workspace_id: workspace, channel }: Connection, reports: readonly Report[]): void {
+    const describe = (kind: 'ignored' | 'malformed') => {
+      const reasons = reports.flatMap((report) => (report.kind === kind ? report.reason : []))
+      const shown = [...new Set(reasons)].slice(0, maxReasons)
+      return { count: reasons.length, fields: { channel, workspace, count: reasons.length, reasons: shown } }
+    }
+    const [ignored, malformed] = [describe('ignored'), describe('malformed')]
+    if (ignored.count > 0) log.info(ignored.fields, 'reports were ignored')
+    if (malformed.count > 0) log.warn(malformed.fields, 'reports could not be read')
   }
 
   /** A status report may carry a further id of the recipient. */
@@ -196,8 +205,11 @@ function toGroups<Item>(items: readonly Item[]): Item[][] {
   )
 }
 
-/** Kinds that `take` applies before the others. */
-const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preference'])
+/** Kinds that `take` does not apply one by one. */
+const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preference', 'ignored', 'malformed'])
+
+/** Of a callback, in the log. */
+const maxReasons = 5
 
 type PreferenceUpdate = { workspaceId: string; channel: ChannelName; report: Extract<Report, { kind: 'preference' }> }
 
