@@ -57,3 +57,29 @@ test('while the filters of ten workspaces take for ever, another workspace is se
   await holding
   for (const { status } of await Promise.all(reads)) assert.ok([200, 400, 429].includes(status), String(status))
 })
+
+test('a flood of messages of one workspace does not delay the message of another', async (t) => {
+  const { api, db, connect, workspace } = await start(t)
+  const { api: flooded } = await workspace()
+  const provider = await connect()
+  const hostile = await connect({ workspaceId: flooded.workspaceId })
+  const flood = (from: number) => {
+    const messages = Array.from({ length: 10_000 }, (_, i) => ({
+      from: String(14_155_500_000 + i),
+      id: `m${from + i}`,
+    }))
+    const changes = [{ field: 'messages', value: { messages } }]
+    return hostile.callback({ object: 'whatsapp_business_account', entry: [{ changes }] })
+  }
+  const callbacks = [flood(0), flood(10_000), flood(20_000)]
+  const storedCount = async () => {
+    const [row] = await db`select count(*)::int as n from messages where workspace_id = ${flooded.workspaceId}`
+    return Number(row?.n)
+  }
+  await until('the flood to arrive', async () => (await storedCount()) > 0)
+  await provider.writes({ from: '+14155550100', text: 'hello' })
+  const stored = await storedCount()
+  assert.equal((await api.get('/conversations')).body.data.length, 1)
+  assert.deepEqual(await Promise.all(callbacks), [200, 200, 200])
+  assert.ok(stored < 20_000, `${stored} messages of the other workspace were stored first`)
+})

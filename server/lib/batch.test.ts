@@ -125,6 +125,45 @@ test('an item that the database refuses fails alone, and the others run again wi
   assert.deepEqual(asked, [[1, 2, 3], [1], [2], [3]])
 })
 
+test('each flow gets an equal share of a statement, and its items keep their order', async () => {
+  const { asked, run, answer } = createStatement()
+  const call = createBatch({ run, lanes: 1, max: 6, flowOf: (item) => (item < 100 ? 'flood' : String(item % 2)) })
+  const results = [call(0)]
+  await turn()
+  for (let item = 1; item <= 20; item++) results.push(call(item))
+  for (const item of [101, 100, 103, 105]) results.push(call(item))
+  for (let statements = 1; statements <= 5; statements++) {
+    while (asked.length < statements) await turn()
+    answer()
+  }
+  await Promise.all(results)
+  assert.deepEqual(asked, [
+    [0],
+    [1, 2, 101, 103, 100, 3],
+    [105, 4, 5, 6, 7, 8],
+    [9, 10, 11, 12, 13, 14],
+    [15, 16, 17, 18, 19, 20],
+  ])
+})
+
+test('an item that the database refuses makes only the items of its flow run one by one', async () => {
+  const asked: number[][] = []
+  const call = createBatch<number, number>({
+    flowOf: (item) => String(item % 2),
+    run: async (items) => {
+      asked.push([...items])
+      if (items.includes(3)) throw new PostgresError('poison')
+      return items
+    },
+  })
+  const results = await Promise.allSettled([2, 3, 4, 5, 6].map(call))
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
+  )
+  assert.deepEqual(asked.slice(1), [[2, 4, 6], [3, 5], [3], [5]])
+})
+
 test('a single refused item does not run twice', async () => {
   let runs = 0
   const call = createBatch<number, number>({

@@ -85,6 +85,7 @@ export function createAnswerRecorder(sql: Sql) {
       await enrichPeople(sql, people)
       return people.map(() => undefined)
     },
+    flowOf: ({ workspace_id }) => workspace_id,
     lanes: 1,
   })
   return async (

@@ -47,10 +47,12 @@ export type Intake = {
 
 export function createIntake(options: IntakeOptions): Intake {
   const { db, channels, log, signals, onMediaGone, publicUrl, follower, times } = options
-  const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people) })
-  const hasUserId = createBatch({ run: (people: readonly PersonRef[]) => haveUserIds(db, people) })
+  const ofPerson = ({ workspace_id }: PersonRef) => workspace_id
+  const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
+  const hasUserId = createBatch({ run: (people: readonly PersonRef[]) => haveUserIds(db, people), flowOf: ofPerson })
   const storeMessage = createBatch({
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
+    flowOf: ({ workspaceId }) => workspaceId,
     max: 1_000,
   })
   // In groups, because a callback may have hundreds of them: one promise per group instead of several per report.
@@ -59,11 +61,16 @@ export function createIntake(options: IntakeOptions): Intake {
       const conversations = [...(await applyStatuses(db, groups.flat(), { publicUrl, follower }))]
       return groups.map(({ length }) => conversations.splice(0, length))
     },
+    flowOf: ([first]) => first?.workspaceId ?? '',
     max: 100,
   })
-  const applyPreference = createBatch({ run: (updates: readonly PreferenceUpdate[]) => applyPreferences(db, updates) })
+  const applyPreference = createBatch({
+    run: (updates: readonly PreferenceUpdate[]) => applyPreferences(db, updates),
+    flowOf: ({ workspaceId }) => workspaceId,
+  })
   const storeEarly = createBatch({
     run: (reports: readonly EarlyReport[]) => storeEarlyReports(db, reports),
+    flowOf: ({ workspace_id }) => workspace_id,
     max: 1_000,
   })
 

@@ -124,6 +124,7 @@ type MessageReader = (workspaceId: string, id: string) => Promise<Message>
 export function createMessageReader(sql: Sql, publicUrl: string): MessageReader {
   const read = createBatch({
     run: (keys: readonly MessageKey[]) => readMessages(sql, keys, publicUrl),
+    flowOf: ({ workspaceId }) => workspaceId,
     max: 32,
   })
   return async (workspaceId, id) => {

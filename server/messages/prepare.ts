@@ -38,10 +38,14 @@ export type Preparer = {
 }
 
 export function createPreparer(db: Db): Preparer {
-  const resolveThread = createBatch({ run: (people: readonly PersonRef[]) => resolveThreads(db, people) })
+  const resolveThread = createBatch({
+    run: (people: readonly PersonRef[]) => resolveThreads(db, people),
+    flowOf: ({ workspace_id }) => workspace_id,
+  })
   // One statement at a time: each counts in the same quota row, so a second one would only wait, with a smaller batch.
   const prepareOne = createBatch({
     run: (messages: readonly OutboundMessage[]) => prepareMessages(db, messages),
+    flowOf: ({ workspace_id }) => workspace_id,
     lanes: 1,
   })
 

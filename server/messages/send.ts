@@ -96,7 +96,11 @@ const cacheMs = 200
 export function createSender(options: SenderOptions): Sender {
   const { pools, sealer, channels, signals, publicUrl, times, onSend = () => {} } = options
   const sql = pools.messages
-  const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(sql, people), lanes: 1 })
+  const findThread = createBatch({
+    run: (people: readonly PersonRef[]) => findThreads(sql, people),
+    flowOf: ({ workspace_id }) => workspace_id,
+    lanes: 1,
+  })
   // Without a follower: these messages belong to no broadcast.
   const settle = createSettler(pools.settle, { publicUrl })
   const getEarlierSend = createRepeatReader({ sql, settle, signals, times })

@@ -51,7 +51,11 @@ export const isUnsentError = (error: string | null): boolean => error?.endsWith(
  * are `pending` again and the channel's reports settle them.
  */
 export const createSettler = (sql: Sql, context: StatusContext): Batch<SendOutcome, undefined> =>
-  createBatch({ run: (outcomes: readonly SendOutcome[]) => settleMessages(sql, outcomes, context), lanes: 1 })
+  createBatch({
+    run: (outcomes: readonly SendOutcome[]) => settleMessages(sql, outcomes, context),
+    flowOf: ({ workspace_id }) => workspace_id,
+    lanes: 1,
+  })
 
 async function settleMessages(
   sql: Sql,
