@@ -1,12 +1,16 @@
 /**
- * Classifies network addresses as public (globally reachable unicast) or not.
+ * Classifies network addresses as public (globally reachable unicast) or not, and resolves names of hosts that callers choose.
  * An address that is not known to be public counts as not public.
  *
  * The special blocks come from the IANA registries. Cloud platform addresses
  * outside those blocks are listed by name.
+ *
+ * Names are resolved over DNS (c-ares), not with `dns.lookup`: names in this machine's hosts file are not public, and `lookup`
+ * has four threads, which a few dead name servers would block for all hosts.
  */
-import { lookup } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { times } from './times.ts'
 
 const specialIpv4 = subnets('ipv4', [
   '0.0.0.0/8', // this network
@@ -79,19 +83,46 @@ export const isLoopbackHost = (host: string): boolean =>
 
 export const notPublic = (address: string) => `${address} is not a public address`
 
+export type DnsResolver = { resolve4(host: string): Promise<string[]>; resolve6(host: string): Promise<string[]> }
+
+export const createResolver = (): DnsResolver => new Resolver({ timeout: 2_000, tries: 2 })
+
+/** All addresses of a host; none if DNS does not respond in time. */
+export async function addressesOf(resolver: DnsResolver, host: string, dnsMs: number): Promise<string[]> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), dnsMs)
+  const inTime = (answer: Promise<string[]>) =>
+    new Promise<string[]>((resolve) => {
+      timeout.signal.addEventListener('abort', () => resolve([]))
+      answer.then(resolve, () => resolve([]))
+    })
+  const answers = await Promise.all([inTime(resolver.resolve4(host)), inTime(resolver.resolve6(host))])
+  clearTimeout(timer)
+  return answers.flat()
+}
+
 /**
  * DNS lookup for an HTTP agent. Fails unless every address of the name is public. The agent connects to the returned
  * addresses, so a name cannot resolve differently between the check and the connection.
  */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '', 0)
-    const refused = addresses.find(({ address }) => !isPublicAddress(address))
+export function createPublicLookup(
+  resolver: DnsResolver = createResolver(),
+  { dnsMs }: { dnsMs: number } = times.webhooks,
+): LookupFunction {
+  return async (hostname, options, callback) => {
+    if (isLoopbackHost(hostname)) return callback(new Error(notPublic(hostname)), '', 0)
+    const found = await addressesOf(resolver, hostname, dnsMs)
+    const refused = found.find((address) => !isPublicAddress(address))
+    if (refused) return callback(new Error(notPublic(refused)), '', 0)
+    const addresses = found
+      .map((address) => ({ address, family: isIP(address) }))
+      .filter(({ family }) => !options.family || options.family === family)
     const [first] = addresses
-    if (refused || !first) return callback(new Error(refused ? notPublic(refused.address) : 'no address'), '', 0)
-    if (options.all) callback(null, addresses)
+    if (!first) {
+      callback(Object.assign(new Error(`${hostname} does not resolve`), { code: 'ENOTFOUND' }), '', 0)
+    } else if (options.all) callback(null, addresses)
     else callback(null, first.address, first.family)
-  })
+  }
 }
 
 function subnets(family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList {

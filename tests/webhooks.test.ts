@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type DnsResolver, deleteEndpoint, newId, timeOfId } from './internals.ts'
+import type { DnsResolver } from '../common/address.ts'
+import { deleteEndpoint, newId, timeOfId } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { type Api, assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 

@@ -59,3 +59,33 @@ test('a request that timed out while it waited for a connection was not written'
     [true, false],
   )
 })
+
+test('names that do not resolve delay no other name, and only public addresses are called', async (t) => {
+  const never = new Promise<string[]>(() => {})
+  const addresses: Record<string, string> = { 'private.test': '10.0.0.1', 'metadata.test': '169.254.169.254' }
+  const resolver = {
+    resolve4: async (host: string) => (host.startsWith('slow') ? never : [addresses[host] ?? '0.0.0.0']),
+    resolve6: async () => [],
+  }
+  const http = createHttp({ resolver })
+  t.after(() => http.stop())
+  const ask = (host: string, isPrivate = false) =>
+    http.request({ method: 'GET', url: `http://${host}`, timeoutMs: 5_000, isPrivate })
+  let settled = 0
+  const slow = Array.from({ length: 300 }, (_, i) => ask(`slow${i}.test`).finally(() => settled++))
+  for (const [host, address] of Object.entries(addresses)) {
+    assert.deepEqual(await ask(host), { ok: false, message: `${address} is not a public address`, isWritten: false })
+  }
+  assert.equal(settled, 0)
+  for (const answer of await Promise.all(slow)) {
+    assert.deepEqual(answer, { ok: false, message: 'no such host', isWritten: false })
+  }
+  assert.deepEqual(await ask('localhost'), {
+    ok: false,
+    message: 'localhost is not a public address',
+    isWritten: false,
+  })
+  const local = await listen(t, (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
+  const answer = await ask(local.replace('http://127.0.0.1', 'localhost'), true)
+  assert.equal(answer.ok && answer.status, 204, 'the operator may name a host of the hosts file')
+})

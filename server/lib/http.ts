@@ -7,7 +7,7 @@
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
-import { isPublicAddress, notPublic, publicLookup } from '../../common/address.ts'
+import { createPublicLookup, type DnsResolver, isPublicAddress, notPublic } from '../../common/address.ts'
 
 export type HttpRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -46,10 +46,16 @@ const limits = {
   pipelining: 1,
 }
 
-/** `connections`: the most connections to one origin. */
-export function createHttp({ connections = 256 } = {}): Http {
+type HttpOptions = {
+  /** The most connections to one origin. */
+  connections?: number
+  /** For tests. */
+  resolver?: DnsResolver
+}
+
+export function createHttp({ connections = 256, resolver }: HttpOptions = {}): Http {
   const shared = { ...limits, connections }
-  const guardedAgent = new Agent({ ...shared, connect: { timeout: 5_000, lookup: publicLookup } })
+  const guardedAgent = new Agent({ ...shared, connect: { timeout: 5_000, lookup: createPublicLookup(resolver) } })
   const openAgent = new Agent({ ...shared, connect: { timeout: 5_000, rejectUnauthorized: false } })
   const guarded = guardedAgent.compose(noteWriting)
   const open = openAgent.compose(noteWriting)

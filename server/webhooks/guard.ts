@@ -4,13 +4,15 @@
  *
  * A URL must be https and have no credentials and no port 0, and every address of its host must be public or in a network that
  * the operator allowed. Platform addresses of clouds are refused even there: 100.64.0.0/10, for example, contains one cloud's metadata service.
- *
- * Names are resolved over DNS (c-ares), not with `dns.lookup`: names in this machine's hosts file are not public, and `lookup`
- * has four threads, which a few dead name servers would block for all endpoints.
  */
-import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
-import { isPlatformAddress, isPublicAddress } from '../../common/address.ts'
+import {
+  addressesOf,
+  createResolver,
+  type DnsResolver,
+  isPlatformAddress,
+  isPublicAddress,
+} from '../../common/address.ts'
 import type { Times } from '../../common/times.ts'
 
 type Target =
@@ -25,8 +27,6 @@ export type Guard = {
   isAllowed(address: string): boolean
 }
 
-export type DnsResolver = { resolve4(host: string): Promise<string[]>; resolve6(host: string): Promise<string[]> }
-
 export type GuardOptions = {
   allowedCidrs: readonly string[]
   /** For tests. */
@@ -36,11 +36,7 @@ export type GuardOptions = {
 
 const maxUrlLength = 2_000
 
-export function createGuard({
-  allowedCidrs,
-  resolver = new Resolver({ timeout: 2_000, tries: 2 }),
-  times: { dnsMs },
-}: GuardOptions): Guard {
+export function createGuard({ allowedCidrs, resolver = createResolver(), times: { dnsMs } }: GuardOptions): Guard {
   const allowed = new BlockList()
   for (const cidr of allowedCidrs) {
     const [network = '', bits = ''] = cidr.split('/')
@@ -81,18 +77,4 @@ export function createGuard({
       return resolved.ok ? { ok: true, url, addresses: resolved.addresses } : resolved
     },
   }
-}
-
-/** All addresses of a host; none if DNS does not respond in time. */
-async function addressesOf(resolver: DnsResolver, host: string, dnsMs: number): Promise<string[]> {
-  const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), dnsMs)
-  const inTime = (answer: Promise<string[]>) =>
-    new Promise<string[]>((resolve) => {
-      timeout.signal.addEventListener('abort', () => resolve([]))
-      answer.then(resolve, () => resolve([]))
-    })
-  const answers = await Promise.all([inTime(resolver.resolve4(host)), inTime(resolver.resolve6(host))])
-  clearTimeout(timer)
-  return answers.flat()
 }

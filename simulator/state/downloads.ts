@@ -8,7 +8,7 @@
  */
 import { isIP } from 'node:net'
 import { Agent } from 'undici'
-import { isPublicAddress, notPublic, publicLookup } from '../../common/address.ts'
+import { createPublicLookup, isPublicAddress, notPublic } from '../../common/address.ts'
 import type { Quotas } from './quotas.ts'
 
 type Download =
@@ -32,7 +32,7 @@ const failed = (reason: string): Download => ({ ok: false, isRefused: false, rea
 
 export function createDownloads({ isAllowedOrigin, quotas }: DownloadOptions): Downloads {
   const { downloadBytes, downloadMs, downloadsAtOnce } = quotas
-  const guarded = new Agent({ connect: { timeout: 3_000, lookup: publicLookup } })
+  const guarded = new Agent({ connect: { timeout: 3_000, lookup: createPublicLookup() } })
   // The service may have a self-signed certificate.
   const own = new Agent({ connect: { timeout: 3_000, rejectUnauthorized: false } })
   let running = 0
@@ -77,7 +77,7 @@ export function createDownloads({ isAllowedOrigin, quotas }: DownloadOptions): D
       const target = URL.parse(url)
       if (!target || !/^https?:$/.test(target.protocol)) return refused('not an http address')
       if (target.username || target.password) return refused('must not sendBatch credentials')
-      // An IP address needs no DNS lookup, so `publicLookup` does not check it.
+      // An IP address needs no DNS lookup, so the lookup does not check it.
       const host = target.hostname.replace(/^\[|\]$/g, '')
       if (isIP(host) && !isPublicAddress(host) && !isAllowedOrigin(target.origin)) return refused(notPublic(host))
       if (running >= downloadsAtOnce) return refused(`at most ${downloadsAtOnce} downloads at once`)
