@@ -154,6 +154,12 @@ test('docs/limits.md has the numbers of the code', async () => {
       length('TemplateParams.properties.body.items'),
     ],
     'text of a message that is searched': [constant('server/lib/words.ts', 'maxSearchedLength')],
+    'all texts of a template with their values': [constant('server/channels/msgapp/template.ts', 'maxFilledLength')],
+    'templates of a channel': [
+      constant('server/channels/msgapp/msgapp.ts', 'maxTemplates'),
+      constant('server/channels/msgapp/msgapp.ts', 'maxTemplateLength') / 1024,
+      mebibytes(constant('server/channels/msgapp/msgapp.ts', 'maxTemplatesLength')),
+    ],
     'cards of a carousel': [schema('TemplateParams.properties.cards', 'maxItems')],
     'buttons of a message': [schema(`${buttons}.buttons`, 'maxItems')],
     'title, id of a button': [length(`${button}.title`), length(`${button}.id`)],

@@ -1,5 +1,7 @@
 /** Templates of the public API: the channel's list in pages, and the values that each template needs. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Provider } from './provider.ts'
 import { assertRefused, type Json, main, start, startSignedIn } from './support.ts'
@@ -114,4 +116,51 @@ test('a template that cannot be turned into a message is a 400 in every call, so
   const preview = await browser.call('POST', '/templates/preview', { ...template, language: 'en_US' })
   assertRefused(preview, 400, 'template_malformed')
   assert.deepEqual(await provider.sent(), [])
+})
+
+test('a list of templates that a provider makes too long is refused, and one template that is too long is skipped', async (t) => {
+  const { api, db, connect } = await start(t)
+  await connect()
+  let pages: ((page: number) => string)[] = []
+  let asked = 0
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json').end(pages[Math.min(asked++, pages.length - 1)]?.(asked))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  await db`
+    update channel_connections set base_url = ${`http://127.0.0.1:${port}`}
+    where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
+  const templateOf = (name: string, components: string) =>
+    `{"id":"1","name":"${name}","language":"en_US","status":"APPROVED","components":${components}}`
+  const pageOf = (templates: string[], hasNext = true) =>
+    `{"data":[${templates}],"paging":{${hasNext ? '"next":"https://graph.test/?after=x"' : ''}}}`
+  const bodyOf = (length: number) => `[{"type":"BODY","text":"${'x'.repeat(length)}"}]`
+  const list = async (...given: typeof pages) => {
+    pages = given
+    asked = 0
+    return api.get('/templates')
+  }
+
+  // 16 MiB of empty lists, which take 200 MB in memory.
+  const lists = templateOf('lists', `[${'[],'.repeat(5_000_000)}[]]`)
+  const before = process.cpuUsage()
+  assertRefused(await list(() => pageOf([lists])), 502, 'platform_error')
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms`)
+  assert.equal(asked, 1)
+
+  const long = bodyOf(60_000)
+  const many = (page: number) => pageOf(Array.from({ length: 100 }, (_, i) => templateOf(`t${page}_${i}`, long)))
+  assertRefused(await list(many), 502, 'platform_error')
+  assert.ok(asked < 5, 'no further page is read')
+
+  const listed = await list(() =>
+    pageOf([templateOf('long', bodyOf(65_536)), templateOf('short', bodyOf(1_024))], false),
+  )
+  assert.deepEqual(
+    listed.body.data.map(({ name }: Json) => name),
+    ['short'],
+  )
 })

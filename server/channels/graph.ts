@@ -5,6 +5,7 @@
  * 5xx, a lost connection or a timeout the outcome is unknown. Any other error is a refusal.
  */
 import type { Http, HttpFailure } from '../lib/http.ts'
+import { hasTooManyValues } from '../lib/json.ts'
 import type { CheckStep, Connection, SendAnswer } from './channel.ts'
 import { type Json, recordOf, textOf } from './reading.ts'
 
@@ -21,7 +22,7 @@ export type Call = {
 }
 
 export type Answer =
-  /** `value` is undefined when the body is not JSON. */
+  /** `value` is undefined when the body is not JSON, or has more values than an answer of a provider. */
   { ok: true; status: number; value: unknown } | HttpFailure
 
 export async function callProvider(http: Http, connection: Connection, call: Call): Promise<Answer> {
@@ -160,6 +161,7 @@ function codeOf(value: unknown): number | null {
 }
 
 function parse(body: Buffer): unknown {
+  if (hasTooManyValues(body)) return undefined
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {

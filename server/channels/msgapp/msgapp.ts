@@ -160,10 +160,16 @@ function readRecipient(contact: Json | undefined): Person | null {
 }
 
 const maxPages = 100
+/** Of the components, as JSON. A carousel of ten cards with examples has about 20,000. */
+const maxTemplateLength = 64 * 1024
+/** Of all components, as JSON. The list is held in memory and written by one statement. */
+const maxTemplatesLength = 16 * 1024 * 1024
+const maxTemplates = 10_000
 
-/** Follows pages by their cursor only: a URL from the response could send the token to another host. */
+/** Undefined if a page cannot be read, or if the list is too long. Follows pages by their cursor only: a URL from the response could send the token to another host. */
 async function listTemplates(http: Http, connection: Connection): Promise<Template[] | undefined> {
   const templates: Template[] = []
+  let length = 0
   let after: string | undefined
   for (let page = 0; page < maxPages; page++) {
     const answer = await callProvider(http, connection, {
@@ -181,7 +187,12 @@ async function listTemplates(http: Http, connection: Connection): Promise<Templa
     if (!answer.ok || errorOf(answer)) return undefined
     const { data, paging } = recordOf(answer.value) ?? {}
     if (!Array.isArray(data)) return undefined
-    templates.push(...recordsOf(data).flatMap(readTemplate))
+    for (const item of recordsOf(data)) {
+      const read = readTemplate(item)
+      if (!read) continue
+      length += read.length
+      if (length > maxTemplatesLength || templates.push(read.template) > maxTemplates) return undefined
+    }
     const next = recordOf(paging)?.next
     if (typeof next !== 'string') return templates
     after = URL.parse(next)?.searchParams.get('after') ?? idOf(recordOf(recordOf(paging)?.cursors)?.after)
@@ -190,23 +201,24 @@ async function listTemplates(http: Http, connection: Connection): Promise<Templa
   return undefined
 }
 
-/** A template without a name, language or status cannot be sent, so it is skipped. */
-function readTemplate(item: Json): Template[] {
+/** A template without a name, language or status cannot be sent, so it is skipped, and so is one that is too long. */
+function readTemplate(item: Json): { template: Template; length: number } | undefined {
   const external_id = typeof item.id === 'number' ? String(item.id) : idOf(item.id)
   const [name, language, status] = [idOf(item.name), idOf(item.language), idOf(item.status)]
-  if (!external_id || !name || !language || !status) return []
-  return [
-    {
-      external_id,
-      name,
-      language,
-      status,
-      category: textOf(item.category, 100) ?? '',
-      parameter_format: textOf(item.parameter_format, 100) ?? 'POSITIONAL',
-      components: storableJson(item.components ?? null),
-      ...readTemplateHealth(item),
-    },
-  ]
+  const components = storableJson(item.components ?? null)
+  const { length } = JSON.stringify(components)
+  if (!external_id || !name || !language || !status || length > maxTemplateLength) return undefined
+  const template = {
+    external_id,
+    name,
+    language,
+    status,
+    category: textOf(item.category, 100) ?? '',
+    parameter_format: textOf(item.parameter_format, 100) ?? 'POSITIONAL',
+    components,
+    ...readTemplateHealth(item),
+  }
+  return { template, length }
 }
 
 /** The provider's rating of a template. A field that does not apply is absent, `NONE` or `UNKNOWN`. */

@@ -488,3 +488,31 @@ function supply(params: Record<string, unknown>, message: string): void {
   assert.equal(at[last], undefined, `${path} was supplied already`)
   at[last] = last === 'headerMediaUrl' ? 'https://x.test/a.png' : 'x'
 }
+
+test('a template cannot fill more text than a customer reads, however often it repeats a variable', () => {
+  const value = 'x'.repeat(4_096)
+  const buttons = { type: 'BUTTONS', buttons: Array(20).fill({ type: 'URL', text: 'Go', url: '{{1}}' }) }
+  const buttonParams = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [i, value]))
+  for (const [components, params, path] of [
+    [[body('{{1}}'.repeat(13_000))], { body: [value] }, 'body'],
+    [[{ type: 'HEADER', format: 'TEXT', text: '{{1}}'.repeat(13_000) }], { headerText: value }, 'headerText'],
+    [[body('Hello'), buttons], { buttonParams }, 'buttonParams.15'],
+  ] as const) {
+    const filled = fillTemplate(made(components), params as TemplateParams)
+    const rule = 'the texts of the template must have at most 65536 characters with their values'
+    assert.deepEqual(filled, { ok: false, fault: 'params', message: `template.params.${path}: ${rule}` })
+  }
+  assert.ok(fillTemplate(made([body('{{1}}'.repeat(16))]), { body: [value] }).ok)
+})
+
+test('a template with more variables than a caller can fill cannot be sent', () => {
+  const textOf = (count: number) => Array.from({ length: count }, (_, i) => `{{a${i}}}`).join('')
+  const names = describeParams({ previewTemplate }, made([body(textOf(200))], 'NAMED'))
+  assert.equal(Object.keys(names?.bodyNamed ?? {}).length, 200)
+  const before = process.cpuUsage()
+  for (let i = 0; i < 10; i++) {
+    assert.equal(describeParams({ previewTemplate }, made([body(textOf(8_000))], 'NAMED')), null)
+  }
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms`)
+})

@@ -4,6 +4,9 @@
  * Every variable needs a value. The first unusable value is reported with its path: a missing value, an empty one, or a URL
  * that is not http or https. Values without a variable are ignored. Values are literal: a variable in a value is not
  * expanded. A preview collects the paths of missing values instead, and shows the variable.
+ *
+ * A template may repeat a variable, so the length of the filled text is limited: 64 KiB of variables with values of 4,096 characters
+ * would fill 50 MB.
  */
 
 import { isHttpUrl } from '../../lib/text.ts'
@@ -11,7 +14,7 @@ import type { FillResult, ShownCard, ShownTemplate, Template, TemplateParams, Te
 import { type Json, recordOf } from '../reading.ts'
 
 export function fillTemplate(template: Template, params: TemplateParams): FillResult {
-  const part = fillPart(template.components, params, { isNamed: isNamed(template), onUnusable }, 'template.params.')
+  const part = fillPart(template.components, params, optionsOf(template, onUnusable), 'template.params.')
   if ('fault' in part) return { ok: false, ...part }
   const { wire, shown } = part
   return { ok: true, components: wire, text: shown.body ?? '', content: shown }
@@ -24,17 +27,22 @@ export function previewTemplate(template: Template, params: TemplateParams): Tem
     if (rule !== notEmpty) missing.push(name)
     return placeholder
   }
-  const part = fillPart(template.components, params, { isNamed: isNamed(template), onUnusable: collect }, '')
+  const part = fillPart(template.components, params, optionsOf(template, collect), '')
   if ('fault' in part) return { ok: false, fault: 'template', message: part.message }
   return { ok: true, shown: part.shown, missing }
 }
 
-const isNamed = ({ parameter_format }: Template) => parameter_format.toUpperCase() === 'NAMED'
+const optionsOf = ({ parameter_format }: Template, onUnusable: OnUnusable): FillOptions => ({
+  isNamed: parameter_format.toUpperCase() === 'NAMED',
+  onUnusable,
+  filled: { length: 0 },
+})
 
 type Fault = { fault: 'params' | 'template'; message: string }
 /** Handles an unusable value: returns a fault, or the placeholder that a preview shows. */
 type OnUnusable = (name: string, placeholder: string, rule?: string) => string | Fault
-type FillOptions = { isNamed: boolean; onUnusable: OnUnusable }
+/** `filled`: the length of all filled texts of the template so far. */
+type FillOptions = { isNamed: boolean; onUnusable: OnUnusable; filled: { length: number } }
 type Buttons = (Json & { text: string | null })[]
 type Part = { wire: Json[]; shown: ShownTemplate & { buttons: Buttons } }
 
@@ -75,10 +83,15 @@ function fillPart(components: unknown, params: TemplateParams, options: FillOpti
   return { wire, shown }
 }
 
+/** The values that a caller can send. */
+const maxVariables = 200
+/** Of all filled texts of a template. The provider accepts about 1,024 in a body. */
+const maxFilledLength = 65_536
+
 function fillHeader(
   component: Json,
   params: TemplateParams,
-  { isNamed, onUnusable }: FillOptions,
+  { isNamed, onUnusable, filled }: FillOptions,
   path: string,
 ): { wire: Json[]; shown: ShownTemplate['header'] } | Fault {
   const format = typeof component.format === 'string' ? component.format.toUpperCase() : 'TEXT'
@@ -90,11 +103,10 @@ function fillHeader(
     if (name === undefined) return { wire: [], shown: { format, text } }
     const value = params.headerText || onUnusable(`${path}headerText`, `{{${name}}}`)
     if (typeof value !== 'string') return value
+    const rendered = render(text, new Map([[name, value]]), filled, `${path}headerText`)
+    if (typeof rendered !== 'string') return rendered
     const parameter = textParameter(name, value, isNamed)
-    return {
-      wire: [{ type: 'header', parameters: [parameter] }],
-      shown: { format, text: render(text, new Map([[name, value]])) },
-    }
+    return { wire: [{ type: 'header', parameters: [parameter] }], shown: { format, text: rendered } }
   }
   if (format === 'IMAGE' || format === 'VIDEO' || format === 'DOCUMENT') {
     const { headerMediaId: id, headerMediaUrl: url, headerFilename } = params
@@ -136,13 +148,15 @@ function fillHeader(
 function fillBody(
   component: Json,
   params: TemplateParams,
-  { isNamed, onUnusable }: FillOptions,
+  { isNamed, onUnusable, filled }: FillOptions,
   path: string,
 ): { wire: Json[]; shown: string } | Fault {
   const { text } = component
   if (typeof text !== 'string') return unreadable('its body has no text')
   const values = new Map<string, string>()
-  for (const [i, name] of variablesOf(text, isNamed).entries()) {
+  const names = variablesOf(text, isNamed)
+  if (names.length > maxVariables) return unreadable(`its body has more than ${maxVariables} variables`)
+  for (const [i, name] of names.entries()) {
     const { bodyNamed = {}, body = [] } = params
     const isByName = Object.hasOwn(bodyNamed, name)
     const isListed = !isByName && (body[i] !== undefined || isPositional(name, isNamed))
@@ -152,14 +166,16 @@ function fillBody(
     if (typeof value !== 'string') return value
     values.set(name, value)
   }
+  const rendered = render(text, values, filled, `${path}body`)
+  if (typeof rendered !== 'string') return rendered
   const parameters = Array.from(values, ([name, value]) => textParameter(name, value, isNamed))
-  return { wire: parameters.length > 0 ? [{ type: 'body', parameters }] : [], shown: render(text, values) }
+  return { wire: parameters.length > 0 ? [{ type: 'body', parameters }] : [], shown: rendered }
 }
 
 function fillButtons(
   component: Json,
   params: TemplateParams,
-  { onUnusable }: FillOptions,
+  { onUnusable, filled }: FillOptions,
   path: string,
 ): { wire: Json[]; shown: Buttons } | Fault {
   if (!Array.isArray(component.buttons)) return unreadable('its buttons are not a list')
@@ -180,8 +196,10 @@ function fillButtons(
       const names = variablesOf(button.url, false)
       const value = names.length === 0 ? '' : input || unusable()
       if (typeof value !== 'string') return value
+      const url = render(button.url, new Map(names.map((name) => [name, value])), filled, `${path}buttonParams.${i}`)
+      if (typeof url !== 'string') return url
       if (names.length > 0) emit('url', { type: 'text', text: value })
-      shown.push({ type, text, url: render(button.url, new Map(names.map((name) => [name, value]))) })
+      shown.push({ type, text, url })
     } else if (type === 'COPY_CODE') {
       const value = input || unusable()
       if (typeof value !== 'string') return value
@@ -246,8 +264,22 @@ function textParameter(name: string, text: string, isNamed: boolean): Json {
   return { type: 'text', ...(isPositional(name, isNamed) ? {} : { parameter_name: name }), text }
 }
 
-function render(text: string, values: ReadonlyMap<string, string>): string {
-  return text.replace(variable, (whole, name: string) => values.get(name) ?? whole)
+/** The text with its values. `path` names them when the texts of the template become too long; then this one is not built. */
+function render(
+  text: string,
+  values: ReadonlyMap<string, string>,
+  filled: { length: number },
+  path: string,
+): string | Fault {
+  filled.length += text.length
+  const rendered = text.replace(variable, (whole, name: string) => {
+    const value = values.get(name) ?? whole
+    filled.length += value.length - whole.length
+    return filled.length > maxFilledLength ? '' : value
+  })
+  if (filled.length <= maxFilledLength) return rendered
+  const message = `${path}: the texts of the template must have at most ${maxFilledLength} characters with their values`
+  return { fault: 'params', message }
 }
 
 /** Whether a component of an unknown type has a variable or needs an expiry time. */
