@@ -341,8 +341,8 @@ class Contacts:
         """Find or create many contacts.
 
         Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is
-        refused alone: its result has an `error`. Counts as one request. An item that changes nothing leaves
-        `updated_at` as it is.
+        refused alone: its result has an `error`. Counts as one request. The eleventh batch at the same time gets 429.
+        An item that changes nothing leaves `updated_at` as it is.
         """
         return self._caller.call(
             "POST",
