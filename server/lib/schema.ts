@@ -77,7 +77,10 @@ export const ListOf = <Schema extends TSchema>(item: Schema) =>
   })
 
 /** Neither `const` nor `enum`: some generators of clients refuse a constant that is no text, or make Java that does not compile. */
-export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean({ description: 'Always true.', examples: [true] }) })
+export const Deleted = Type.Object({
+  id: Uuid,
+  deleted: Type.Boolean({ description: 'Always true.', examples: [true] }),
+})
 
 export const IdParams = Type.Object({ id: Type.String({ description: 'A uuid.' }) })
 

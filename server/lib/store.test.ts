@@ -19,6 +19,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { until } from '../../tests/until.ts'
 import { newId } from './id.ts'
 import { type Store, StoreUnavailableError } from './store.ts'
 import { createFolderStore } from './store-folder.ts'
@@ -61,7 +62,18 @@ async function startS3(t: TestContext) {
 
 const stores: Record<string, (t: TestContext) => Promise<Store>> = {
   folder: async (t) => createFolderStore(join(createFolder(t), 'not', 'there', 'yet')),
-  S3: async (t) => (await startS3(t)).store,
+  S3: async (t) => {
+    const { store } = await startS3(t)
+    return {
+      ...store,
+      // The server of the tests answers before it has written the file.
+      async put(key, source, options) {
+        const stored = await store.put(key, source, options)
+        await until('the file', async () => (await read(store, key))?.bytes.length === stored.size_bytes)
+        return stored
+      },
+    }
+  },
 }
 
 async function read(store: Store, key: string, range?: { start: number; end: number }) {
