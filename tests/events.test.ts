@@ -206,8 +206,10 @@ test('a change and its event are stored together or not at all', async (t) => {
   }
   const write = (id: string) =>
     post({ messages: [{ from: '14155550111', id, timestamp, type: 'text', text: { body: id } }] })
+  // The simulator reports its messages as delivered, and never as read.
+  const unread = '+15005550005'
   // A message to report on, a contact without a conversation, and a customer who wrote before: each change below has one event.
-  const { message_id: id, msgapp_message_id: channelId } = (await api.post('/messages', { to: phone, ...hello })).body
+  const { message_id: id, msgapp_message_id: channelId } = (await api.post('/messages', { to: unread, ...hello })).body
     .data
   await api.post('/contacts', { phone: '+14155550112' })
   await write('wamid.first')
@@ -215,7 +217,7 @@ test('a change and its event are stored together or not at all', async (t) => {
     (await api.post('/contacts', { phone: '+14155550110' })).status,
     (await api.post('/messages', { to: '+14155550112', ...hello })).status,
     await write('wamid.second'),
-    await post({ statuses: [{ id: channelId, status: 'read', timestamp, recipient_id: phone.slice(1) }] }),
+    await post({ statuses: [{ id: channelId, status: 'read', timestamp, recipient_id: unread.slice(1) }] }),
   ]
   const readState = async () => {
     const [contacts, conversations] = [await api.get('/contacts'), await api.get('/conversations')]
