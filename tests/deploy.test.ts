@@ -1,7 +1,17 @@
 /** The files with which operators run the service: the unit of systemd and the command for its settings. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -110,6 +120,47 @@ test('deploy/parley refuses a setting that systemd does not print, and an unknow
   const unknown = await runCommand(t, '', ['doctor'], 'other')
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /^systemd has no unit other\./)
+})
+
+/** The commands below a heading of a page. */
+function commandsBelow(document: string, heading: string): string {
+  const [, section = ''] = read(document).split(`\n## ${heading}\n`)
+  return [...(section.split('\n## ')[0] ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block).join('')
+}
+
+test('the commands of the upgrade from 0.1.0 move its data to the folder of the unit', async (t) => {
+  const machine = createFolder(t)
+  const put = (path: string, text: string, mode = 0o644) => {
+    mkdirSync(join(machine, path, '..'), { recursive: true })
+    writeFileSync(join(machine, path), text, { mode })
+  }
+  put('opt/parley/data/encryption.key', 'key')
+  put('opt/parley/package.json', '0.1.0')
+  put('etc/systemd/system/parley.service', 'old')
+  put('release/parley-Y/deploy/parley.service', 'new')
+  for (const folder of ['var/lib', 'var/backups']) mkdirSync(join(machine, folder), { recursive: true })
+  await promisify(execFile)('tar', [
+    '-czf',
+    join(machine, 'parley-Y.tar.gz'),
+    '-C',
+    join(machine, 'release'),
+    'parley-Y',
+  ])
+  put('bin/sudo', '#!/bin/sh\nexec "$@"\n', 0o755)
+  for (const name of ['systemctl', 'journalctl', 'npm', 'chown']) put(`bin/${name}`, '#!/bin/sh\n', 0o755)
+  const commands = commandsBelow('docs/upgrade.md', 'From 0.1.0').replaceAll(
+    / (?=\/(?:opt|etc|var)\/?)/g,
+    ` ${machine}`,
+  )
+  const env = { ...process.env, PATH: `${join(machine, 'bin')}:${process.env.PATH}` }
+  await promisify(execFile)('bash', ['-euc', commands], { cwd: machine, env })
+  const found = (path: string) => readFileSync(join(machine, path), 'utf8')
+  assert.equal(readlinkSync(join(machine, 'opt/parley')), 'parley-Y')
+  for (const path of ['var/lib/parley/encryption.key', 'var/backups/parley-0.1.0/encryption.key'])
+    assert.equal(found(path), 'key')
+  assert.equal(found('etc/systemd/system/parley.service'), 'new')
+  assert.equal(found('opt/parley-0.1.0/parley.service'), 'old')
+  assert.equal(statSync(join(machine, 'etc/parley.env')).mode & 0o777, 0o600)
 })
 
 const composeFiles = ['compose.yaml', 'compose.embedded.yaml']
