@@ -53,22 +53,37 @@ test('the unit starts again for ever, runs Node itself without the demo, and can
   for (const line of expected) assert.ok(service.includes(line), line)
 })
 
+test('the unit of a further service differs in its port and its cache only, and shares the data folder', () => {
+  const own = '# The settings of this service only, with its PORT.\nEnvironmentFile=/etc/parley-%i.env\n'
+  const expected = read('deploy/parley.service')
+    .replace('Description=Parley', 'Description=Parley, service %i')
+    .replaceAll(/(NODE_COMPILE_CACHE=\/var\/cache\/|CacheDirectory=)parley$/gm, '$1parley-%i')
+    // A later file overrides an earlier one.
+    .replace('EnvironmentFile=-/etc/parley.env\n', (line) => line + own)
+  assert.equal(read('deploy/parley@.service').replace(/^#.*\n/, ''), expected)
+  const page = read('docs/high-availability.md')
+  for (const text of ['/etc/parley-2.env', 'deploy/parley@.service', '--now parley@2', 'UNIT=parley@2 '])
+    assert.ok(page.includes(text), text)
+})
+
 const analyze = '/usr/bin/systemd-analyze'
 
-test('systemd accepts every line of the unit', {
+test('systemd accepts every line of the units', {
   skip: !existsSync(analyze) && 'systemd-analyze is not installed',
 }, async (t) => {
-  const file = join(createFolder(t), 'parley.service')
-  // The paths and the user of an installation do not exist here.
-  const unit = read('deploy/parley.service')
-    .replace(/^ExecStart=.*/m, 'ExecStart=/bin/true')
-    .replace(/^User=.*\n/m, '')
-  writeFileSync(file, unit)
-  // The exit code also depends on other units of this machine.
-  const output = await new Promise<string>((resolve) =>
-    execFile(analyze, ['verify', file], (_error, stdout, stderr) => resolve(stdout + stderr)),
-  )
-  assert.doesNotMatch(output, /parley\.service/)
+  for (const name of ['parley.service', 'parley@.service']) {
+    const file = join(createFolder(t), name.replace('@', '@2'))
+    // The paths and the user of an installation do not exist here.
+    const unit = read(`deploy/${name}`)
+      .replace(/^ExecStart=.*/m, 'ExecStart=/bin/true')
+      .replace(/^User=.*\n/m, '')
+    writeFileSync(file, unit)
+    // The exit code also depends on other units of this machine.
+    const output = await new Promise<string>((resolve) =>
+      execFile(analyze, ['verify', file], (_error, stdout, stderr) => resolve(stdout + stderr)),
+    )
+    assert.doesNotMatch(output, /parley(?:@2)?\.service/)
+  }
 })
 
 const unprintable = '[unprintable]'
