@@ -14,9 +14,10 @@ const skip = version >= 18 ? false : 'pg_dump 18 or newer is not installed'
 /** The only line of the page that runs this program with this text, without what belongs to systemd. */
 function commandOf(program: string, text: string, dataDir: string): string {
   const page = readFileSync(join(import.meta.dirname, '../../docs/upgrade.md'), 'utf8')
-  const lines = page.split('\n').filter((line) => line.includes(`${program} -h `) && line.includes(text))
+  const commands = page.replaceAll('|\n', '|').split('\n')
+  const lines = commands.filter((line) => line.includes(`${program} `) && line.includes(text))
   assert.equal(lines.length, 1, `${program} ${text}`)
-  return (lines[0] ?? '').replace('sudo -u parley ', '').replaceAll('/var/lib/parley', dataDir)
+  return (lines[0] ?? '').replace(/sudo (?:-u parley )?/, '').replaceAll('/var/lib/parley', dataDir)
 }
 
 const run = (line: string) => promisify(execFile)('bash', ['-euc', line])
@@ -29,7 +30,7 @@ test('a dump replaces the empty database of a new release, and fills a database 
   const quiet = { DATA_DIR: dataDir, ROLES: 'api', DEMO: '0' }
   const isServing = async (url: string) => assert.equal((await me(url, api_key)).status, 200)
   const old = await start(t, quiet)
-  await run(commandOf('pg_dump', '-f', dataDir))
+  await run(commandOf('pg_dump', ' -Fc ', dataDir))
   await old.stop()
   renameSync(join(dataDir, 'postgres'), join(dataDir, 'postgres-old'))
 
@@ -42,16 +43,19 @@ test('a dump replaces the empty database of a new release, and fills a database 
   await isServing(upgraded.url)
   await upgraded.stop()
 
-  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
-  const restore = commandOf('pg_restore', '--no-owner', dataDir)
-    .replace('/tmp/parley.dump', join(dataDir, 'parley.dump'))
-    .replace('-h 127.0.0.1 -U parley', `-h ${host} -p ${port} -U ${username}`)
-    .replace('-d parley ', `-d ${database} `)
-  await run(restore)
-  const moved = await start(t, {
-    ...quiet,
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
-    ENCRYPTION_KEY: readFileSync(join(dataDir, 'encryption.key'), 'utf8'),
-  })
-  await isServing(moved.url)
+  // The second command is for PostgreSQL 15 to 17, and also works with later versions.
+  for (const text of ['--no-owner --exit-on-error', 'SET transaction_timeout']) {
+    const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
+    const restore = commandOf('pg_restore', text, dataDir)
+      .replace('-h 127.0.0.1 -U parley', `-h ${host} -p ${port} -U ${username}`)
+      .replace(/-d parley$/, `-d ${database}`)
+    await run(restore)
+    const moved = await start(t, {
+      ...quiet,
+      DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+      ENCRYPTION_KEY: readFileSync(join(dataDir, 'encryption.key'), 'utf8'),
+    })
+    await isServing(moved.url)
+    await moved.stop()
+  }
 })
