@@ -465,6 +465,19 @@ test('metrics have the estimated space of each workspace in the database', async
   assert.ok(little > large / 50 && little < large / 5, `${little} bytes for 100 of them`)
 })
 
+test('readiness needs the tables of the database', async (t) => {
+  const { url, db } = await start(t, { alone: 'DDL' })
+  const readiness = async () => {
+    const response = await fetch(`${url}/readyz`)
+    return { status: response.status, body: await response.json() }
+  }
+  assert.equal((await readiness()).status, 200)
+  await db`alter table migrations rename to migrations_elsewhere`
+  assert.deepEqual(await readiness(), { status: 503, body: { ready: false, failing: ['migrations'] } })
+  await db`alter table migrations_elsewhere rename to migrations`
+  assert.equal((await readiness()).status, 200)
+})
+
 test('readiness names a loop that keeps failing, until it recovers', async (t) => {
   const health = { ...times.health, graceMs: 100 }
   const { url, db } = await start(t, { alone: 'DDL', times: { ...times, health } })

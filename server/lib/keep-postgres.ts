@@ -3,13 +3,19 @@
  *
  * PostgreSQL ends when the disk has no space for its write-ahead log, and cannot start before there is some. It is started again as
  * soon as the disk has space, and otherwise after a delay that doubles from 0.2 to 10 s. A database that ends within a
- * minute of its start counts as a failed start.
+ * minute of its start counts as a failed start. A restart never creates a database: without the data folder, for example after its disk
+ * was unmounted, the service would continue with an empty one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createDisk } from './disk.ts'
-import { type DatabaseAddress, type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
-import { inWords } from './start-error.ts'
+import {
+  type DatabaseAddress,
+  type EmbeddedPostgres,
+  inspectEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts'
+import { inWords, StartError } from './start-error.ts'
 
 type KeepOptions = { dataDir: string; log: Logger }
 
@@ -48,6 +54,8 @@ export async function keepEmbeddedPostgres({
       await pause(Math.min(maxDelayMs, firstDelayMs * 2 ** failures++))
       if (signal.aborted) return
       try {
+        if ((await inspectEmbeddedPostgres(dataDir)).state === 'absent')
+          throw new StartError(`the data folder is gone: ${dataDir} has no database`)
         running = await startEmbeddedPostgres({ dataDir })
         log.info('the embedded database runs again')
         return watch(running)

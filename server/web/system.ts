@@ -9,6 +9,7 @@ import { isMigrated } from '../lib/migrate.ts'
 import type { Peers } from '../lib/peers.ts'
 import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { hasCode } from '../lib/start-error.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { judgeProcesses } from './status.ts'
 
@@ -44,11 +45,13 @@ export const systemRoutes =
       const restarting = others.restarting.length > 0 ? { restarting: others.restarting } : {}
       try {
         isUpToDate ||= await within(timeoutMs, isMigrated(db))
-        if (isUpToDate) await within(timeoutMs, db`select 1`)
-        else failing.push('migrations')
+        // Needs the schema: a database that was replaced by an empty one also answers.
+        const hasTables = isUpToDate && (await within(timeoutMs, db`select from migrations limit 1`)).length > 0
+        if (!hasTables) failing.push('migrations')
       } catch (error) {
-        request.log.warn({ err: error }, 'the database does not respond')
-        failing.push('database')
+        const hasNoTable = hasCode(error, '42P01')
+        request.log.warn({ err: error }, hasNoTable ? 'the database has no tables' : 'the database does not respond')
+        failing.push(hasNoTable ? 'migrations' : 'database')
       }
       if (failing.length === 0) return { ready: true, status: 'ready', ...restarting }
       return reply.code(503).send({ ready: false, failing: [...new Set(failing)], ...restarting })

@@ -8,11 +8,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
 import postgres from 'postgres'
 import {
   type DatabaseAddress,
@@ -21,6 +22,7 @@ import {
   startEmbeddedPostgres,
 } from '../../server/lib/embedded-postgres.ts'
 import type { RootMode } from '../../server/lib/embedded-postgres-root.ts'
+import { keepEmbeddedPostgres } from '../../server/lib/keep-postgres.ts'
 import type { LogLimits } from '../../server/lib/postgres-log.ts'
 import { until } from '../until.ts'
 
@@ -129,6 +131,30 @@ test('a crash of the database is reported, and the next start recovers what was 
   const second = await start({ settings: durable })
   assert.equal(await ask(second.address, readKept), 42)
   assert.match(await readFile(join(dataDir, 'postgres.log'), 'utf8'), /automatic recovery in progress/)
+})
+
+test('a restart without the data folder creates no database, and continues when the data is back', async (t) => {
+  const { dataDir } = await begin(t)
+  const lines: string[] = []
+  const logged = (text: string) => lines.some((line) => line.includes(text))
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const kept = await keepEmbeddedPostgres({ dataDir, log })
+  try {
+    await ask(kept.address, keepSomething)
+    const pid = readPid(dataDir)
+    const aside = join(dataDir, '..', `${basename(dataDir)}-aside`)
+    t.after(() => rm(aside, { recursive: true, force: true }))
+    await mkdir(aside)
+    for (const name of await readdir(dataDir)) await rename(join(dataDir, name), join(aside, name))
+    process.kill(pid, 'SIGKILL')
+    await until('the reason in the log', () => logged(`the data folder is gone: ${dataDir} has no database`))
+    assert.deepEqual(await readdir(dataDir), [])
+    for (const name of await readdir(aside)) await rename(join(aside, name), join(dataDir, name))
+    await until('the database to run again', () => logged('the embedded database runs again'))
+    assert.equal(await ask(kept.address, readKept), 42)
+  } finally {
+    await kept.stop()
+  }
 })
 
 test('a start after a crash waits for a statement that has not noticed the crash', async (t) => {
