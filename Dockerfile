@@ -34,6 +34,7 @@ RUN echo 'parley:x:10001:10001::/data:/usr/sbin/nologin' >> /etc/passwd && echo 
 ENV HOST=0.0.0.0 \
   PUBLIC_URL=http://127.0.0.1:4000 \
   DATA_DIR=/data \
+  PARLEY_COMMAND=parley \
   NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled \
   PATH=/app/node_modules/.bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /app

@@ -6,6 +6,9 @@ import { parseEnv } from 'node:util'
 /** The folder of this copy of Parley. */
 export const projectFolder = join(import.meta.dirname, '..')
 
+/** How an operator runs a command of this installation. The unit of systemd, `deploy/parley` and the image set it. */
+export const parleyCommand = process.env.PARLEY_COMMAND || 'npx parley'
+
 /** Optional. */
 const envFile = join(projectFolder, '.env')
 

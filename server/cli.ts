@@ -7,7 +7,7 @@
  */
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { environment } from '../common/environment.ts'
+import { environment, parleyCommand } from '../common/environment.ts'
 import { times } from '../common/times.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
@@ -268,7 +268,7 @@ export async function runOperatorCommand(args: string[], integratorCommands: rea
       options: { ...options, help: { type: 'boolean' } },
     })
     if (values.help) {
-      console.log(`npx parley ${name} ${command.usage}`.trim())
+      console.log(`${parleyCommand} ${name} ${command.usage}`.trim())
       return 0
     }
     if ('report' in command) return await command.report(args.includes('--json'))
@@ -347,15 +347,15 @@ function print(answer: object, asJson: boolean): void {
 
 function describeCommands(integratorCommands: readonly string[]): string {
   return [
-    'Usage: npx parley COMMAND [options]',
+    `Usage: ${parleyCommand} COMMAND [options]`,
     '',
     'Commands for operators, on the database (--json prints JSON):',
-    ...Object.entries(commands).map(([name, { usage }]) => `  npx parley ${name} ${usage}`.trimEnd()),
+    ...Object.entries(commands).map(([name, { usage }]) => `  ${parleyCommand} ${name} ${usage}`.trimEnd()),
     '',
     'Commands for integrators, over the API with a key:',
     ...integratorCommands,
     '',
-    'npx parley COMMAND --help shows the options of a command, npx parley --version the version.',
+    `${parleyCommand} COMMAND --help shows the options of a command, ${parleyCommand} --version the version.`,
   ].join('\n')
 }
 

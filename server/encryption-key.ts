@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parleyCommand } from '../common/environment.ts'
 import { sealContext as connectionContext } from './channels/connections.ts'
 import type { Config } from './config.ts'
 import { type SealContext, SealError, type Sealer } from './lib/crypto.ts'
@@ -67,7 +68,7 @@ const checkContext: SealContext = ['encryption_checks']
 const anotherKey = () =>
   new StartError(
     'ENCRYPTION_KEY: does not open the secrets in this database, which were sealed with another one; start with that ' +
-      'one (with the embedded database it is in encryption.key of DATA_DIR). If it is lost, `npx parley encryption-key ' +
+      `one (with the embedded database it is in encryption.key of DATA_DIR). If it is lost, \`${parleyCommand} encryption-key ` +
       'accept` makes this one the key: channels are then connected and webhooks made anew',
   )
 

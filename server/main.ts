@@ -106,7 +106,7 @@ async function requirePort({ port, host }: Config): Promise<void> {
   } catch (error) {
     if (hasCode(error, 'EADDRINUSE'))
       throw new StartError(
-        `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port: PORT=${port + 1} npm start`,
+        `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port, such as PORT=${port + 1}.`,
       )
     if (hasCode(error, 'EACCES'))
       throw new StartError(

@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { parleyCommand } from '../common/environment.ts'
 import { keepRequestDays } from './accounts/request-log.ts'
 import { needsSetup } from './accounts/setup.ts'
 import { type Config, defaultDataDir, localOrigin } from './config.ts'
@@ -100,8 +101,9 @@ function welcome(config: Config, { demo, isNewDemo = false, setupToken }: Welcom
 
 /** A command that finds this service from another terminal with other settings. */
 function parley({ dataDir }: Config, command: string): string {
+  if (process.env.PARLEY_COMMAND) return `${parleyCommand} ${command}`
   const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
-  return `${dataDir === defaultDataDir ? '' : `DATA_DIR=${quoted} `}npx parley ${command}`
+  return `${dataDir === defaultDataDir ? '' : `DATA_DIR=${quoted} `}${parleyCommand} ${command}`
 }
 
 /** One line to copy. The simulator then shows a phone with the message. */

@@ -21,7 +21,9 @@ export function readSubject(): Subject {
     settings: {
       fromEnvironment,
       fromFile: names.filter(isSet(file)).filter((name) => !fromEnvironment.includes(name)),
-      unknown: Object.keys(file).filter((name) => !names.includes(name) && !otherPrograms.test(name)),
+      unknown: [...Object.keys(file).map((name) => ({ name, where: '.env' })), ...readUnitNames(own)].filter(
+        ({ name }) => !names.includes(name) && !otherPrograms.test(name),
+      ),
     },
     envFile: { path, error },
     tlsKeyFile: env.TLS_KEY_FILE?.trim() || undefined,
@@ -34,4 +36,12 @@ export function readSubject(): Subject {
 }
 
 /** Variables that Node and the commands for integrators read. */
-const otherPrograms = /^(PARLEY|NODE|NPM|npm)_|^(TZ|PATH|HOME)$/
+const otherPrograms = /^(PARLEY|NODE|NPM|npm|LC|UV)_|^(TZ|PATH|HOME|LANG)$/
+
+/** The names in the unit of systemd and its files. `deploy/parley` lists them: in the environment they are among those of the system. */
+function readUnitNames({ PARLEY_SETTING_NAMES: list = '' }: Record<string, string | undefined>) {
+  return list.split(',').flatMap((entry) => {
+    const [, name, where] = /^(\w+):(.+)$/.exec(entry) ?? []
+    return name && where ? [{ name, where }] : []
+  })
+}

@@ -45,7 +45,7 @@ test('the unit starts again for ever, runs Node itself without the demo, and can
     'Restart=always',
     'RestartSec=5',
     'ExecStart=/opt/parley/node_modules/.bin/node /opt/parley/server/main.ts',
-    'Environment=DATA_DIR=/var/lib/parley DEMO=0 NODE_COMPILE_CACHE=/var/cache/parley',
+    'Environment=DATA_DIR=/var/lib/parley DEMO=0 PARLEY_COMMAND=/opt/parley/deploy/parley NODE_COMPILE_CACHE=/var/cache/parley',
     'StateDirectory=parley',
     'CacheDirectory=parley',
     'ProtectSystem=strict',
@@ -89,8 +89,10 @@ test('systemd accepts every line of the units', {
 const unprintable = '[unprintable]'
 
 /** Runs `deploy/parley` as root, with a systemd that has one unit and prints what it shall run. */
-async function runCommand(t: TestContext, environment: string, args: string[], unit = 'parley') {
+async function runCommand(t: TestContext, environment: string, args: string[], unit = 'parley', settings = '') {
   const folder = createFolder(t)
+  const file = join(folder, 'first.env')
+  if (settings) writeFileSync(file, settings)
   const program = (name: string, text: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`)
     chmodSync(join(folder, name), 0o755)
@@ -101,7 +103,7 @@ async function runCommand(t: TestContext, environment: string, args: string[], u
     StateDirectory: 'parley',
     StateDirectoryMode: '0700',
     Environment: environment,
-    EnvironmentFiles: '/etc/parley.env (ignore_errors=yes)\n/etc/other file.env (ignore_errors=no)',
+    EnvironmentFiles: `${settings ? file : '/nowhere/parley.env'} (ignore_errors=yes)\n/nowhere/other file.env (ignore_errors=no)`,
   }
   const cases = Object.entries(properties).map(([name, value]) => `--property=${name}) echo '${value}' ;;`)
   program('systemctl', `[ "$1 $3 $4" = 'show --value parley' ] || exit 9\ncase $2 in\n${cases.join('\n')}\nesac`)
@@ -120,12 +122,38 @@ test('deploy/parley runs a command as the user of the unit, with its settings an
   const { words } = await runCommand(t, 'DATA_DIR=/var/lib/parley DEMO=*', command)
   assert.deepEqual(words, [
     ...['--quiet', '--collect', '--wait', '--pipe'],
-    ...['--property=EnvironmentFile=-/etc/parley.env', '--property=EnvironmentFile=/etc/other file.env'],
+    '--setenv=PARLEY_SETTING_NAMES=DATA_DIR:parley,DEMO:parley',
+    ...['--property=EnvironmentFile=-/nowhere/parley.env', '--property=EnvironmentFile=/nowhere/other file.env'],
     ...['--setenv=DEMO=*', '--setenv=DATA_DIR=/var/lib/parley'],
     ...['--property=StateDirectory=parley', '--property=StateDirectoryMode=0700', '--uid=parley'],
+    `--setenv=PARLEY_COMMAND=${join(root, 'deploy/parley')}`,
     ...[join(root, 'node_modules/.bin/node'), join(root, 'bin/parley.ts')],
     ...command,
   ])
+})
+
+test('deploy/parley names the settings of the unit and of its files, without their values', async (t) => {
+  const { words } = await runCommand(
+    t,
+    'DATA_DIR=/x',
+    ['doctor'],
+    'parley',
+    '# PORT=1\nPROT=9\n ENCRYPTION_KEY=secret\n',
+  )
+  const [names = '', file = ''] = words
+    .filter((word) => /SETTING_NAMES|first\.env/.test(word))
+    .map((word) => word.replace(/^--(?:setenv=PARLEY_SETTING_NAMES|property=EnvironmentFile)=-?/, ''))
+  assert.equal(names, `DATA_DIR:parley,PROT:${file},ENCRYPTION_KEY:${file}`)
+  assert.doesNotMatch(words.join(' '), /secret/)
+})
+
+test('deploy/parley refuses a relative path', async (t) => {
+  for (const args of [['--to', 'x/y'], ['--to=x/y']]) {
+    const { code, stderr } = await runCommand(t, '', ['backup', ...args])
+    assert.equal(code, 1)
+    assert.equal(stderr, `--to: must be an absolute path, such as ${process.cwd()}/x/y\n`)
+  }
+  assert.equal((await runCommand(t, '', ['backup', '--to', '/x', '--json'])).code, 0)
 })
 
 test('deploy/parley refuses a setting that systemd does not print, and an unknown unit', async (t) => {

@@ -120,7 +120,7 @@ export async function checkService(
     case 'stranger':
       return [skipped(`another program answers at ${subject.origin} (${found.answer})`)]
     case 'none': {
-      if (isNew) return [ok('not started yet; npm start starts it')]
+      if (isNew) return [ok('not started yet; npm start or systemctl start parley starts it')]
       if (databasePid !== undefined) {
         const fix = 'Wait until it has started. If it has another PORT, run this command with the same settings.'
         return [warning(`its database runs, and nothing listens at ${subject.origin}`, fix)]

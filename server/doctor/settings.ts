@@ -23,10 +23,9 @@ export async function checkSettings(subject: Subject): Promise<Result[]> {
     const where = fromFile.includes(setting) ? 'in .env' : 'in the environment or in .env'
     results.push(problem(`${setting}: ${rule}`, `Correct ${setting} ${where}; .env.example describes it.`))
   }
-  for (const name of unknown) {
-    results.push(
-      warning(`${name} in .env is not a setting`, `Correct the name or remove it; .env.example lists all names.`),
-    )
+  for (const { name, where } of unknown) {
+    const fix = 'Correct the name or remove it; docs/configuration.md lists all names.'
+    results.push(warning(`${name} in ${where} is not a setting`, fix))
   }
   results.push(...checkAdmission(subject))
   const sources = [

@@ -23,8 +23,8 @@ export type Subject = {
     oidc: (OidcSettings & { domains: readonly string[] }) | undefined
   }
   faults: readonly { setting: string; rule: string }[]
-  /** The names of the settings that have a value, and of those in `.env` that do not exist. */
-  settings: { fromEnvironment: string[]; fromFile: string[]; unknown: string[] }
+  /** The names of the settings that have a value, and those in `.env` or in the unit of systemd that do not exist. */
+  settings: { fromEnvironment: string[]; fromFile: string[]; unknown: { name: string; where: string }[] }
   envFile: { path: string; error: string | undefined }
   tlsKeyFile: string | undefined
   /** At which this machine reaches the service. */

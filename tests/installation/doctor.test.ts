@@ -115,7 +115,7 @@ test('before the first start there is no problem, and nothing is created', main,
   assertFound(doctor, 'settings', 'ok', /^PORT, DATA_DIR from the environment$/)
   assertFound(doctor, 'database', 'ok', /none yet, as usual before the first start/)
   assertFound(doctor, 'port', 'ok', /is free/)
-  assertFound(doctor, 'service', 'ok', /not started yet; npm start starts it/)
+  assertFound(doctor, 'service', 'ok', /not started yet; npm start or systemctl start parley starts it/)
   assertFound(doctor, 'channels', 'skipped', /there is no database yet/)
   assert.deepEqual(readdirSync(parent), [])
 
@@ -293,12 +293,13 @@ test('.env is read: unknown names and open rights are named, and an unreadable f
   const file = join(copy, '.env')
   const lines = [`PORT=${port}`, 'DATABSE_URL=x', 'PARLEY_API_KEY=y', 'SMTP_URL=smtp://a:pw-of-mail@127.0.0.1:1', '']
   writeFileSync(file, lines.join('\n'), { mode: 0o644 })
-  const doctor = await runDoctor({ SMTP_FROM: 'a@b.test' }, { cwd: copy })
+  const unit = { PARLEY_SETTING_NAMES: 'DATA_DIR:parley,PROT:/etc/parley.env,NODE_OPTIONS:/etc/parley.env' }
+  const doctor = await runDoctor({ SMTP_FROM: 'a@b.test', ...unit }, { cwd: copy })
   assertFound(doctor, 'settings', 'ok', /^PORT, SMTP_URL from \.env; SMTP_FROM from the environment$/)
   const unknown = doctor.findings.filter(({ found }) => /is not a setting/.test(found))
   assert.deepEqual(
     unknown.map(({ found }) => found),
-    ['DATABSE_URL in .env is not a setting'],
+    ['DATABSE_URL in .env is not a setting', 'PROT in /etc/parley.env is not a setting'],
   )
   assert.match(assertFound(doctor, 'rights', 'warning', /\.env holds secrets/), /chmod 600/)
   assertFound(doctor, 'rights', 'ok', /data does not exist yet/)
@@ -628,4 +629,8 @@ test('a service that is not ready, and one of another version, are named', async
 test('the help lists the command', async () => {
   const help = execFileSync(process.execPath, ['bin/parley.ts', '--help'], { encoding: 'utf8', env: ownEnv })
   assert.match(help, /^ {2}npx parley doctor$/m)
+  const env = { ...ownEnv, PARLEY_COMMAND: '/opt/parley/deploy/parley' }
+  const installed = execFileSync(process.execPath, ['bin/parley.ts', '--help'], { encoding: 'utf8', env })
+  assert.match(installed, /^ {2}\/opt\/parley\/deploy\/parley doctor$/m)
+  assert.doesNotMatch(installed, /npx parley /)
 })

@@ -176,7 +176,7 @@ test('a port in use stops the start with an explanation and leaves nothing runni
   assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
   assert.equal(
     service.output().trim(),
-    `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port: PORT=${port + 1} npm start`,
+    `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port, such as PORT=${port + 1}.`,
   )
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
 })
