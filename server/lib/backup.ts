@@ -9,6 +9,7 @@
  */
 import { constants, type Dirent } from 'node:fs'
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Db } from './db.ts'
 import { giveToOwnerOf } from './embedded-postgres-root.ts'
@@ -36,13 +37,18 @@ const runtimeFiles = new Set([
 
 export async function createBackup(db: Db, dataDir: string, to: string): Promise<BackupSummary> {
   const folder = resolve(to)
-  if ((await listFolder(folder)).length > 0) throw new StartError(`${folder} is not empty; name a new folder`)
+  const existing = await listFolder(folder).catch((error: unknown) => refuseTarget(folder, error))
+  if (existing.length > 0) throw new StartError(`${folder} is not empty; name a new folder`)
   if (`${folder}/`.startsWith(`${resolve(dataDir)}/`))
     throw new StartError(`${folder} is inside the data folder; name a folder outside`)
   const draft = `${folder}.part-${process.pid}`
   const tally = { files: 0, bytes: 0 }
   try {
-    resolveFolder(join(draft, 'postgres'), 0o700)
+    try {
+      resolveFolder(join(draft, 'postgres'), 0o700)
+    } catch (error) {
+      refuseTarget(folder, error)
+    }
     const postgres_version = await copyCluster(db, join(dataDir, 'postgres/data'), join(draft, 'postgres/data'), tally)
     await copyTree(dataDir, draft, tally, (path) => !runtimeFiles.has(path))
     const [now] = await db<{ at: string }[]>`select now() as at`
@@ -58,6 +64,18 @@ export async function createBackup(db: Db, dataDir: string, to: string): Promise
     await rm(draft, { recursive: true, force: true })
   }
 }
+
+function refuseTarget(folder: string, error: unknown): never {
+  if (!isRefused(error)) throw error
+  const user = userInfo().username
+  const parent = dirname(folder)
+  throw new StartError(
+    `${user} may not write to ${parent}; create a folder that belongs to ${user}, and name a new one inside it`,
+  )
+}
+
+/** EROFS: the sandbox of a unit. */
+const isRefused = (error: unknown): boolean => ['EACCES', 'EPERM', 'EROFS'].some((code) => hasCode(error, code))
 
 /** The last backup of this data folder. It may have been moved since. */
 export async function getLastBackup(dataDir: string): Promise<BackupSummary | undefined> {
@@ -110,6 +128,10 @@ async function readManifest(folder: string): Promise<Manifest> {
     return JSON.parse(await readFile(join(folder, manifestName), 'utf8'))
   } catch (error) {
     if (hasCode(error, 'ENOENT')) throw new StartError(`${folder} is not a backup: it has no ${manifestName}`)
+    if (isRefused(error)) {
+      const user = userInfo().username
+      throw new StartError(`${user} may not read ${folder}; give it to this user: chown -R ${user}: ${folder}`)
+    }
     throw error
   }
 }

@@ -1,7 +1,16 @@
 /** `npx parley backup` and `restore`: the embedded database is copied while the service runs and restored into an empty folder. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -26,10 +35,17 @@ async function startService(t: TestContext, dataDir: string): Promise<Program> {
 }
 
 /** Runs an operator's command. Returns its exit code and what it printed. */
-const run = (dataDir: string, ...args: string[]): Promise<{ code: number; output: string }> =>
+const run = (dataDir: string, ...args: string[]) => runAs(undefined, dataDir, ...args)
+
+const runAs = (
+  uid: number | undefined,
+  dataDir: string,
+  ...args: string[]
+): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     const env = { ...process.env, DATA_DIR: dataDir, DEMO: '0' }
-    execFile(process.execPath, ['bin/parley.ts', ...args], { env }, (error, stdout, stderr) =>
+    const user = uid === undefined ? {} : { uid, gid: uid }
+    execFile(process.execPath, ['bin/parley.ts', ...args], { env, ...user }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
     )
   })
@@ -130,6 +146,27 @@ test('a backup of a running service restores into an empty folder with the same 
   }
   rmSync(join(backup, 'backup.json'))
   assert.match((await run(join(home, 'new'), 'restore', '--from', backup)).output, /is not a backup/)
+})
+
+test('a folder that the user may not read or write is named with the user', {
+  skip: process.getuid?.() !== 0,
+}, async (t) => {
+  const nobody = 65534
+  const home = createFolder(t)
+  const closed = join(home, 'closed')
+  mkdirSync(closed, { mode: 0o700 })
+  writeFileSync(join(closed, 'backup.json'), '{}')
+  chmodSync(home, 0o755)
+  const refused = await runAs(nobody, join(home, 'data'), 'restore', '--from', closed)
+  assert.match(refused.output, new RegExp(`^nobody may not read ${closed}; give it to this user: chown -R nobody: `))
+
+  const data = join(home, 'data')
+  mkdirSync(data)
+  chownSync(data, nobody, nobody)
+  const service = await startService(t, data)
+  const backup = await runAs(nobody, data, 'backup', '--to', join(closed, 'new'))
+  await service.kill('SIGTERM')
+  assert.match(backup.output, new RegExp(`^nobody may not write to ${closed}; create a folder that belongs to nobody`))
 })
 
 test('with the archived log, a data folder returns to the moment before a mistake', async (t) => {
