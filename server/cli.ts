@@ -219,8 +219,11 @@ const commands: Record<string, Command> = {
     usage: '',
     options: {},
     run: async (db, _options, config) => {
-      await acceptKey(db, createSealer(await resolveEncryptionKey(config)))
-      return { accepted: true }
+      const changed = await acceptKey(db, createSealer(await resolveEncryptionKey(config)))
+      const note = changed
+        ? 'This key replaces the previous one. Connect the channels again and rotate the secrets of the webhooks.'
+        : 'This is the key of the database already. Nothing was changed.'
+      return { accepted: true, changed, note }
     },
   },
   backup: {

@@ -54,11 +54,19 @@ export async function isSameKey(sql: Sql, sealer: Sealer): Promise<boolean> {
   return samples.length === 0 || samples.some((sample) => opens(sealer, sample))
 }
 
-/** Makes this the key of the database. The previous key is lost, and secrets sealed with it must be entered again. */
-export async function acceptKey(sql: Sql, sealer: Sealer): Promise<void> {
+/**
+ * Makes this the key of the database. The previous key is lost, and secrets sealed with it must be entered again. Returns false, and
+ * changes nothing, if it is the key already.
+ */
+export async function acceptKey(sql: Sql, sealer: Sealer): Promise<boolean> {
+  if (await isSameKey(sql, sealer)) {
+    await requireSameKey(sql, sealer)
+    return false
+  }
   await sql`
     insert into encryption_checks (sealed) values (${sealer.seal(checked, checkContext)})
     on conflict (is_only) do update set sealed = excluded.sealed`
+  return true
 }
 
 /** Any text will do: only whether it opens matters. */
