@@ -2,12 +2,12 @@
  * `npm run setup`: prepares an installation whose files belong to another user than the one who runs it. Run it as the owner of
  * the files, after unpacking a release. The launcher installs the packages; this links the libraries of the embedded PostgreSQL.
  */
-import { requireBinaries } from '../server/lib/postgres-binaries.ts'
+import { requireBinaries, requireBinariesVersion } from '../server/lib/postgres-binaries.ts'
 import { StartError } from '../server/lib/start-error.ts'
 
 try {
-  const { version } = await requireBinaries()
-  console.log(`Installed, with PostgreSQL ${version}.`)
+  await requireBinaries()
+  console.log(`Installed, with PostgreSQL ${await requireBinariesVersion()}.`)
 } catch (error) {
   if (!(error instanceof StartError)) throw error
   console.log(`Installed, without PostgreSQL: ${error.message}`)

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hasCode, StartError } from './start-error.ts'
 
-/** `folder` holds bin, lib and share. */
+/** `version` is that of the package, such as 18.4.0-beta.17. `folder` holds bin, lib and share. */
 export type Binaries = { version: string; folder: string }
 
 export async function requireBinaries(): Promise<Binaries> {
@@ -13,9 +13,10 @@ export async function requireBinaries(): Promise<Binaries> {
   return { version: found.version, folder: join(found.root, 'native') }
 }
 
-/** Throws if npm has not installed them. Changes nothing. */
+/** The version of the server, such as 18.4. Throws if npm has not installed it. Changes nothing. */
 export async function requireBinariesVersion(): Promise<string> {
-  return (await findPackage()).version
+  const { version } = await findPackage()
+  return version.split('.').slice(0, 2).join('.')
 }
 
 async function findPackage(): Promise<{ version: string; root: string }> {

@@ -115,6 +115,7 @@ test('before the first start there is no problem, and nothing is created', main,
   assertFound(doctor, 'settings', 'ok', /^PORT, DATA_DIR from the environment$/)
   assertFound(doctor, 'database', 'ok', /none yet, as usual before the first start/)
   assertFound(doctor, 'port', 'ok', /is free/)
+  assertFound(doctor, 'node', 'ok', /, embedded PostgreSQL 18\.\d+$/)
   assertFound(doctor, 'service', 'ok', /not started yet; npm start or systemctl start parley starts it/)
   assertFound(doctor, 'channels', 'skipped', /there is no database yet/)
   assert.deepEqual(readdirSync(parent), [])
