@@ -6,6 +6,7 @@ import { times } from '../common/times.ts'
 import { accessFile, describeAccess } from '../scripts/access.ts'
 import { describeService } from '../scripts/describe-service.ts'
 import { isReleased } from '../scripts/release.ts'
+import { countConnections } from '../server/pools.ts'
 import { findDeadLinks } from './links.ts'
 
 const documents = globSync(['*.md', '{bench,docs,server}/*.md', 'examples/*/*.md', 'sdk*/README.md'])
@@ -67,6 +68,22 @@ test('commands of the documents use only variables that a command or the text be
 
 test('docs/access.md lists the calls of each scope and the rights of each role', async () => {
   assert.equal(readFileSync(accessFile, 'utf8'), await describeAccess(), 'run `npm run routes`')
+})
+
+test('the pages name the same numbers of database connections as the code', () => {
+  const both = new Set(['api', 'worker'])
+  const count = (processes: number, roles = both) => countConnections({ roles, processes })
+  const most = Math.max(...[3, 4, 5, 6, 7, 8].map((processes) => count(processes)))
+  const [api, worker] = ['api', 'worker'].map((role) => count(1, new Set([role])))
+  const rows = [
+    `| 1 | up to ${count(1)}: ${api} for the API, ${worker} for the worker |`,
+    `| 2 | up to ${count(2)} |`,
+    `| 3 to 8 | up to ${most}, which`,
+    `| any, with \`ROLES=worker\` | up to ${worker} |`,
+  ]
+  for (const row of rows) assert.ok(readFileSync('docs/install.md', 'utf8').includes(row), row)
+  const sizes = `opens ${count(1)} connections with one API process, ${count(2)} with two and at most ${most} with more; \`ROLES=worker\` opens ${worker}.`
+  assert.ok(readFileSync('docs/scaling.md', 'utf8').includes(sizes), sizes)
 })
 
 const units: Record<string, number> = { mebibyte: 1024 * 1024 }
