@@ -9,7 +9,7 @@ import { version } from '../common/version.ts'
 import { createSignals } from './accounts/signals.ts'
 import { createChannels } from './channels/adapters.ts'
 import { type Config, listDataFolders, localOrigin } from './config.ts'
-import { resolveEncryptionKey } from './encryption-key.ts'
+import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { getLastBackup } from './lib/backup.ts'
 import { startClock } from './lib/clock.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
@@ -221,6 +221,9 @@ async function openParts<Name extends keyof Pools>(
   const clock = await startClock({ db, log, health })
   lifecycle.onStop(clock.stop)
   const encryptionKey = await resolveEncryptionKey(config)
+  const sealer = createSealer(encryptionKey)
+  // A restarted process without the file of the key would otherwise create another key and seal with it.
+  await requireSameKey(db, sealer)
   const http = createHttp()
   lifecycle.onStop(http.stop)
   const live = await startLive({ db, log, health })
@@ -232,7 +235,7 @@ async function openParts<Name extends keyof Pools>(
     disk,
     metrics,
     encryptionKey,
-    sealer: createSealer(encryptionKey),
+    sealer,
     channels: createChannels(http, config.times.messages),
     store: createMediaStore(config),
     live,

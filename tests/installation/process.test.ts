@@ -1,7 +1,7 @@
 /** The program as an operator meets it: real processes, real signals, a database of its own. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
@@ -172,6 +172,24 @@ test('an encryption key that cannot open the sealed secrets stops the start, unt
   await requireSameKey(db, other)
   await assert.rejects(requireSameKey(db, old), /sealed with another one/)
 })
+
+test('a process that is restarted without the file of the key does not continue with another key', async (t) => {
+  const dataDir = await usedFolder(t)
+  const { child, output } = await start(t, { DATA_DIR: dataDir, PROCESSES: '1' })
+  rmSync(join(dataDir, 'encryption.key'))
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n')
+  const engines = rows.flatMap((row) => {
+    const [, pid] = /^ *(\d+) .*server\/main\.ts engines$/.exec(row.trimEnd()) ?? []
+    return pid ? [Number(pid)] : []
+  })
+  const own = engines.find((pid) => readParent(pid) === child.pid || readParent(readParent(pid)) === child.pid)
+  assert.ok(own)
+  process.kill(own, 'SIGKILL')
+  await until('the refusal', async () => /ENCRYPTION_KEY: does not open/.test(output()))
+})
+
+const readParent = (pid: number): number =>
+  Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }))
 
 test('a port in use stops the start with an explanation and leaves nothing running', async (t) => {
   const dataDir = folder(t)
