@@ -101,7 +101,8 @@ function welcome(config: Config, { demo, isNewDemo = false, setupToken }: Welcom
 
 /** A command that finds this service from another terminal with other settings. */
 function parley({ dataDir }: Config, command: string): string {
-  if (process.env.PARLEY_COMMAND) return `${parleyCommand} ${command}`
+  // Others have the settings of the service already.
+  if (!parleyCommand.startsWith('npx ')) return `${parleyCommand} ${command}`
   const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
   return `${dataDir === defaultDataDir ? '' : `DATA_DIR=${quoted} `}${parleyCommand} ${command}`
 }

@@ -6,7 +6,7 @@ import { times } from '../common/times.ts'
 import { accessFile, describeAccess } from '../scripts/access.ts'
 import { describeService } from '../scripts/describe-service.ts'
 import { isReleased } from '../scripts/release.ts'
-import { countConnections } from '../server/pools.ts'
+import { countConnections } from './internals.ts'
 import { findDeadLinks } from './links.ts'
 
 const documents = globSync(['*.md', '{bench,docs,server}/*.md', 'examples/*/*.md', 'sdk*/README.md'])

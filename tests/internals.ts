@@ -46,6 +46,7 @@ export { codePoint } from '../server/lib/test-text.ts'
 export { totpCodeOf, totpStepOf } from '../server/lib/totp.ts'
 export { sweepUploads } from '../server/media/uploads.ts'
 export { sweepPending } from '../server/messages/settle.ts'
+export { countConnections } from '../server/pools.ts'
 export { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 // The limits of the status page, compared with the alert rules.
 export { limits } from '../server/web/status.ts'
