@@ -378,13 +378,13 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await page.getByText('The reply was not sent. The conversation is open again.').waitFor()
   await becomes('it open', (all) => all['Dan Early'].status === 'open')
 
-  // An unread conversation behind "1 new" opens with the focus in it. When it closes, the list continues at its top.
+  // An unread conversation behind "1 new" appears in the list when it opens. When it closes, the list continues with the next row.
   await provider.writes({ from: '+14155550209', name: 'Eve Fox', text: 'Hello' })
   await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
   await page.keyboard.press('Escape')
   await page.keyboard.press('o')
   await page.getByRole('heading', { name: 'Eve Fox' }).waitFor()
-  await page.locator('.inbox-messages:focus').waitFor()
+  await rowOf(page, 'Eve Fox').and(page.locator(':focus')).waitFor()
   await page.keyboard.press('e')
   await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
   await becomes('it closed', (all) => all['Eve Fox'].status === 'closed')

@@ -151,22 +151,25 @@ test('a backup of a running service restores into an empty folder with the same 
 test('a folder that the user may not read or write is named with the user', {
   skip: process.getuid?.() !== 0,
 }, async (t) => {
-  const nobody = 65534
+  const [user, uid] = ['nobody', 65534] as const
   const home = createFolder(t)
   const closed = join(home, 'closed')
   mkdirSync(closed, { mode: 0o700 })
   writeFileSync(join(closed, 'backup.json'), '{}')
   chmodSync(home, 0o755)
-  const refused = await runAs(nobody, join(home, 'data'), 'restore', '--from', closed)
-  assert.match(refused.output, new RegExp(`^nobody may not read ${closed}; give it to this user: chown -R nobody: `))
+  const refused = await runAs(uid, join(home, 'data'), 'restore', '--from', closed)
+  assert.match(refused.output, new RegExp(`^${user} may not read ${closed}; give it to this user: chown -R ${user}: `))
 
   const data = join(home, 'data')
   mkdirSync(data)
-  chownSync(data, nobody, nobody)
+  chownSync(data, uid, uid)
   const service = await startService(t, data)
-  const backup = await runAs(nobody, data, 'backup', '--to', join(closed, 'new'))
+  const backup = await runAs(uid, data, 'backup', '--to', join(closed, 'new'))
   await service.kill('SIGTERM')
-  assert.match(backup.output, new RegExp(`^nobody may not write to ${closed}; create a folder that belongs to nobody`))
+  assert.match(
+    backup.output,
+    new RegExp(`^${user} may not write to ${closed}; create a folder that belongs to ${user}`),
+  )
 })
 
 test('with the archived log, a data folder returns to the moment before a mistake', async (t) => {
