@@ -128,9 +128,13 @@ test('killed with webhooks in flight: the next process delivers them, only those
   receiver.answers((_, one) => held.push(one))
   await parley.webhooks.create({ url: receiver.url, events: ['contact.created'] })
   const ids: string[] = []
-  const create = async (from: number, to: number) => {
-    for (let i = from; i < to; i++) ids.push((await parley.contacts.create({ phone: `+1415558${1_000 + i}` })).id)
-  }
+  // At once, because an attempt ends after five seconds: the first must still be in flight when the service is killed.
+  const create = (from: number, to: number) =>
+    Promise.all(
+      Array.from({ length: to - from }, async (_, i) =>
+        ids.push((await parley.contacts.create({ phone: `+1415558${1_000 + from + i}` })).id),
+      ),
+    )
   await create(0, 20)
   await until('posts in flight', async () => held.length > 10)
   await create(20, 25)
