@@ -123,7 +123,7 @@ test('a workspace has at most 1,000 open invitations; expired and replaced ones 
   const insert = async (count: number, validDays: number) => db`
     insert into invitations (workspace_id, id, token_hash, email, email_key, role, invited_by, created_at, expires_at)
     select ${api.workspaceId}, gen_random_uuid(), gen_random_uuid(), mail, mail, 'agent', ${await idOf(owner)}, now(), now() + make_interval(days => ${validDays})
-    from (select gen_random_uuid() || '@acme.test' as mail from generate_series(1, ${count}))`
+    from (select gen_random_uuid() || '@acme.test' as mail from generate_series(1, ${count})) as people`
   await insert(999, 1)
   await insert(50, -1)
   const invite = (email: string) => owner.call('POST', '/members', { email, role: 'agent' })
