@@ -61,6 +61,9 @@ function sendRequests(socket: Socket): Promise<void> {
     }
     socket.on('connect', send)
     socket.on('error', reject)
+    // A response that takes longer than the time that is left does not count, and is not waited for.
+    if (!load.once) setTimeout(() => socket.destroy(), end - performance.now()).unref()
+    socket.on('close', () => resolve())
     socket.on('data', (bytes: Buffer) => {
       if (missing < 0) {
         head += bytes.toString('latin1')
