@@ -124,8 +124,9 @@ async function insertKey(
     select ${workspaceId}, ${id}, ${name}, ${key.slice(0, prefixLength)}, ${sha256(key)},
       ${scopes.filter((scope) => input.scopes.includes(scope))}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
     where (
-      select count(*) from api_keys where workspace_id = ${workspaceId} and ${stateOf(sql)} = 'active'
-    ) < ${maxKeys} and (select count(*) from api_keys where workspace_id = ${workspaceId}) < ${maxKept}
+      select count(*) < ${maxKept} and count(*) filter (where ${stateOf(sql)} = 'active') < ${maxKeys}
+      from api_keys where workspace_id = ${workspaceId}
+    )
     on conflict (key_hash) do nothing
     returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
   if (!row) {

@@ -147,9 +147,9 @@ export async function acceptInvitation(
   { name, password }: { name: string; password: string },
 ): Promise<{ workspaceId: string; member: Member }> {
   // Hashing is expensive, so the invitation is checked first.
-  const { workspace_id: inviting, email, workspace_name: workspaceName } = await requireInvitation(db, token)
-  requirePassword(password, { email, name, workspaceName })
-  const passwordHash = await hashInTurn(inviting, password)
+  const invited = await requireInvitation(db, token)
+  requirePassword(password, { email: invited.email, name, workspaceName: invited.workspace_name })
+  const passwordHash = await hashInTurn(invited.workspace_id, password)
   return db.begin(async (sql) => {
     type Accepted = { workspace_id: string; email: string; role: MemberRole; is_mailed: boolean }
     const [invitation] = await sql<Accepted[]>`

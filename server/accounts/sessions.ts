@@ -123,7 +123,7 @@ export async function signIn(
   const former = candidates.find(({ id }) => id === device?.memberId)
   const own = device && former && (await isKnownDevice(sql, former.workspace_id, device)) ? former : undefined
   const isOther = ({ id }: Candidate) => id !== own?.id
-  /** A guess counts as a failure also if it is right for one member and wrong for another: the guesser may have made the first one. */
+  /** A guess counts as a failure also if it is right for one member and wrong for another: the guesser may have invited the first. */
   const guessOthers = () =>
     checkGuess(
       sql,
