@@ -1,9 +1,11 @@
 /**
- * Reads whose cost the caller decides: searches, filters, exports. They have connections of their own with a short statement timeout, so
- * no other statement waits for them.
+ * Reads whose cost the caller decides: searches, filters, exports. They have connections of their own, so no other statement waits for
+ * them, and a statement timeout.
  *
- * The workspace that used the least time lately runs next. A workspace runs at most two reads at a time, and one that used much time
- * leaves a connection free. So a workspace with slow filters delays neither the ordinary calls of the others nor their short searches.
+ * Every read is first tried for a moment. If that was too short, the read is long: it waits and runs again, and one long read runs at a
+ * time, because each takes a whole core. The reads of a workspace that used much time lately are long from the start. The workspace that
+ * used the least time runs next, at most two reads at a time. So a workspace with slow filters delays neither the ordinary calls of the
+ * others nor their short searches.
  */
 import { type Db, isTimeout, type Sql } from './db.ts'
 import { ApiError, badRequest } from './errors.ts'
@@ -12,19 +14,30 @@ import { ApiError, badRequest } from './errors.ts'
 export type SlowReads = <Result>(workspaceId: string, read: (sql: Sql) => Promise<Result>) => Promise<Result>
 
 export const slowReadMs = 5_000
+/** How long the statements of a read may take at the first try. */
+const tryMs = 200
 const maxRunning = 2
 const maxWaiting = 20
 const maxWaitMs = 20_000
-/** A workspace that used more time than this leaves a connection free. The used time halves every `halfLifeMs`. */
+/** The reads of a workspace that used more time than this are long. The used time halves every `halfLifeMs`. */
 const muchMs = 1_000
-const halfLifeMs = 10_000
+const halfLifeMs = 30_000
 
-type Job = { start(): void }
+type Read = (sql: Sql) => Promise<unknown>
+type Job = {
+  read: Read
+  /** It was tried, and takes longer than `tryMs`. */
+  wasTried: boolean
+  timer?: NodeJS.Timeout
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
 type Usage = { waiting: Job[]; running: number; usedMs: number; atMs: number }
 
 export function createSlowReads(db: Db): SlowReads {
   const usages = new Map<string, Usage>()
   let free = db.options.max
+  let isLongRunning = false
 
   function usedMs(usage: Usage): number {
     const now = performance.now()
@@ -33,58 +46,76 @@ export function createSlowReads(db: Db): SlowReads {
     return usage.usedMs
   }
 
+  const isLong = (usage: Usage, job: Job) => job.wasTried || usage.usedMs > muchMs
+
   function startNext(): void {
     while (free > 0) {
-      let next: Usage | undefined
+      let next: { usage: Usage; job: Job } | undefined
       for (const [workspaceId, usage] of usages) {
         const used = usedMs(usage)
         if (usage.running === 0 && usage.waiting.length === 0 && used < 1) usages.delete(workspaceId)
-        const leavesOne = used > muchMs && db.options.max > 1 ? 1 : 0
-        const mayRun = usage.waiting.length > 0 && usage.running < maxRunning && free > leavesOne
-        if (mayRun && (!next || used < next.usedMs)) next = usage
+        if (usage.running >= maxRunning || (next && used >= next.usage.usedMs)) continue
+        const job = usage.waiting.find((one) => !isLongRunning || !isLong(usage, one))
+        if (job) next = { usage, job }
       }
-      const job = next?.waiting.shift()
-      if (!job) return
-      job.start()
+      if (!next) return
+      void run(next.usage, next.job)
     }
   }
 
-  async function run<Result>(usage: Usage, read: (sql: Sql) => Promise<Result>): Promise<Result> {
-    free--
+  async function run(usage: Usage, job: Job): Promise<void> {
+    const runsLong = isLong(usage, job)
+    clearTimeout(job.timer)
+    usage.waiting.splice(usage.waiting.indexOf(job), 1)
     usage.running++
+    free--
+    if (runsLong) isLongRunning = true
     const startMs = performance.now()
     try {
-      return await read(db)
+      job.resolve(await (runsLong ? job.read(db) : tryRead(db, job.read)))
     } catch (error) {
-      if (!isTimeout(error)) throw error
-      throw badRequest(`filter: takes longer than ${slowReadMs / 1_000} s; make the filter or the search narrower`)
-    } finally {
-      usage.usedMs = usedMs(usage) + performance.now() - startMs
-      usage.running--
-      free++
-      startNext()
+      if (!isTimeout(error)) job.reject(error)
+      else if (runsLong) job.reject(tooSlow())
+      else {
+        usage.usedMs += muchMs
+        wait(usage, Object.assign(job, { wasTried: true }))
+      }
     }
+    usage.usedMs = usedMs(usage) + performance.now() - startMs
+    if (runsLong) isLongRunning = false
+    usage.running--
+    free++
+    startNext()
   }
 
-  return (workspaceId, read) =>
-    new Promise((resolve, reject) => {
+  function wait(usage: Usage, job: Job): void {
+    usage.waiting.push(job)
+    job.timer = setTimeout(() => {
+      usage.waiting.splice(usage.waiting.indexOf(job), 1)
+      job.reject(tooMany())
+    }, maxWaitMs)
+  }
+
+  return <Result>(workspaceId: string, read: (sql: Sql) => Promise<Result>) =>
+    new Promise<Result>((resolve, reject) => {
       const usage = usages.get(workspaceId) ?? { waiting: [], running: 0, usedMs: 0, atMs: performance.now() }
       usages.set(workspaceId, usage)
       if (usage.waiting.length >= maxWaiting) return reject(tooMany())
-      const timer = setTimeout(() => {
-        usage.waiting = usage.waiting.filter((one) => one !== job)
-        reject(tooMany())
-      }, maxWaitMs)
-      const job: Job = {
-        start() {
-          clearTimeout(timer)
-          run(usage, read).then(resolve, reject)
-        },
-      }
-      usage.waiting.push(job)
+      wait(usage, { read, wasTried: false, resolve: resolve as (result: unknown) => void, reject })
       startNext()
     })
 }
+
+async function tryRead(db: Db, read: Read): Promise<unknown> {
+  return db.begin(async (sql) => {
+    const limited = sql`select set_config('statement_timeout', ${String(tryMs)}, true)`.execute()
+    const [, result] = await Promise.all([limited, read(sql)])
+    return result
+  })
+}
+
+const tooSlow = (): ApiError =>
+  badRequest(`filter: takes longer than ${slowReadMs / 1_000} s; make the filter or the search narrower`)
 
 const tooMany = (): ApiError =>
   new ApiError('rate_limited', 'too many searches at the same time; try again in 5 s', { 'retry-after': '5' })
