@@ -148,6 +148,12 @@ test('an account restriction shows a banner on every page and a notice on its ca
   skip,
 }, async (t) => {
   const { page, provider, window, member } = await openDashboard(t, '/settings/channels')
+  await page.getByRole('region', { name: 'Messaging app' }).getByText('Simulator', { exact: true }).waitFor()
+  // The frame of the page, which shows the same data but does not follow changes, is drawn again.
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   const report = async (field: string, value: object) =>
     assert.equal(await provider.callback({ entry: [{ changes: [{ field, value }] }] }), 200)
   const expiration = Math.floor(Date.now() / 1000) + 86_400

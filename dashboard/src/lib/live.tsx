@@ -7,7 +7,7 @@
  * there was no connection. A hidden tab shows only the counts, in its title, and invalidates the `live` queries when it becomes
  * visible.
  */
-import { notifyManager } from '@tanstack/react-query'
+import { notifyManager, type Query } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { type InputOf, invalidate } from './api.ts'
 import { type InboxEvent, showConversations, showCounts } from './conversations.ts'
@@ -50,13 +50,13 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
   let othersTimer: ReturnType<typeof setTimeout> | undefined
   const reload = createThrottle(reloadPauseMs, () => {
     isStale = false
-    void invalidate({ predicate: ({ meta }) => meta?.live === true })
+    void invalidate({ predicate: (query) => isLive(query, true) })
   })
   // Lists such as the audit log also change with conversations, but no member waits for them.
   const reloadOthers = () => {
     othersTimer ??= setTimeout(() => {
       othersTimer = undefined
-      void invalidate({ predicate: ({ meta, queryKey }) => meta?.live === true && !isOfInbox(String(queryKey[0])) })
+      void invalidate({ predicate: (query) => isLive(query, true) && !isOfInbox(String(query.queryKey[0])) })
     }, othersDelayMs)
   }
   const notifyLeadingTab = () => {
@@ -81,7 +81,7 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
     if (event.name === 'presence') return receivePresence(event.data)
     if (event.name === 'conversations') return showInbox(event.data)
     if (event.name === 'visits') return reloadVisits(event.data.contact_ids)
-    if (event.name !== 'changed') void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
+    if (event.name !== 'changed') void invalidate({ predicate: (query) => isLive(query, 'member') })
     // The title of a hidden tab shows the counts.
     if (event.name === 'ready' && document.hidden) void invalidate({ queryKey: ['GET /conversations/counts'] })
     if (event.name !== 'member_changed') reloadIfVisible()
@@ -111,6 +111,10 @@ function reloadVisits(contactIds: readonly string[] | null): void {
     },
   })
 }
+
+/** Whether any part of the page that shows the query follows changes. The query itself knows only the part that was drawn last. */
+const isLive = ({ meta, observers }: Query, live: true | 'member'): boolean =>
+  meta?.live === live || observers.some(({ options }) => options.meta?.live === live)
 
 /** The queries that `showConversations` keeps current. */
 const isOfInbox = (name: string): boolean =>
