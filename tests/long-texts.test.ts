@@ -58,7 +58,7 @@ test('the digest passes a text of 128,000 characters without spaces, and texts o
   const world = await startLong(t)
   const { browser, provider, conversationId } = world
   await storeTexts(world, conversationId, [newId()], '中'.repeat(128_000))
-  await storeTexts(world, conversationId, newIds(150), `${'東'.repeat(32_000)}${'京'.repeat(32_000)}`)
+  await storeTexts(world, conversationId, newIds(110), `${'東'.repeat(32_000)}${'京'.repeat(32_000)}`)
   await provider.writes({ from: phone, text: 'needle' })
   await until('the text after them', async () => (await search(browser, 'needle')).data.length === 1)
   assert.equal((await search(browser, '東東', '&limit=100')).data.length, 100)
@@ -99,7 +99,7 @@ test('a search reads only the beginning of long texts, and continues where its t
   // The index is asked for twelve words. Only the oldest text has the thirteenth.
   const words = 'a b c d e f g h i j k l'
   await storeTexts(world, conversationId, [newId()], `${words} m`)
-  const ids = newIds(300)
+  const ids = newIds(120)
   await storeTexts(world, conversationId, ids, `${words} ${'中'.repeat(65_000)}`)
   await digested(ids.at(-1))
   const maxUs = 3_000_000
