@@ -3,9 +3,9 @@
  * them, and a statement timeout.
  *
  * Every read is first tried for a moment. If that was too short, the read is long: it waits and runs again, and one long read runs at a
- * time, because each takes a whole core. The reads of a workspace that used much time lately are long from the start. The workspace that
- * used the least time runs next, at most two reads at a time. So a workspace with slow filters delays neither the ordinary calls of the
- * others nor their short searches.
+ * time, because each takes a whole core. The other reads of its workspace then count as long as well, until one of them is short. The
+ * workspace that used the least time lately runs next, at most two reads at a time. So a workspace with slow filters delays neither the
+ * ordinary calls of the others nor their short searches.
  */
 import { type Db, isTimeout, type Sql } from './db.ts'
 import { ApiError, badRequest } from './errors.ts'
@@ -19,9 +19,8 @@ const tryMs = 200
 const maxRunning = 2
 const maxWaiting = 20
 const maxWaitMs = 20_000
-/** The reads of a workspace that used more time than this are long. The used time halves every `halfLifeMs`. */
-const muchMs = 1_000
-const halfLifeMs = 30_000
+/** The used time of a workspace halves every so often. */
+const halfLifeMs = 10_000
 
 type Read = (sql: Sql) => Promise<unknown>
 type Job = {
@@ -32,7 +31,7 @@ type Job = {
   resolve(result: unknown): void
   reject(error: unknown): void
 }
-type Usage = { waiting: Job[]; running: number; usedMs: number; atMs: number }
+type Usage = { waiting: Job[]; running: number; usedMs: number; atMs: number; hasLongReads: boolean }
 
 export function createSlowReads(db: Db): SlowReads {
   const usages = new Map<string, Usage>()
@@ -46,7 +45,7 @@ export function createSlowReads(db: Db): SlowReads {
     return usage.usedMs
   }
 
-  const isLong = (usage: Usage, job: Job) => job.wasTried || usage.usedMs > muchMs
+  const isLong = (usage: Usage, job: Job) => job.wasTried || usage.hasLongReads
 
   function startNext(): void {
     while (free > 0) {
@@ -77,12 +76,14 @@ export function createSlowReads(db: Db): SlowReads {
       if (!isTimeout(error)) job.reject(error)
       else if (runsLong) job.reject(tooSlow())
       else {
-        usage.usedMs += muchMs
+        usage.hasLongReads = true
         wait(usage, Object.assign(job, { wasTried: true }))
       }
     }
-    usage.usedMs = usedMs(usage) + performance.now() - startMs
+    const tookMs = performance.now() - startMs
+    usage.usedMs = usedMs(usage) + tookMs
     if (runsLong) isLongRunning = false
+    if (runsLong && tookMs < tryMs) usage.hasLongReads = false
     usage.running--
     free++
     startNext()
@@ -98,13 +99,15 @@ export function createSlowReads(db: Db): SlowReads {
 
   return <Result>(workspaceId: string, read: (sql: Sql) => Promise<Result>) =>
     new Promise<Result>((resolve, reject) => {
-      const usage = usages.get(workspaceId) ?? { waiting: [], running: 0, usedMs: 0, atMs: performance.now() }
+      const usage = usages.get(workspaceId) ?? newUsage()
       usages.set(workspaceId, usage)
       if (usage.waiting.length >= maxWaiting) return reject(tooMany())
       wait(usage, { read, wasTried: false, resolve: resolve as (result: unknown) => void, reject })
       startNext()
     })
 }
+
+const newUsage = (): Usage => ({ waiting: [], running: 0, usedMs: 0, atMs: performance.now(), hasLongReads: false })
 
 async function tryRead(db: Db, read: Read): Promise<unknown> {
   return db.begin(async (sql) => {
