@@ -85,7 +85,8 @@ test('killed twice during a broadcast: each recipient is sent to at most once, a
       select position from broadcasts where workspace_id = ${workspaceId} and id = ${id}`
     return row?.position ?? 0
   }
-  for (let kills = 0, before = 0; kills < 2; kills++) {
+  let before = 0
+  for (let kills = 0; kills < 2; kills++) {
     await until('some more to be in flight', async () => (await handedOver()) > before + 10)
     await service.kill()
     before = await handedOver()
@@ -101,7 +102,9 @@ test('killed twice during a broadcast: each recipient is sent to at most once, a
     const rows = await db<{ phone: string; status: string; attempt_count: number }[]>`
       select phone, status, attempt_count from broadcast_recipients
       where workspace_id = ${workspaceId} and broadcast_id = ${id}`
-    return rows.every(({ phone, status }) => status === (taken.has(phone) ? 'read' : 'sending')) && { sent, rows }
+    // A kill may have come between a recipient and the channel; no other one stays without an outcome.
+    const lost = new Set(phones.slice(0, before).filter((phone) => !taken.has(phone)))
+    return rows.every(({ phone, status }) => status === (lost.has(phone) ? 'sending' : 'read')) && { sent, rows }
   })
   assert.equal(new Set(sent.map(({ to }) => to)).size, sent.length, 'no recipient got it twice')
   assert.deepEqual(

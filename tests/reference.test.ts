@@ -50,7 +50,8 @@ async function openEverything(page: Page): Promise<void> {
       for (const button of buttons) button.click()
     })
   }
-  await page.getByLabel('API key').last().waitFor()
+  // By its id: reading the labels of the whole page takes longer than the browser may.
+  await page.locator('main input[id$="-key"]').last().waitFor()
 }
 
 const operationsOf = (document: Json) =>
