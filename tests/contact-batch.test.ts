@@ -178,6 +178,7 @@ test('at most ten batches of a workspace are in flight, and other workspaces hav
     const answer = await post(api, contacts)
     return answer.status !== 200 && answer
   })
+  assert.equal(open.size, 10)
   assertRefused(refused, 429, 'rate_limited', 'more than 10 batches at the same time; try again in 1 s')
   assert.equal(refused.headers.get('retry-after'), '1')
   const { api: other } = await workspace()

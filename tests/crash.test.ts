@@ -18,26 +18,30 @@ test('killed during a send: a message the channel accepted is settled by its rep
   const { simulator, services, workspace } = await programs
   const [service] = services
   const { provider, reportTo, newKey, post, listOutbound } = await workspace()
-  const [taken, lost] = ['+14155550101', '+14155550102']
+  const [taken, lost, early] = ['+14155550101', '+14155550102', '+14155550103']
   const key = await newKey()
   // The template is cached first, so that only the send is in flight.
   assert.equal((await post(key, 'first', { to: '+14155550100', ...hello }))?.status, 201)
   await reportTo(nowhere)
   await provider.fault({ to: taken, mode: 'delay', delay_ms: 60_000 })
+  await provider.fault({ to: early, mode: 'delay', delay_ms: 60_000 })
   await provider.fault({ to: lost, mode: 'hang' })
-  const waiting = [post(key, 'taken', { to: taken, ...hello }), post(key, 'lost', { to: lost, ...hello })]
-  await until('the channel to hold both', async () => {
+  const sendOnce = (name: string, to: string) => post(key, name, { to, ...hello })
+  const waiting = [sendOnce('taken', taken), sendOnce('early', early), sendOnce('lost', lost)]
+  await until('the channel to hold them', async () => {
     const rows = await listOutbound()
-    return rows.length === 3 && (await provider.sent(taken)).length === 1
+    const held = [...(await provider.sent(taken)), ...(await provider.sent(early))]
+    return rows.length === 4 && held.length === 2
   })
 
   await service.kill()
 
-  assert.deepEqual(await Promise.all(waiting), [undefined, undefined])
-  const pending = (await listOutbound()).filter(({ phone }) => phone === taken || phone === lost)
+  assert.deepEqual(await Promise.all(waiting), [undefined, undefined, undefined])
+  const pending = (await listOutbound()).filter(({ phone }) => [taken, early, lost].includes(phone))
   assert.deepEqual(
     pending.map(({ status, external_id }) => [status, external_id]),
     [
+      ['pending', null],
       ['pending', null],
       ['pending', null],
     ],
@@ -47,7 +51,8 @@ test('killed during a send: a message the channel accepted is settled by its rep
   await Promise.all([simulator.start(), service.start()])
   const [accepted, ...more] = await provider.sent(taken)
   assert.equal(more.length, 0)
-  const neverTaken = post(key, 'lost', { to: lost, ...hello })
+  const beforeReports = sendOnce('early', early)
+  const neverTaken = sendOnce('lost', lost)
   await reportTo(service.url)
 
   const rowOf = async (to: string) => (await listOutbound()).find(({ phone }) => phone === to)
@@ -57,7 +62,9 @@ test('killed during a send: a message the channel accepted is settled by its rep
   })
   assert.equal(settled.external_id, accepted?.message_id)
   assert.equal(accepted?.body.biz_opaque_callback_data, settled.id)
-  const repeated = await post(key, 'taken', { to: taken, ...hello })
+  // The repeat that began before the reports knows the outcome only if they came within its timeout.
+  assert.ok([201, 502].includes((await beforeReports)?.status ?? 0))
+  const repeated = await sendOnce('taken', taken)
   assert.deepEqual(
     [repeated?.status, repeated?.body.data?.message_id, repeated?.body.data?.msgapp_message_id],
     [201, settled.id, settled.external_id],
@@ -66,8 +73,9 @@ test('killed during a send: a message the channel accepted is settled by its rep
   const unknown = await neverTaken
   assert.deepEqual([unknown?.status, unknown?.body.error?.code], [502, 'platform_error'], JSON.stringify(unknown))
   assert.equal((await rowOf(lost))?.status, 'pending')
-  assert.deepEqual([(await provider.sent(taken)).length, (await provider.sent(lost)).length], [1, 0])
-  assert.equal((await listOutbound()).length, 3)
+  const sentCounts = await Promise.all([taken, early, lost].map(async (to) => (await provider.sent(to)).length))
+  assert.deepEqual(sentCounts, [1, 1, 0])
+  assert.equal((await listOutbound()).length, 4)
 })
 
 test('killed twice during a broadcast: each recipient is sent to at most once, and the counters agree with the channel', async () => {

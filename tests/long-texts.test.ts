@@ -111,14 +111,20 @@ test('a search reads only the beginning of long texts, and continues where its t
     return page
   }
   assert.equal((await spend(() => search(browser, '中', '&limit=100'))).data.length, 100)
+  // Each look at the clock takes 100 ms, so that every page ends early.
+  let clock = performance.now()
+  t.mock.method(performance, 'now', () => (clock += 100))
   const found: string[] = []
+  let pages = 0
   let cursor = ''
   do {
+    pages++
     const page = await spend(() => search(browser, `${words} m`, `&limit=100${cursor && `&cursor=${cursor}`}`))
     found.push(...page.data.map(({ message }: Json) => message.content_text))
     cursor = page.meta.next_cursor ?? ''
   } while (cursor)
   assert.deepEqual(found, [`${words} m`])
+  assert.ok(pages > 5, `${pages} pages`)
 })
 
 test('a page of messages with large contents is shorter, and its cursor continues', async (t) => {
