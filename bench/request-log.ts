@@ -5,14 +5,13 @@
  * in turns, one of them without the log, do not measure it: beside other programs, two equal services differ by 10 %.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyReply, FastifyRequest, onResponseHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import pino from 'pino'
 import { createRequestLog } from '../server/accounts/request-log.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { newId } from '../server/lib/id.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
-import type { App } from '../server/lib/server.ts'
 import { type Cpu, cpuPer, readCpu, readOwnCpuUs } from './cpu.ts'
 import type { Figure } from './figure.ts'
 import { createKeys, discard, measureLoad, type Service, startService, toRequest } from './service.ts'
@@ -66,14 +65,7 @@ export async function benchRequestLog(): Promise<Figure[]> {
 /** The log as the service uses it, with requests that are ready to be recorded. */
 function createRecorder(db: Db): { record: (workspaceId: string) => void; stop: () => Promise<void> } {
   const log = createRequestLog(db, pino({ level: 'silent' }), createMetrics())
-  let hook: onResponseHookHandler | undefined
-  const app = {
-    decorateRequest: () => app,
-    addHook(_name: string, added: onResponseHookHandler) {
-      hook = added
-    },
-  }
-  log.watch(app as unknown as App)
+  const hook = log.step.onResponse
   const ids = Array.from({ length: entriesPerRound }, () => newId())
   const keyIds = Array.from({ length: keyCount }, () => newId())
   const reply = { statusCode: 200, elapsedTime: 3.4 } as FastifyReply
@@ -84,7 +76,7 @@ function createRecorder(db: Db): { record: (workspaceId: string) => void; stop: 
       const caller = { workspaceId, keyId: keyIds[next % keyCount] }
       const id = ids[next++ % entriesPerRound]
       const request = { caller, id, isInLog: false, originalUrl: '/v1/me', method: 'GET' } as FastifyRequest
-      hook?.call(app as never, request, reply, done)
+      hook?.call(undefined as never, request, reply, done)
     },
     stop: log.stop,
   }

@@ -153,7 +153,7 @@ function describeRoles(routes: readonly RegisteredRoute[]): string[] {
     const path = url.replace('/app/api', '')
     const row = rows.find(([, ...patterns]) => patterns.some((pattern) => isMatch(String(method), path, pattern)))
     if (!row) throw new Error(`scripts/access.ts: ${method} ${path} belongs to no row`)
-    return { name: `${method} ${path}`, row, allowed: rolesOf(String(method), config?.members) }
+    return { name: `${method} ${path}`, row, allowed: config?.members ?? [] }
   })
   return rows.map((row) => {
     const own = calls.filter((call) => call.row === row)
@@ -162,10 +162,4 @@ function describeRoles(routes: readonly RegisteredRoute[]): string[] {
     if (!first || other) throw new Error(`scripts/access.ts: ${row[0]}: ${other?.name ?? 'no call'} differs`)
     return `| ${row[0]} | ${roles.map((role) => (first.allowed.includes(role) ? 'yes' : '')).join(' | ')} |`
   })
-}
-
-/** Without roles of its own, a call that only reads is for all members, and any other for all but viewers. */
-function rolesOf(method: string, members: readonly string[] | 'public' | undefined): readonly string[] {
-  if (members !== undefined && members !== 'public') return members
-  return method === 'GET' ? roles : roles.filter((role) => role !== 'viewer')
 }

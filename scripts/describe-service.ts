@@ -3,6 +3,7 @@
  *
  * It creates the application without a database, because no route is called that needs one.
  */
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import { pino } from 'pino'
@@ -18,6 +19,8 @@ import { createMetrics } from '../server/lib/metrics.ts'
 import { createFolderStore } from '../server/lib/store-folder.ts'
 import { createGuard } from '../server/webhooks/guard.ts'
 import type { Schema } from './types-of-schema.ts'
+
+const server = join(import.meta.dirname, '../server')
 
 /** The parts of an OpenAPI document that the generators read. */
 export type ApiDocument = {
@@ -59,7 +62,7 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
     setup: { token: '', getDemo: () => undefined },
     publicUrl: 'http://127.0.0.1',
     times,
-    onRoute: (route) => void routes.push({ ...route, file: registeringFile() }),
+    onRoute: (route) => void routes.push({ ...route, file: registeringFile() ?? fileOfRow(route) }),
   })
   const document = (await app.inject('/openapi.json')).json<ApiDocument>()
   await app.close()
@@ -68,12 +71,28 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
   return { routes, document }
 }
 
-/** The first file of a room on the call stack is the one that calls `app.get(…)`. */
-function registeringFile(): string {
+/** The first file of a room on the call stack is the one that calls `app.get(…)`. Undefined for a row of a table. */
+function registeringFile(): string | undefined {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 40
   const { stack = '' } = new Error('to read the call stack')
   Error.stackTraceLimit = limit
   const files = [...stack.matchAll(/\/server\/([\w-]+\/[\w/-]+\.ts):/g)].map(([, file = '']) => file)
-  return files.find((file) => !file.startsWith('lib/')) ?? ''
+  const file = files.find((file) => !file.startsWith('lib/'))
+  return file === 'accounts/table.ts' ? undefined : file
+}
+
+/** The files with rows, and the patterns of their calls. `${…}` in a call stands for a part of the path. */
+const rows = globSync('*/*.ts', { cwd: server }).flatMap((file) =>
+  [...readFileSync(join(server, file), 'utf8').matchAll(/^ +call: ['`](.+)['`],$/gm)].map(([, call = '']) => ({
+    file,
+    pattern: new RegExp(`^${call.replace(/[.]/g, '\\.').replace(/\$\{\w+\}/g, '[a-z-]+')}$`),
+  })),
+)
+
+function fileOfRow({ method, url }: RouteOptions): string {
+  const call = `${method} ${url.replace(/^\/(v1|app\/api)/, '')}`
+  const found = rows.find(({ pattern }) => pattern.test(call))
+  if (!found) throw new Error(`${call} is in no table`)
+  return found.file
 }

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { roles } from '../server/accounts/members.ts'
+import { roles, writers } from '../server/accounts/members.ts'
 import { accessFile, describeAccess } from './access.ts'
 import { describeService, type RegisteredRoute } from './describe-service.ts'
 
@@ -51,16 +51,16 @@ type Row = readonly [method: string, path: string, handler: string, access: stri
 
 function toRow({ method, url, file, schema, config }: RegisteredRoute): Row {
   const operation = (schema as { operationId?: string } | undefined)?.operationId
-  return [String(method), url, operation ? `${file} ${operation}` : file, accessOf(String(method), url, config)]
+  return [String(method), url, operation ? `${file} ${operation}` : file, accessOf(url, config)]
 }
 
-function accessOf(method: string, url: string, config: RegisteredRoute['config']): string {
+function accessOf(url: string, config: RegisteredRoute['config']): string {
   if (url.startsWith('/v1/')) return config?.scope ?? 'any key'
   if (!url.startsWith('/app/api/')) return 'public'
   const { members } = config ?? {}
-  if (members === 'public') return 'public'
-  if (members && members.length < roles.length) return members.join(', ')
-  return members || method === 'GET' ? 'member' : 'writer'
+  if (members === roles) return 'member'
+  if (members === writers) return 'writer'
+  return [members].flat().join(', ')
 }
 
 const sortKey = ([method, path]: Row): string => `${path} ${method}`

@@ -5,54 +5,51 @@
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
 import type { Times } from '../common/times.ts'
-import { authenticateKeys, requestsPerMinute } from './accounts/auth.ts'
-import { accountDashboard } from './accounts/dashboard.ts'
-import { keepAnswers } from './accounts/idempotency.ts'
-import { memberDashboard } from './accounts/member-dashboard.ts'
+import { requestsPerMinute } from './accounts/auth.ts'
+import { memberTable } from './accounts/member-routes.ts'
 import type { Oidc } from './accounts/oidc.ts'
-import { oidcDashboard } from './accounts/oidc-dashboard.ts'
+import { oidcTable } from './accounts/oidc-routes.ts'
 import type { OperatorWorkspace } from './accounts/operator.ts'
 import { watchPlans } from './accounts/plans.ts'
-import { preferenceDashboard } from './accounts/preference-dashboard.ts'
-import { requestDashboard } from './accounts/request-dashboard.ts'
+import { preferenceTable } from './accounts/preference-routes.ts'
 import { createRequestLog, type RequestLog } from './accounts/request-log.ts'
-import { accountRoutes } from './accounts/routes.ts'
-import { secondFactorDashboard } from './accounts/second-factor-dashboard.ts'
-import { sessionDashboard } from './accounts/session-dashboard.ts'
-import { authenticateMembers } from './accounts/sessions.ts'
+import { requestTable } from './accounts/request-routes.ts'
+import { accountTable } from './accounts/routes.ts'
+import { secondFactorTable } from './accounts/second-factor-routes.ts'
+import { sessionTable } from './accounts/session-routes.ts'
 import type { Setup } from './accounts/setup.ts'
-import { shareReads } from './accounts/shared-reads.ts'
 import type { Signals } from './accounts/signals.ts'
-import { signalChanges, streamRoutes } from './accounts/stream.ts'
+import { streamTable } from './accounts/stream.ts'
+import { mountForKeys, mountForMembers, type Row } from './accounts/table.ts'
+import { composeTable } from './broadcasts/compose-routes.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
-import { broadcastDashboard } from './broadcasts/dashboard.ts'
 import { createEraser } from './broadcasts/erase-contact.ts'
 import { completeMergesOf, createMerger } from './broadcasts/merge-contacts.ts'
 import { createLiveSendCounter } from './broadcasts/pace.ts'
-import { broadcastRoutes } from './broadcasts/routes.ts'
+import { broadcastTable } from './broadcasts/routes.ts'
 import type { Channel } from './channels/channel.ts'
-import { channelDashboard } from './channels/dashboard.ts'
-import { widgetDashboard } from './channels/widget-dashboard.ts'
+import { channelTable } from './channels/routes.ts'
+import { widgetTable } from './channels/widget-routes.ts'
 import type { ChannelName } from './contacts/contacts.ts'
-import { contactDashboard } from './contacts/dashboard.ts'
-import { contactRoutes } from './contacts/routes.ts'
+import { importTable } from './contacts/import-routes.ts'
+import { contactPanelTable } from './contacts/panel-routes.ts'
+import { contactTable } from './contacts/routes.ts'
 import { visitFeed } from './contacts/visits.ts'
 import { unassignMember } from './conversations/assignees.ts'
 import { deletePersonalReplies } from './conversations/canned-replies.ts'
-import { cannedReplyDashboard } from './conversations/canned-reply-dashboard.ts'
-import { conversationDashboard } from './conversations/dashboard.ts'
-import { draftDashboard } from './conversations/draft-dashboard.ts'
+import { cannedReplyTable } from './conversations/canned-reply-routes.ts'
+import { draftTable } from './conversations/draft-routes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
-import { followMerges } from './conversations/follow-merges.ts'
 import { inboxFeed } from './conversations/inbox-feed.ts'
-import { noteRoutes } from './conversations/note-routes.ts'
-import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
-import { conversationRoutes } from './conversations/routes.ts'
-import { timelineDashboard } from './conversations/timeline-dashboard.ts'
-import { labelDashboard, viewDashboard } from './conversations/view-dashboard.ts'
+import { noteTable } from './conversations/note-routes.ts'
+import { presenceFeed, presenceTable } from './conversations/presence-routes.ts'
+import { conversationTable } from './conversations/routes.ts'
+import { timelineTable } from './conversations/timeline-routes.ts'
+import { labelTable, viewTable } from './conversations/view-routes.ts'
 import { noteEventHeard } from './insights/checklist.ts'
-import { insightsDashboard } from './insights/dashboard.ts'
+import { insightsTable } from './insights/routes.ts'
 import type { Sealer } from './lib/crypto.ts'
+import type { Sql } from './lib/db.ts'
 import type { Disk } from './lib/disk.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
 import type { Health } from './lib/health.ts'
@@ -60,39 +57,39 @@ import type { Live } from './lib/live.ts'
 import type { Mailer } from './lib/mail.ts'
 import type { Metrics } from './lib/metrics.ts'
 import type { Peers } from './lib/peers.ts'
-import { type App, createServer, defaultLimits, refuseUnknownPaths, type ServerOptions } from './lib/server.ts'
+import { type App, createServer, defaultLimits, type ServerOptions } from './lib/server.ts'
 import { createSlowReads } from './lib/slow-reads.ts'
+import { applySteps } from './lib/steps.ts'
 import type { Store } from './lib/store.ts'
-import { uploadDashboard } from './media/dashboard.ts'
 import { deleteFiles, watchMedia } from './media/media.ts'
 import { mediaRoutes } from './media/routes.ts'
+import { uploadTable } from './media/upload-routes.ts'
 import { callbackOutcomes, callbackRoutes } from './messages/callbacks.ts'
-import { messageDashboard } from './messages/dashboard.ts'
 import { EventSchema, eventWebhooks } from './messages/event-schemas.ts'
 import { createIntake } from './messages/intake.ts'
 import { lastMessagesOf } from './messages/messages.ts'
-import { notificationDashboard } from './messages/notification-dashboard.ts'
-import { messageRoutes } from './messages/routes.ts'
+import { notificationTable } from './messages/notification-routes.ts'
+import { messageTable } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
-import { templateRoutes } from './messages/template-routes.ts'
+import { templateTable } from './messages/template-routes.ts'
+import { threadTable } from './messages/thread-routes.ts'
 import type { ApiPools } from './pools.ts'
-import { segmentDashboard } from './segments/dashboard.ts'
-import { segmentRoutes } from './segments/routes.ts'
+import { segmentTable } from './segments/routes.ts'
 import { replaceRenamedTag, requireMembership } from './segments/segments.ts'
 import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
+import { keySteps, memberSteps } from './steps.ts'
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
 import { referenceRoutes } from './web/reference.ts'
 import type { Backups } from './web/status.ts'
-import { statusDashboard } from './web/status-dashboard.ts'
+import { statusTable } from './web/status-routes.ts'
 import { systemRoutes } from './web/system.ts'
 import { type DemoSite, widgetRoutes } from './web/widget.ts'
 import { webChatRoutes } from './webchat/routes.ts'
-import { webhookDashboard } from './webhooks/dashboard.ts'
-import { eventDashboard } from './webhooks/event-dashboard.ts'
+import { eventTable } from './webhooks/event-routes.ts'
 import type { Guard } from './webhooks/guard.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
-import { eventStreamRoutes } from './webhooks/stream.ts'
+import { webhookTable } from './webhooks/routes.ts'
+import { eventStreamTable } from './webhooks/stream.ts'
 
 export type Application = {
   pools: ApiPools
@@ -178,7 +175,6 @@ async function registerApi(
   const bulk = createFairQueue(2)
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
-  const answering = { sql: db, sealer, times: times.idempotency }
   const liveSends = createLiveSendCounter(db, log)
   app.addHook('onClose', liveSends.stop)
   const sender = createSender({
@@ -203,9 +199,9 @@ async function registerApi(
   const acceptContext = { db, slow, bulk, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
   const merging = { db, live, signals }
   const contactOptions = {
-    db,
-    slow,
-    signals,
+    ...{ db, reads, slow, bulk, signals },
+    inSegment: (sql: Sql, workspaceId: string, id: string) => requireMembership(sql, workspaceId, filterFields, id),
+    onTagRenamed: replaceRenamedTag,
     eraseContact: createEraser({
       ...{ db, store, log },
       completeMerges: (workspaceId: string, ids: readonly string[]) => completeMergesOf(merging, workspaceId, ids),
@@ -224,80 +220,59 @@ async function registerApi(
   watchPlans(db, metrics)
   watchMedia(db, metrics)
 
+  const answering = { sql: db, sealer, times: times.idempotency }
+  const inboxContext = { lastMessagesOf, channels }
+  const threadContext = { channels, publicUrl }
+  const broadcasting = { context: acceptContext, signals }
+  const stepOptions = { pools, answering, signals }
+  /** The tables of all rooms, by their part of the API document. */
+  const tables: [tag: string, rows: readonly Row[]][] = [
+    ['Account', accountTable(db)],
+    ['', sessionTable({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace })],
+    ['', oidcTable({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc })],
+    ['', secondFactorTable(db, sealer, publicUrl)],
+    ['', requestTable(db, slow)],
+    ['', memberTable({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies })],
+    ['', preferenceTable(db, signals)],
+    ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
+    ['', channelTable({ db, sealer, channels, publicUrl })],
+    ['', widgetTable(db)],
+    ['Contacts', contactTable(contactOptions)],
+    ['', contactPanelTable({ db, slow })],
+    ['', importTable({ db, signals })],
+    ['Segments', segmentTable({ db, reads, slow, fields: filterFields })],
+    ['Conversations', conversationTable({ db, reads, slow, context: inboxContext, signals })],
+    ['Conversations', noteTable(db, signals)],
+    ['', timelineTable(db, signals)],
+    ['', presenceTable(db, signals)],
+    ['', draftTable(db, signals)],
+    ['', cannedReplyTable(db, publicUrl)],
+    ['', labelTable(db)],
+    ['', viewTable(db)],
+    ['Messages', messageTable({ reads, sender, publicUrl })],
+    ['', threadTable({ db, sender, templates: channels.msgapp, ...threadContext })],
+    ['Templates', templateTable({ db, sealer, channel: channels.msgapp })],
+    ['', notificationTable(db)],
+    ['', uploadTable({ db, store, publicUrl })],
+    ['', insightsTable(db, slow)],
+    ['Broadcasts', broadcastTable(broadcasting)],
+    ['', composeTable({ ...broadcasting, sender, threadContext })],
+    ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals })],
+    ['Webhooks', eventStreamTable({ ...streaming, schema: EventSchema, onHeard: onEventSent }, app)],
+    ['', eventTable(db, slow)],
+    ['', statusTable({ db, backups, operatorWorkspace })],
+  ]
   await app.register(
     async (v1: App) => {
-      requestLog.watch(v1)
-      authenticateKeys(v1, admission)
-      refuseUnknownPaths(v1)
-      shareReads(v1)
-      keepAnswers(v1, {
-        ...answering,
-        callerOf: ({ caller }) => caller && { workspaceId: caller.workspaceId, id: caller.keyId },
-      })
-      signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
-      v1.register(accountRoutes(db))
-      v1.register(contactRoutes({ ...contactOptions, reads, bulk }))
-      v1.register(segmentRoutes({ db, reads, slow, fields: filterFields }))
-      v1.register(conversationRoutes({ db, reads, slow, signals }))
-      v1.register(noteRoutes(db, signals))
-      v1.register(messageRoutes({ reads, sender, publicUrl }))
-      v1.register(templateRoutes({ db, sealer, channel: channels.msgapp }))
-      v1.register(broadcastRoutes({ ...acceptContext, signals }))
-      v1.register(webhookRoutes({ db, sealer, guard, signals }))
-      v1.register(eventStreamRoutes({ ...streaming, schema: EventSchema, onHeard: onEventSent }))
+      applySteps(v1, keySteps({ ...stepOptions, requestLog }))
+      for (const [tag, rows] of tables) mountForKeys(v1, tag, rows)
     },
     { prefix: '/v1' },
   )
-  const inboxContext = { lastMessagesOf, channels }
   await app.register(
     async (members: App) => {
-      authenticateMembers(members, admission, publicUrl)
-      refuseUnknownPaths(members)
-      keepAnswers(members, {
-        ...answering,
-        callerOf: ({ session }) => session && { workspaceId: session.workspaceId, id: session.member.id },
-      })
-      signalChanges(members, signals, ({ session }) => session?.workspaceId)
-      followMerges(members, db)
-      members.register(
-        sessionDashboard({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace }),
-      )
-      members.register(oidcDashboard({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc }))
-      members.register(secondFactorDashboard(db, sealer, publicUrl))
-      members.register(accountDashboard(db))
-      members.register(requestDashboard(db, slow))
-      members.register(
-        memberDashboard({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies }),
-      )
-      members.register(preferenceDashboard(db, signals))
-      members.register(channelDashboard({ db, sealer, channels, publicUrl }))
-      members.register(widgetDashboard(db))
-      members.register(
-        contactDashboard({
-          ...contactOptions,
-          inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
-          onTagRenamed: replaceRenamedTag,
-        }),
-      )
-      members.register(segmentDashboard(db, slow, filterFields))
-      members.register(
-        streamRoutes({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }),
-      )
-      members.register(conversationDashboard({ db, slow, context: inboxContext, signals }))
-      members.register(timelineDashboard(db, signals))
-      members.register(presenceDashboard(db, signals))
-      members.register(draftDashboard(db, signals))
-      members.register(cannedReplyDashboard(db, publicUrl))
-      members.register(labelDashboard(db))
-      members.register(viewDashboard(db))
-      members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
-      members.register(notificationDashboard(db))
-      members.register(uploadDashboard({ db, store, publicUrl }))
-      members.register(insightsDashboard(db, slow))
-      members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))
-      members.register(webhookDashboard({ db, bulk, sealer, guard, signals }))
-      members.register(eventDashboard(db, slow))
-      members.register(statusDashboard({ db, backups, operatorWorkspace }))
+      applySteps(members, memberSteps({ ...stepOptions, publicUrl }))
+      for (const [, rows] of tables) mountForMembers(members, rows)
     },
     { prefix: '/app/api' },
   )

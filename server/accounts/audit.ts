@@ -8,11 +8,13 @@
  * An entry names its subject and summarizes the change. It contains no secrets and no personal data of customers, so that erasing
  * a contact leaves nothing in it: for a contact it lists the changed fields, not their values.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Sql } from '../lib/db.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
-import { type App, listOf } from '../lib/server.ts'
+import type { Step } from '../lib/steps.ts'
+import type { Session } from './callers.ts'
 
 /** A noun and a past participle: `key.created`. */
 type Action = `${string}.${string}`
@@ -44,16 +46,17 @@ declare module 'fastify' {
 
 const maxSummary = 500
 
-/** Records the calls of all routes of `app` with an entry. A public route sets `request.session` when it knows the member. */
-export function recordActions(app: App, sql: Sql): void {
-  app.decorateRequest('handlerResult', undefined)
-  app.addHook('onRoute', (route) => {
-    const audit = route.config?.audit
-    if (!audit) return
-    route.preSerialization = [...listOf(route.preSerialization), keepResult]
-    route.onSend = [...listOf(route.onSend), record(sql, typeof audit === 'string' ? { action: audit } : audit)]
-  })
-}
+/** A public route sets `request.caller` when it knows the member. */
+export const recordActions = (sql: Sql): Step => ({
+  fields: ['handlerResult'],
+  ofRoute: ({ config: { audit } = {} }) =>
+    audit
+      ? {
+          preSerialization: keepResult,
+          onSend: record(sql, typeof audit === 'string' ? { action: audit } : audit),
+        }
+      : undefined,
+})
 
 /** Not called for a stream, which is recorded when it starts. */
 async function keepResult(request: FastifyRequest, _reply: FastifyReply, payload: unknown): Promise<unknown> {
@@ -68,7 +71,8 @@ function record(sql: Sql, { action, summary, when }: AuditRule) {
     // A replayed response was recorded the first time.
     if (reply.hasHeader('idempotent-replayed')) return payload
     if (isEmptyChange(request)) return payload
-    const { session, body, params } = request
+    const { body, params } = request
+    const session = request.caller as Session | undefined
     if (!session) throw new Error(`${action} has no session to record`)
     const data = fieldOf(request.handlerResult, 'data')
     const subject = fieldOf(data, 'id') ?? fieldOf(params, 'id')

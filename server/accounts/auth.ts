@@ -10,20 +10,10 @@ import { createBatch } from '../lib/batch.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { type Sql, takeRows } from '../lib/db.ts'
 import { ApiError, forbidden } from '../lib/errors.ts'
-import { type App, listOf } from '../lib/server.ts'
-
-export type Caller = {
-  workspaceId: string
-  workspaceName: string
-  defaultCountry: string
-  keyId: string
-  scopes: string[]
-}
+import type { Step } from '../lib/steps.ts'
+import type { KeyCaller } from './callers.ts'
 
 declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller
-  }
   interface FastifyContextConfig {
     /** The scope that a key needs; null: any valid key. Only routes of the public API have it. */
     scope?: string | null
@@ -32,31 +22,42 @@ declare module 'fastify' {
 
 export const requestsPerMinute = 120
 
-/** Guards every route of `app`, including unknown paths. `sql` should be a pool of its own, so that no slow statement delays it. */
-export function authenticateKeys(app: App, sql: Sql): void {
+/** Admits the key of a request. `sql` should be a pool of its own, so that no slow statement delays it. */
+export function admitKey(sql: Sql): Step {
   // Small batches: the process responds to the callers of one while the database works on the next. With larger batches the
   // two alternate, and a core is idle for an eighth of the time at 64 connections.
   const admit = createBatch({ run: (hashes: readonly string[]) => admitKeys(sql, hashes), max: 32 })
-  app.decorateRequest('caller')
-  // With `done` instead of `async`: each promise takes part of the time of every request.
-  app.addHook('onRequest', (request, reply, done) => {
-    const settle = (admission: Admission | undefined) => {
-      if (!admission) return done(unauthorized())
-      request.caller = admission.caller
-      done(limitRate(reply, admission))
-    }
-    admit(sha256(bearerOf(request))).then(settle, done)
-  })
-  app.addHook('onRoute', (route) => {
-    const scope = route.config?.scope
-    if (scope) route.onRequest = [requireScope(scope), ...listOf(route.onRequest)]
-  })
+  return {
+    fields: ['caller'],
+    // With `done` instead of `async`: each promise takes part of the time of every request.
+    onRequest: (request, reply, done) => {
+      const settle = (admission: Admission | undefined) => {
+        if (!admission) return done(unauthorized())
+        request.caller = admission.caller
+        done(limitRate(reply, admission))
+      }
+      admit(sha256(bearerOf(request))).then(settle, done)
+    },
+  }
+}
+
+/** Refuses a key without the scope of the route. */
+export const requireScope: Step = {
+  ofRoute: ({ config: { scope } = {} }) =>
+    scope
+      ? {
+          onRequest: ({ caller }, _reply, done) => {
+            const { scopes } = caller as KeyCaller
+            done(scopes.includes(scope) ? undefined : forbidden(`the key lacks the scope ${scope}`))
+          },
+        }
+      : undefined,
 }
 
 const unauthorized = () => new ApiError('unauthorized', 'a valid API key is required', { 'www-authenticate': 'Bearer' })
 
 type Admission = {
-  caller: Caller
+  caller: KeyCaller
   /** The number of this request in its rate window, from 1. */
   number: number
   resetAt: number
@@ -162,10 +163,4 @@ function limitRate(reply: FastifyReply, { number, resetAt, resetSeconds }: Admis
   const retryAfter = String(Math.max(1, resetSeconds))
   const message = `over ${requestsPerMinute} requests per minute; try again in ${retryAfter} s`
   return new ApiError('rate_limited', message, { 'retry-after': retryAfter })
-}
-
-function requireScope(scope: string) {
-  return ({ caller }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
-    done(caller.scopes.includes(scope) ? undefined : forbidden(`the key lacks the scope ${scope}`))
-  }
 }

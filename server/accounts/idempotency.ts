@@ -12,13 +12,13 @@
  * A response with a secret belongs to its caller: the caller is part of the request, so for another one the key is in use.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import { type SealContext, type Sealer, sha256 } from '../lib/crypto.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
-import { type App, listOf } from '../lib/server.ts'
+import type { Step } from '../lib/steps.ts'
 
 type Claim = {
   id: string
@@ -61,28 +61,18 @@ export const maxKeyLength = 255
 /** Longer paths do not exist, so they get a 404 without a claim. */
 const maxPathLength = 200
 
-type RequestCaller = { workspaceId: string; id: string }
+export type IdempotencyOptions = { sql: Sql; sealer: Sealer; times: Times['idempotency'] }
 
-type IdempotencyOptions = {
-  sql: Sql
-  sealer: Sealer
-  /** The workspace of a request, and the id of the API key or the member that makes it. */
-  callerOf: (request: FastifyRequest) => RequestCaller | undefined
-  times: Times['idempotency']
-}
-
-/** Responses are stored sealed. A caller without a workspace, such as a member who signs in, has no stored responses. */
-export function keepAnswers(app: App, { sql, sealer, callerOf, times }: IdempotencyOptions): void {
-  app.decorateRequest('idempotency', undefined)
-  app.addHook('onRoute', (route) => {
-    if (route.method !== 'POST' || route.config?.storeAnswer === false) return
-    route.preHandler = [...listOf(route.preHandler), claim]
-    route.onSend = [...listOf(route.onSend), settle]
-  })
+/** Responses are stored sealed. A request without a caller, such as a member who signs in, has no stored responses. */
+export function keepAnswers({ sql, sealer, times }: IdempotencyOptions): Step {
+  return {
+    fields: ['idempotency'],
+    ofRoute: ({ method, config }) =>
+      method === 'POST' && config?.storeAnswer !== false ? { preHandler: claim, onSend: settle } : undefined,
+  }
 
   async function claim(request: FastifyRequest, reply: FastifyReply) {
-    const caller = callerOf(request)
-    const wanted = caller && readClaim(request, caller)
+    const wanted = readClaim(request)
     if (!wanted) return
     // The response timed out, or the client closed the connection.
     const isOver = () => reply.sent || reply.raw.destroyed
@@ -92,7 +82,7 @@ export function keepAnswers(app: App, { sql, sealer, callerOf, times }: Idempote
       throw new ApiError('internal', 'the client did not wait for the response')
     }
     if (!stored) {
-      wanted.heartbeat = setInterval(() => void renew(wanted), times.heartbeatMs)
+      wanted.heartbeat = setInterval(() => void renew(wanted, request.log), times.heartbeatMs)
       request.idempotency = wanted
       return
     }
@@ -101,11 +91,11 @@ export function keepAnswers(app: App, { sql, sealer, callerOf, times }: Idempote
     return reply.send(stored.body)
   }
 
-  async function renew({ id, workspaceId, path, key }: Claim) {
+  async function renew({ id, workspaceId, path, key }: Claim, log: FastifyBaseLogger) {
     await sql`
       update idempotency_keys set locked_until = now() + make_interval(secs => ${times.leaseMs / 1000})
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id} and status is null`.catch(
-      (error) => app.log.warn({ err: error }, 'the claim of an Idempotency-Key could not be renewed'),
+      (error) => log.warn({ err: error }, 'the claim of an Idempotency-Key could not be renewed'),
     )
   }
 
@@ -136,14 +126,17 @@ export async function sweepAnswers(sql: Sql): Promise<void> {
   await sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`
 }
 
-function readClaim(request: FastifyRequest, { workspaceId, id: callerId }: RequestCaller): Claim | undefined {
+function readClaim(request: FastifyRequest): Claim | undefined {
+  const { caller } = request
   const key = request.headers['idempotency-key']
-  if (key === undefined) return undefined
+  if (!caller || key === undefined) return undefined
   if (typeof key !== 'string' || key.length < 1 || key.length > maxKeyLength) {
     throw badRequest(`Idempotency-Key: must have 1 to ${maxKeyLength} characters`)
   }
   const [path = '', ...query] = request.url.split('?')
   if (path.length > maxPathLength) return undefined
+  const { workspaceId } = caller
+  const callerId = 'member' in caller ? caller.member.id : caller.keyId
   const ownerId = request.routeOptions.config.hasSecret && callerId
   const bodyHash = hashRequest(query.join('?'), ownerId, request)
   return { id: newId(), workspaceId, path, key, bodyHash, ownerId, subject: { id: newId(), isRepeat: false } }

@@ -2,9 +2,10 @@
  * Who sees the installation as a whole: the owners of one workspace. By default it is the first one, which is created by the holder
  * of the link that the service prints at its first start. `OPERATOR_WORKSPACE_ID` names another.
  */
+
 import type { Sql } from '../lib/db.ts'
 import { forbidden } from '../lib/errors.ts'
-import type { Session } from './sessions.ts'
+import type { Session } from './callers.ts'
 
 /** Undefined: the first workspace. */
 export type OperatorWorkspace = string | undefined

@@ -2,9 +2,10 @@
 import { verifyPassword } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import type { Session } from './callers.ts'
 import { readPersonName, setPassword } from './members.ts'
 import { requirePassword } from './passwords.ts'
-import { endOtherSessions, type Session } from './sessions.ts'
+import { endOtherSessions } from './sessions.ts'
 import { checkGuess, hashInTurn, signedInMember } from './throttle.ts'
 
 export type ProfileChanges = {

@@ -10,13 +10,15 @@
  * The log keeps the body of a write that failed, without its secrets. A request with a wrong key belongs to no workspace and is
  * not kept.
  */
+
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { nowMs } from '../lib/clock.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
 import { pastId } from '../lib/id.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { keepDays } from '../lib/partitions.ts'
-import type { App } from '../lib/server.ts'
+import type { Step } from '../lib/steps.ts'
+import type { KeyCaller } from './callers.ts'
 import { redactBody, redactText } from './redact.ts'
 
 /** A request in the log. `status` is null if the client closed the connection before the response. */
@@ -72,8 +74,8 @@ type ClosedBlock = { workspaceId: string; id: string; failedCount: number; text:
 export type RequestLog = {
   /** Records a request whose client closed the connection before the end of the response. */
   recordClosed(request: FastifyRequest, reply: FastifyReply): void
-  /** Records all requests to the routes of `app`, which need a key. */
-  watch(app: App): void
+  /** Records all requests that have a key. */
+  step: Step
   /** Writes what is left, and records nothing more. */
   stop(): Promise<void>
 }
@@ -139,7 +141,7 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
   }
 
   function record(request: FastifyRequest, status: number | null, durationMs: number): void {
-    const { caller } = request
+    const caller = request.caller as KeyCaller | undefined
     // A wrong key.
     if (!caller || request.isInLog || isStopped) return
     request.isInLog = true
@@ -203,12 +205,12 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
   return {
     recordClosed: (request, { raw, elapsedTime }) =>
       record(request, raw.headersSent ? raw.statusCode : null, elapsedTime),
-    watch(app) {
-      app.decorateRequest('isInLog', false)
-      app.addHook('onResponse', (request, reply, done) => {
+    step: {
+      fields: ['isInLog'],
+      onResponse: (request, reply, done) => {
         record(request, reply.statusCode, reply.elapsedTime)
         done()
-      })
+      },
     },
     async stop() {
       isStopped = true
@@ -222,7 +224,7 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
 
 declare module 'fastify' {
   interface FastifyRequest {
-    isInLog: boolean
+    isInLog: boolean | undefined
   }
 }
 

@@ -1,10 +1,29 @@
-/** `GET /me`: who a key is and what it may do. `GET /usage`: the messages of this month. */
+/** `GET /me` and `GET /usage`. For members: `/workspace`, `/keys`, `/audit`. */
+
 import { version } from '../../common/version.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, DateTime, inDocument, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
-import { scopes } from './keys.ts'
+import { badRequest, forbidden } from '../lib/errors.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DateTime,
+  IdParams,
+  inDocument,
+  ListQuery,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import { describeFields, listEntries } from './audit.ts'
+import type { Session } from './callers.ts'
+import { createKey, listKeys, revokeKey, scopes } from './keys.ts'
+import { managers, roles } from './members.ts'
 import { requireUsage } from './quota.ts'
+import { hasSecondFactor } from './second-factor.ts'
+import { type Row, row } from './table.ts'
+import { requireWorkspace, updateWorkspace } from './workspaces.ts'
 
 const Me = Type.Object(
   {
@@ -44,40 +63,142 @@ const Usage = Type.Object(
   },
 )
 
-export const accountRoutes = (db: Db) => async (app: App) => {
-  app.get(
-    '/me',
-    {
-      config: { scope: null },
-      schema: {
-        operationId: 'getMe',
-        summary: 'Who am I?',
-        description: 'The workspace a key acts on and the scopes it has. Every valid key may call it.',
-        tags: ['Account'],
-        response: { 200: DataOf(Me) },
-      },
-    },
-    async ({ caller }) => ({
-      data: {
-        account: { id: caller.workspaceId, name: caller.workspaceName },
-        key: { id: caller.keyId, scopes: caller.scopes },
-        version,
-      },
+const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+
+const WorkspaceView = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  default_country: Type.String(),
+  opt_out_words: Type.Array(Type.String()),
+  requires_second_factor: Type.Boolean(),
+  plan: Type.Object({
+    state: OneOf(['active', 'lapsed']),
+    messages_per_month: NullableCount,
+    used: Type.Integer(),
+    left: NullableCount,
+    resets_at: DateTime,
+  }),
+})
+const WorkspaceChanges = Type.Object({
+  name: Type.Optional(Type.String()),
+  default_country: Type.Optional(Type.String({ maxLength: 20 })),
+  opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
+  requires_second_factor: Type.Optional(Type.Boolean()),
+})
+
+const KeyView = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  prefix: Type.String(),
+  scopes: Type.Array(Type.String()),
+  created_at: DateTime,
+  last_used_at: NullableDateTime,
+  expires_at: NullableDateTime,
+  state: OneOf(['active', 'revoked', 'expired']),
+})
+const NewKey = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  scopes: Type.Array(Type.String({ maxLength: 80 }), { maxItems: 50 }),
+})
+const CreatedKey = Type.Object({ ...KeyView.properties, key: Type.String() })
+
+const EntryView = Type.Object({
+  id: Uuid,
+  at: DateTime,
+  action: Type.String(),
+  member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText() }),
+  subject_id: NullableText({ format: 'uuid' }),
+  summary: NullableText(),
+})
+
+export const accountTable = (db: Db): readonly Row[] => [
+  row({
+    call: 'GET /me',
+    operation: 'getMe',
+    summary: 'Who am I?',
+    description: 'The workspace a key acts on and the scopes it has. Every valid key may call it.',
+    scope: null,
+    data: Me,
+    run: async ({ caller }) => ({
+      account: { id: caller.workspaceId, name: caller.workspaceName },
+      key: { id: caller.keyId, scopes: caller.scopes },
+      version,
     }),
-  )
-  app.get(
-    '/usage',
-    {
-      config: { scope: null },
-      schema: {
-        operationId: 'getUsage',
-        summary: 'Usage of this month',
-        description:
-          'How many messages the workspace has sent this month and how many its plan allows. Any valid key may call it.',
-        tags: ['Account'],
-        response: { 200: DataOf(Usage) },
-      },
+  }),
+  row({
+    call: 'GET /usage',
+    operation: 'getUsage',
+    summary: 'Usage of this month',
+    description:
+      'How many messages the workspace has sent this month and how many its plan allows. Any valid key may call it.',
+    scope: null,
+    data: Usage,
+    run: ({ caller }) => requireUsage(db, caller.workspaceId),
+  }),
+  row({
+    call: 'GET /workspace',
+    members: roles,
+    data: WorkspaceView,
+    run: ({ caller }) => requireWorkspace(db, caller.workspaceId),
+  }),
+  row({
+    call: 'PATCH /workspace',
+    members: managers,
+    audit: {
+      action: 'workspace.changed',
+      summary: (_: unknown, body: Static<typeof WorkspaceChanges>) =>
+        describeFields(body, 'name', 'default_country', 'opt_out_words', 'requires_second_factor'),
     },
-    async ({ caller }) => ({ data: await requireUsage(db, caller.workspaceId) }),
-  )
+    body: WorkspaceChanges,
+    data: WorkspaceView,
+    run: async ({ caller, body }) => {
+      if (body.requires_second_factor !== undefined) await requireMayRequire(db, caller, body.requires_second_factor)
+      return updateWorkspace(db, caller.workspaceId, body)
+    },
+  }),
+
+  row({
+    call: 'GET /keys',
+    members: roles,
+    data: Type.Array(KeyView),
+    run: ({ caller }) => listKeys(db, caller.workspaceId),
+  }),
+  row({
+    call: 'POST /keys',
+    members: managers,
+    audit: {
+      action: 'key.created',
+      summary: (key: Static<typeof KeyView>) => [key.name, ...key.scopes].join(', '),
+    },
+    // The full key is shown once, and only its hash is stored.
+    storeAnswer: false,
+    body: NewKey,
+    data: CreatedKey,
+    status: 201,
+    run: ({ caller, body }) => createKey(db, caller.workspaceId, { ...body, created_by: caller.member.id }),
+  }),
+  row({
+    call: 'POST /keys/:id/revoke',
+    members: managers,
+    audit: { action: 'key.revoked', summary: (key: Static<typeof KeyView>) => key.name },
+    params: IdParams,
+    data: KeyView,
+    run: ({ caller, params }) => revokeKey(db, caller.workspaceId, params.id),
+  }),
+
+  row({
+    call: 'GET /audit',
+    members: managers,
+    query: ListQuery({}),
+    list: EntryView,
+    run: ({ caller, query }) => listEntries(db, caller.workspaceId, readPosition(query)),
+  }),
+]
+
+/** Only an owner changes the requirement, and with a second factor of their own: this proves that it works. */
+async function requireMayRequire(db: Db, { workspaceId, member }: Session, isRequired: boolean): Promise<void> {
+  if (member.role !== 'owner') throw forbidden('requires_second_factor: only an owner may change it')
+  if (isRequired && !(await hasSecondFactor(db, { workspaceId, memberId: member.id }))) {
+    throw badRequest('requires_second_factor: set up two-step sign-in for yourself first')
+  }
 }

@@ -11,42 +11,22 @@ import { requireRow, type Sql } from '../lib/db.ts'
 import { ApiError, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { createRateWindow } from '../lib/rate-window.ts'
-import type { App } from '../lib/server.ts'
+import type { Step } from '../lib/steps.ts'
 import { fold } from '../lib/text.ts'
-import { recordActions } from './audit.ts'
+import type { Session } from './callers.ts'
 import { type Device, newSessionToken, readSessionToken, setSessionCookie } from './cookies.ts'
 import { forgetDevices, isKnownDevice, rememberDevice } from './devices.ts'
-import { type Member, type MemberRole, roles, writers } from './members.ts'
+import { type Member, type MemberRole, writers } from './members.ts'
 import { sweepResets } from './password-resets.ts'
 import { hasSecondFactor, requireSignInCode } from './second-factor.ts'
 import { checkGuess, knownDevice, signInCode, sweepFailures, unknownClient } from './throttle.ts'
-
-export type Session = {
-  id: string
-  workspaceId: string
-  workspaceName: string
-  defaultCountry: string
-  member: Member
-  /** False: the member signs in with OpenID Connect only. */
-  hasPassword: boolean
-  /** The session was used in this minute already. */
-  isFresh: boolean
-  /** The workspace requires a second factor that the member has not set up: the session may do nothing else. */
-  secondFactorDue: boolean
-}
 
 /** The client that signs in, and the address of the service. */
 export type Origin = { address: string; userAgent: string | undefined; publicUrl: string }
 
 declare module 'fastify' {
-  interface FastifyRequest {
-    session: Session
-  }
   interface FastifyContextConfig {
-    /**
-     * The roles that may call. Absent: every signed-in member, but only `writers` unless the call is a GET. `public`: no session
-     * is needed.
-     */
+    /** The roles that may call a route of the dashboard. `public`: no session is needed. */
     members?: 'public' | readonly MemberRole[]
     /** A session that waits for the setup of a second factor may call it. */
     isForSetup?: true
@@ -56,14 +36,12 @@ declare module 'fastify' {
 const sessionDays = 30
 const maxUserAgent = 300
 
-/** Guards every route of `app`: same origin for changes, a session, the role; viewers only read. Records the calls in the audit log. */
-export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void {
-  recordActions(app, sql)
-  app.decorateRequest('session')
-  app.addHook('onRequest', async (request, reply) => {
+/** Admits a member: same origin for changes, a session, the role. */
+export const admitMember = (sql: Sql, publicUrl: string): Step => ({
+  fields: ['caller'],
+  onRequest: async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    const isRead = /^(GET|HEAD)$/.test(request.method)
-    if (!isRead) requireSameOrigin(request, publicUrl)
+    if (!/^(GET|HEAD)$/.test(request.method)) requireSameOrigin(request, publicUrl)
     const { members, isForSetup } = request.routeOptions.config
     if (members === 'public') return
     const session = await getRequestSession(sql, request)
@@ -72,18 +50,17 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     if (session.secondFactorDue && !isForSetup) {
       throw new ApiError('forbidden', 'set up two-step sign-in first', {}, { second_factor: 'setup_required' })
     }
-    request.session = session
+    request.caller = session
     // The request does not wait for this. A failure costs one minute of accuracy.
     if (!session.isFresh) {
       updateLastSeen(sql, session).catch((error) =>
         request.log.warn({ err: error }, 'the last use of a session could not be stored'),
       )
     }
-    const allowed: readonly MemberRole[] = members ?? (isRead ? roles : writers)
-    if (allowed.includes(session.member.role)) return
-    throw forbidden(members ? `only ${members.join(' and ')} may do this` : 'a viewer can only read')
-  })
-}
+    if (!members || members.includes(session.member.role)) return
+    throw forbidden(members === writers ? 'a viewer can only read' : `only ${members.join(' and ')} may do this`)
+  },
+})
 
 /** 200 a second, more than a program that creates thousands of keys one after the other makes. A page makes about 20 when it loads. */
 const maxCalls = 12_000

@@ -4,9 +4,8 @@
  * A dashboard of the customer's own, a bot and a CRM ask for the same first page again and again. A request never gets a result
  * that was read before it arrived: requests that arrive during a run share the next one (`createCoalescer`).
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createCoalescer } from '../lib/coalescer.ts'
-import type { App } from '../lib/server.ts'
+import type { Step } from '../lib/steps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,21 +15,24 @@ declare module 'fastify' {
 }
 
 /**
- * Shares the runs of all routes of `app` with `isShared`. The response is serialized once and sent as the same bytes. A handler may
- * return the bytes itself (`lib/page-text.ts`).
+ * The response of a route with `isShared` is serialized once and sent as the same bytes. A handler may return the bytes itself
+ * (`lib/page-text.ts`).
  */
-export function shareReads(app: App): void {
+export function shareReads(): Step {
   const coalesce = createCoalescer()
-  app.addHook('onRoute', (route) => {
-    const { handler } = route
-    if (!route.config?.isShared) return
-    route.handler = async function (request: FastifyRequest, reply: FastifyReply) {
-      const body = await coalesce(`${request.caller.workspaceId} ${request.url}`, async () => {
-        const result = await handler.call(this, request, reply)
-        return Buffer.isBuffer(result) ? result : Buffer.from(String(reply.serialize(result)))
-      })
-      reply.type('application/json; charset=utf-8')
-      return body
-    }
-  })
+  return {
+    ofRoute: ({ config, handler }) =>
+      config?.isShared
+        ? {
+            async handler(request, reply) {
+              const body = await coalesce(`${request.caller?.workspaceId} ${request.url}`, async () => {
+                const result = await handler.call(this, request, reply)
+                return Buffer.isBuffer(result) ? result : Buffer.from(String(reply.serialize(result)))
+              })
+              reply.type('application/json; charset=utf-8')
+              return body
+            },
+          }
+        : undefined,
+  }
 }

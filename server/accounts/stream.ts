@@ -6,13 +6,16 @@
  *
  * The events of feeds carry the data, because it changes too often for every page to reload it.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+
 import type { Db } from '../lib/db.ts'
 import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
 import type { Live } from '../lib/live.ts'
-import { type App, listOf } from '../lib/server.ts'
+import type { App } from '../lib/server.ts'
+import type { Step } from '../lib/steps.ts'
+import { roles } from './members.ts'
 import { isSignedIn } from './sessions.ts'
 import { memberTopic, type Signals, workspaceTopic } from './signals.ts'
+import { type Row, row } from './table.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -44,47 +47,54 @@ export type MemberStreamOptions = {
   feeds: readonly StreamFeed[]
 }
 
-export const streamRoutes =
-  ({ db, live, heartbeatMs, drainTimeoutMs, feeds }: MemberStreamOptions) =>
-  async (app: App) => {
-    const streams = createStreamRegistry(app, { drainTimeoutMs })
-    app.get('/stream', async ({ session }, reply) => {
-      streams.enter(reply, [{ key: session.member.id, most: streamsPerMember }])
-      const stream = streams.open(reply, { heartbeatMs, retryMs, isAuthorized: () => isSignedIn(db, session) })
-      const { workspaceId } = session
-      const createNotifier = (run: () => Promise<void>) =>
-        createCoalescedRunner({
-          run,
-          isOpen: stream.isOpen,
-          onError: (error) => app.log.warn({ err: error }, 'a member stream could not be notified'),
-          pauseMs,
-        })
-      const send = (event: string) => createNotifier(() => stream.send(event, {}))
-      stream.onClose(live.listen(workspaceTopic(workspaceId), send('changed')))
-      stream.onClose(live.listen(memberTopic(session.member.id), send('member_changed')))
-      const reader = { workspaceId, memberId: session.member.id }
-      const notifiers = feeds.map(({ event, topicOf, read, isSentFirst }) => {
-        const changed = createIdCollector()
-        const send = createNotifier(async () => {
-          const data = await read(reader, changed.take()).catch((error) => {
-            // The page reconnects and loads everything again.
-            stream.end(retryMs)
-            throw error
+export function streamTable(
+  { db, live, heartbeatMs, drainTimeoutMs, feeds }: MemberStreamOptions,
+  app: App,
+): readonly Row[] {
+  const streams = createStreamRegistry(app, { drainTimeoutMs })
+  return [
+    row({
+      call: 'GET /stream',
+      members: roles,
+      run: async ({ caller }, reply) => {
+        streams.enter(reply, [{ key: caller.member.id, most: streamsPerMember }])
+        const stream = streams.open(reply, { heartbeatMs, retryMs, isAuthorized: () => isSignedIn(db, caller) })
+        const { workspaceId } = caller
+        const createNotifier = (run: () => Promise<void>) =>
+          createCoalescedRunner({
+            run,
+            isOpen: stream.isOpen,
+            onError: (error) => app.log.warn({ err: error }, 'a member stream could not be notified'),
+            pauseMs,
           })
-          await stream.send(event, data)
+        const send = (event: string) => createNotifier(() => stream.send(event, {}))
+        stream.onClose(live.listen(workspaceTopic(workspaceId), send('changed')))
+        stream.onClose(live.listen(memberTopic(caller.member.id), send('member_changed')))
+        const reader = { workspaceId, memberId: caller.member.id }
+        const notifiers = feeds.map(({ event, topicOf, read, isSentFirst }) => {
+          const changed = createIdCollector()
+          const send = createNotifier(async () => {
+            const data = await read(reader, changed.take()).catch((error) => {
+              // The page reconnects and loads everything again.
+              stream.end(retryMs)
+              throw error
+            })
+            await stream.send(event, data)
+          })
+          const onNotified = (ids?: readonly string[]) => {
+            changed.add(ids)
+            void send()
+          }
+          stream.onClose(live.listen(topicOf(workspaceId), onNotified))
+          return { onNotified, isSentFirst }
         })
-        const onNotified = (ids?: readonly string[]) => {
-          changed.add(ids)
-          void send()
-        }
-        stream.onClose(live.listen(topicOf(workspaceId), onNotified))
-        return { onNotified, isSentFirst }
-      })
-      // A page that loads its data after `ready` misses no change.
-      await stream.send('ready', {})
-      for (const { onNotified, isSentFirst } of notifiers) if (isSentFirst) onNotified()
-    })
-  }
+        // A page that loads its data after `ready` misses no change.
+        await stream.send('ready', {})
+        for (const { onNotified, isSentFirst } of notifiers) if (isSentFirst) onNotified()
+      },
+    }),
+  ]
+}
 
 /** Collects the ids of announcements. `take` returns undefined when one had no ids. */
 function createIdCollector() {
@@ -103,18 +113,14 @@ function createIdCollector() {
 }
 
 /** Signals the workspace after every successful request that may have changed something. */
-export function signalChanges(
-  app: App,
-  signals: Signals,
-  workspaceOf: (request: FastifyRequest) => string | undefined,
-): void {
-  const signal = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    const workspaceId = reply.statusCode < 400 ? workspaceOf(request) : undefined
-    if (workspaceId) signals.changed(workspaceId)
-    done()
-  }
-  app.addHook('onRoute', (route) => {
-    if (route.method === 'GET' || route.config?.isQuiet) return
-    route.onResponse = [...listOf(route.onResponse), signal]
-  })
-}
+export const signalChanges = (signals: Signals): Step => ({
+  ofRoute: ({ method, config }) =>
+    method === 'GET' || config?.isQuiet
+      ? undefined
+      : {
+          onResponse: ({ caller }, { statusCode }, done) => {
+            if (caller && statusCode < 400) signals.changed(caller.workspaceId)
+            done()
+          },
+        },
+})

@@ -162,11 +162,11 @@ export async function deleteDraft(
   { db, bulk }: Pick<AcceptContext, 'db' | 'bulk'>,
   workspaceId: string,
   id: string,
-): Promise<string> {
-  const remove = async () => db<{ name: string }[]>`
-    delete from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' returning name`
+): Promise<{ id: string; name: string; deleted: true }> {
+  const remove = async () => db<{ id: string; name: string }[]>`
+    delete from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' returning id, name`
   const [deleted] = isUuid(id) ? await bulk(workspaceId, remove) : []
-  if (deleted) return deleted.name
+  if (deleted) return { ...deleted, deleted: true }
   const { status } = await requireBroadcast(db, workspaceId, id)
   throw badRequest(`only a draft can be deleted; the broadcast is ${status}`)
 }

@@ -1,6 +1,9 @@
 /** Broadcasts and recipients as callers send and see them. */
+
+import type { TemplateParams } from '../channels/channel.ts'
 import {
   DateTime,
+  ForMembers,
   inDocument,
   NullableDateTime,
   NullableText,
@@ -10,14 +13,14 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import { ParamsSchema, readParams, readTemplate, TemplateSchema } from '../messages/draft.ts'
+import { ParamsSchema, readParams, readTemplate, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import { maxNameLength, type NewBroadcast, type RecipientInput } from './accept.ts'
 import { broadcastStatuses } from './broadcasts.ts'
 import { shownStatuses } from './recipients.ts'
 
 const count = (description: string) => Type.Integer({ description })
 
-export const broadcastFields = {
+const broadcastFields = {
   id: Uuid,
   name: Type.String(),
   status: OneOf(broadcastStatuses, {
@@ -46,6 +49,12 @@ export const broadcastFields = {
   scheduled_at: NullableDateTime,
   started_at: NullableDateTime,
   completed_at: NullableDateTime,
+  params: ForMembers(Type.Unsafe<TemplateParams>(StructuredParams)),
+  channel_error: ForMembers(NullableText()),
+  next_attempt_at: ForMembers(NullableDateTime),
+  awaiting_count: ForMembers(Type.Integer()),
+  cancel_reason: ForMembers(NullableText()),
+  again_id: ForMembers(NullableText({ format: 'uuid' })),
 }
 
 const broadcastExample = {
@@ -186,6 +195,10 @@ export const RecipientView = Type.Object(
     status: OneOf(shownStatuses),
     reason: NullableText({ description: 'Why the recipient was skipped or the message failed.' }),
     message_id: NullableText({ format: 'uuid', description: 'Null until the message exists.' }),
+    place: ForMembers(Type.Integer()),
+    phone: ForMembers(NullableText()),
+    name: ForMembers(NullableText()),
+    conversation_id: ForMembers(NullableText({ format: 'uuid' })),
   },
   {
     title: 'BroadcastRecipient',

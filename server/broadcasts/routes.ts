@@ -1,14 +1,19 @@
-/**
- * `/broadcasts`: send one template to many recipients, at once or from a draft, read the progress, pause, resume, cancel, delete a
- * draft.
- */
+/** `/broadcasts`: create, check, list, read, delete, and change the state. Members may use contact fields in template values. */
+import type { AnyCaller } from '../accounts/callers.ts'
+import { roles, writers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
-import type { Db } from '../lib/db.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, Deleted, IdParams, ListOf, ListQuery, OneOf, Type } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { Deleted, ForMembers, IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
 import { type AcceptContext, acceptBroadcast, type Caller, checkBroadcast } from './accept.ts'
-import { broadcastStatuses, cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
+import {
+  type Broadcast,
+  broadcastStatuses,
+  cancelBroadcast,
+  pauseBroadcast,
+  requireBroadcast,
+  resumeBroadcast,
+} from './broadcasts.ts'
 import { addRecipients, deleteDraft, startBroadcast } from './drafts.ts'
 import { listBroadcasts } from './list.ts'
 import { listRecipients, readCursor, shownStatuses } from './recipients.ts'
@@ -23,185 +28,151 @@ import {
   readRecipient,
 } from './resource.ts'
 
-const tags = ['Broadcasts']
-
 /** A draft with a million recipients takes seconds. */
-export const deleteMs = 5 * 60_000
+const deleteMs = 5 * 60_000
 
-type BroadcastRoutesOptions = AcceptContext & {
-  db: Db
-  signals: Signals
-}
+export const nameOf = ({ name }: Broadcast) => name
 
-export const broadcastRoutes =
-  ({ signals, ...context }: BroadcastRoutesOptions) =>
-  async (app: App) => {
-    const config = { scope: 'broadcasts:send' }
-    app.post(
-      '/broadcasts',
-      {
-        config: { ...config, failures: [402, 404, 502] },
-        schema: {
-          operationId: 'createBroadcast',
-          summary: 'Send a template to many recipients',
-          description:
-            'Accepts the broadcast and sends it in the background, at the pace of your number. Recipients without a usable number, with a missing value, or who opted out are skipped.',
-          tags,
-          body: NewBroadcastSchema,
-          response: { 202: DataOf(BroadcastSchema, 'Accepted.') },
-        },
-      },
-      async ({ caller, body, idempotency }, reply) => {
-        const { workspaceId, defaultCountry } = caller
-        const broadcastCaller = { workspaceId, defaultCountry, subject: idempotency?.subject }
-        const broadcast = await acceptBroadcast(context, broadcastCaller, readBroadcast(body))
+export const broadcastTable = ({ context, signals }: BroadcastOptions): readonly Row[] => [
+  row({
+    call: 'POST /broadcasts',
+    operation: 'createBroadcast',
+    summary: 'Send a template to many recipients',
+    description:
+      'Accepts the broadcast and sends it in the background, at the pace of your number. Recipients without a usable number, with a missing value, or who opted out are skipped.',
+    scope: 'broadcasts:send',
+    members: writers,
+    audit: { action: 'broadcast.created', summary: nameOf },
+    failures: [402, 404, 502],
+    body: NewBroadcastSchema,
+    data: BroadcastSchema,
+    status: { 202: 'Accepted.' },
+    run: async ({ caller: { workspaceId, defaultCountry, member }, body, idempotency }, reply) => {
+      const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
+      const { id } = await acceptBroadcast(context, caller, readBroadcast(body, member !== undefined))
+      signals.broadcastReady()
+      reply.code(202)
+      return requireBroadcast(context.db, workspaceId, id)
+    },
+  }),
+  row({
+    call: 'POST /broadcasts/check',
+    operation: 'checkBroadcast',
+    summary: 'Check a broadcast without sending it',
+    description:
+      'Takes the body of `POST /broadcasts` and applies the same checks: the template with its values, the recipients or the segment, the schedule, the plan. Sends and changes nothing.',
+    scope: 'broadcasts:send',
+    failures: [402, 404, 502],
+    body: NewBroadcastSchema,
+    data: CheckedBroadcastSchema,
+    status: { 200: 'The broadcast would be accepted.' },
+    run: ({ caller: { workspaceId, defaultCountry }, body }) =>
+      checkBroadcast(context, { workspaceId, defaultCountry, subject: undefined }, readBroadcast(body)),
+  }),
+  row({
+    call: 'GET /broadcasts/:id',
+    operation: 'getBroadcast',
+    summary: 'Read a broadcast',
+    description: 'The counters are exact. The total is the sum of pending, sent, failed and skipped.',
+    scope: 'broadcasts:send',
+    members: roles,
+    params: IdParams,
+    data: BroadcastSchema,
+    run: ({ caller, params }) => requireBroadcast(context.db, caller.workspaceId, params.id),
+  }),
+  row({
+    call: 'DELETE /broadcasts/:id',
+    operation: 'deleteBroadcast',
+    summary: 'Delete a draft',
+    description: 'Deletes a draft with its recipients. A broadcast that was started stays; it can be canceled.',
+    scope: 'broadcasts:send',
+    members: writers,
+    audit: { action: 'broadcast.deleted', summary: nameOf },
+    handlerTimeout: deleteMs,
+    params: IdParams,
+    data: Deleted,
+    run: ({ caller, params }) => deleteDraft(context, caller.workspaceId, params.id),
+  }),
+  row({
+    call: 'GET /broadcasts',
+    operation: 'listBroadcasts',
+    summary: 'List broadcasts',
+    description: 'Newest first, with their counters.',
+    scope: 'broadcasts:send',
+    members: roles,
+    isShared: true,
+    query: ListQuery({
+      status: Type.Optional(OneOf(broadcastStatuses, { description: 'Only broadcasts of this status.' })),
+      is_paused: ForMembers(Type.Optional(OneOf(['true']))),
+    }),
+    list: BroadcastSchema,
+    run: ({ caller, query }) => listBroadcasts(context.db, caller.workspaceId, query, readPosition(query)),
+  }),
+  row({
+    call: 'POST /broadcasts/:id/recipients',
+    operation: 'addBroadcastRecipients',
+    summary: 'Add recipients to a draft',
+    description:
+      'Adds up to 1,000 recipients with values of their own. Repeat it for more: a workspace can have 1,000,000 that are not ' +
+      'sent to yet. A number is added once: adding it again skips it, so a batch can be repeated safely.',
+    scope: 'broadcasts:send',
+    failures: [502],
+    params: IdParams,
+    body: NewRecipients,
+    data: AddedRecipients,
+    run: ({ caller: { workspaceId, defaultCountry }, params, body }) => {
+      const caller = { workspaceId, defaultCountry, subject: undefined }
+      return addRecipients(context, caller, params.id, body.recipients.map(readRecipient))
+    },
+  }),
+  row({
+    call: 'GET /broadcasts/:id/recipients',
+    operation: 'listBroadcastRecipients',
+    summary: 'List the recipients of a broadcast',
+    description:
+      'In the order in which they were added. With `status`, a page can be short or empty although more pages follow: ' +
+      'continue until `next_cursor` is null.',
+    scope: 'broadcasts:send',
+    members: roles,
+    isShared: true,
+    params: IdParams,
+    query: ListQuery({
+      status: Type.Optional(OneOf(shownStatuses, { description: 'Only recipients of this status.' })),
+    }),
+    list: RecipientView,
+    run: async ({ caller, params, query }) => {
+      const position = { limit: readPosition(query).limit, after: readCursor(query.cursor) }
+      const { data, meta } = await listRecipients(context.db, caller.workspaceId, params.id, query, position)
+      return { data: data.map((recipient) => ({ ...recipient, to: recipient.phone })), meta }
+    },
+  }),
+  ...changes.map(({ verb, action, change, ...route }) =>
+    row({
+      call: `POST /broadcasts/:id/${verb}`,
+      operation: `${verb}Broadcast`,
+      ...route,
+      scope: 'broadcasts:send',
+      members: writers,
+      audit: { action, summary: nameOf },
+      params: IdParams,
+      data: BroadcastSchema,
+      run: async ({ caller, params: { id }, idempotency }) => {
+        await change(context, { ...caller, subject: idempotency?.subject }, id)
         signals.broadcastReady()
-        reply.code(202)
-        return { data: broadcast }
+        return requireBroadcast(context.db, caller.workspaceId, id)
       },
-    )
-    app.post(
-      '/broadcasts/check',
-      {
-        config: { ...config, failures: [402, 404, 502] },
-        schema: {
-          operationId: 'checkBroadcast',
-          summary: 'Check a broadcast without sending it',
-          description:
-            'Takes the body of `POST /broadcasts` and applies the same checks: the template with its values, the recipients or the segment, the schedule, the plan. Sends and changes nothing.',
-          tags,
-          body: NewBroadcastSchema,
-          response: { 200: DataOf(CheckedBroadcastSchema, 'The broadcast would be accepted.') },
-        },
-      },
-      async ({ caller: { workspaceId, defaultCountry }, body }) => ({
-        data: await checkBroadcast(context, { workspaceId, defaultCountry, subject: undefined }, readBroadcast(body)),
-      }),
-    )
-    app.get(
-      '/broadcasts/:id',
-      {
-        config,
-        schema: {
-          operationId: 'getBroadcast',
-          summary: 'Read a broadcast',
-          description: 'The counters are exact. The total is the sum of pending, sent, failed and skipped.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(BroadcastSchema) },
-        },
-      },
-      async ({ caller, params }) => ({ data: await requireBroadcast(context.db, caller.workspaceId, params.id) }),
-    )
-    app.delete(
-      '/broadcasts/:id',
-      {
-        config,
-        handlerTimeout: deleteMs,
-        schema: {
-          operationId: 'deleteBroadcast',
-          summary: 'Delete a draft',
-          description: 'Deletes a draft with its recipients. A broadcast that was started stays; it can be canceled.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(Deleted) },
-        },
-      },
-      async ({ caller, params }) => {
-        await deleteDraft(context, caller.workspaceId, params.id)
-        return { data: { id: params.id.toLowerCase(), deleted: true } }
-      },
-    )
-    app.get(
-      '/broadcasts',
-      {
-        config: { ...config, isShared: true },
-        schema: {
-          operationId: 'listBroadcasts',
-          summary: 'List broadcasts',
-          description: 'Newest first, with their counters.',
-          tags,
-          querystring: ListQuery({
-            status: Type.Optional(OneOf(broadcastStatuses, { description: 'Only broadcasts of this status.' })),
-          }),
-          response: { 200: ListOf(BroadcastSchema) },
-        },
-      },
-      async ({ caller, query }) => listBroadcasts(context.db, caller.workspaceId, query, readPosition(query)),
-    )
-    app.post(
-      '/broadcasts/:id/recipients',
-      {
-        config: { ...config, failures: [502] },
-        schema: {
-          operationId: 'addBroadcastRecipients',
-          summary: 'Add recipients to a draft',
-          description:
-            'Adds up to 1,000 recipients with values of their own. Repeat it for more: a workspace can have 1,000,000 that are not ' +
-            'sent to yet. A number is added once: adding it again skips it, so a batch can be repeated safely.',
-          tags,
-          params: IdParams,
-          body: NewRecipients,
-          response: { 200: DataOf(AddedRecipients) },
-        },
-      },
-      async ({ caller: { workspaceId, defaultCountry }, params, body }) => {
-        const caller = { workspaceId, defaultCountry, subject: undefined }
-        return { data: await addRecipients(context, caller, params.id, body.recipients.map(readRecipient)) }
-      },
-    )
-    app.get(
-      '/broadcasts/:id/recipients',
-      {
-        config: { ...config, isShared: true },
-        schema: {
-          operationId: 'listBroadcastRecipients',
-          summary: 'List the recipients of a broadcast',
-          description:
-            'In the order in which they were added. With `status`, a page can be short or empty although more pages follow: ' +
-            'continue until `next_cursor` is null.',
-          tags,
-          params: IdParams,
-          querystring: ListQuery({
-            status: Type.Optional(OneOf(shownStatuses, { description: 'Only recipients of this status.' })),
-          }),
-          response: { 200: ListOf(RecipientView) },
-        },
-      },
-      async ({ caller, params, query }) => {
-        const position = { limit: readPosition(query).limit, after: readCursor(query.cursor) }
-        const { data, meta } = await listRecipients(context.db, caller.workspaceId, params.id, query, position)
-        return { data: data.map(({ phone, ...recipient }) => ({ ...recipient, to: phone })), meta }
-      },
-    )
-    for (const { verb, summary, description, change, failures } of changes) {
-      app.post(
-        `/broadcasts/:id/${verb}`,
-        {
-          config: { ...config, failures },
-          schema: {
-            operationId: `${verb}Broadcast`,
-            summary,
-            description,
-            tags,
-            params: IdParams,
-            response: { 200: DataOf(BroadcastSchema) },
-          },
-        },
-        async ({ caller: { workspaceId }, params: { id }, idempotency }) => {
-          await change(context, { workspaceId, subject: idempotency?.subject }, id)
-          signals.broadcastReady()
-          return { data: await requireBroadcast(context.db, workspaceId, id) }
-        },
-      )
-    }
-  }
+    }),
+  ),
+]
 
-type Change = (context: AcceptContext, caller: Pick<Caller, 'workspaceId' | 'subject'>, id: string) => Promise<void>
+export type BroadcastOptions = { context: AcceptContext; signals: Signals }
+
+type Change = (context: AcceptContext, caller: AnyCaller & Pick<Caller, 'subject'>, id: string) => Promise<void>
 
 /** The changes of a broadcast's state, one route each. */
 const changes: {
   verb: string
+  action: `broadcast.${string}`
   summary: string
   description: string
   change: Change
@@ -209,15 +180,18 @@ const changes: {
 }[] = [
   {
     verb: 'start',
+    action: 'broadcast.started',
     summary: 'Start a draft',
     description:
       'Sends a draft now, or schedules it if its `scheduled_at` is later. A scheduled broadcast is sent now. The plan must ' +
       'allow all recipients.',
-    change: (context, caller, id) => startBroadcast(context, caller, id),
+    // A member starts a scheduled draft now.
+    change: (context, caller, id) => startBroadcast(context, caller, id, { isNow: caller.member !== undefined }),
     failures: [402, 404, 502],
   },
   {
     verb: 'pause',
+    action: 'broadcast.paused',
     summary: 'Pause a broadcast',
     description: 'No further recipient is sent to until it is resumed. Messages in flight are not stopped.',
     change: ({ db }, { workspaceId }, id) => pauseBroadcast(db, workspaceId, id),
@@ -225,6 +199,7 @@ const changes: {
   },
   {
     verb: 'resume',
+    action: 'broadcast.resumed',
     summary: 'Resume a broadcast',
     description: 'Continues a paused broadcast. If it waits for the channel, the next attempt starts now.',
     change: ({ db }, { workspaceId }, id) => resumeBroadcast(db, workspaceId, id),
@@ -232,6 +207,7 @@ const changes: {
   },
   {
     verb: 'cancel',
+    action: 'broadcast.canceled',
     summary: 'Cancel a broadcast',
     description: 'Recipients that were not sent to are skipped. Messages that were sent are not recalled.',
     change: ({ db }, { workspaceId }, id) => cancelBroadcast(db, workspaceId, id),

@@ -10,6 +10,7 @@ import type { OptOutRequest } from '../accounts/opt-out-words.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 
 export const deciders = ['customer', 'channel', 'member', 'api'] as const
+export type Decider = (typeof deciders)[number]
 
 /** Deciders whose decision is a value of the contact, not a report of the channel. */
 export type Setter = 'member' | 'api'

@@ -1,18 +1,30 @@
-/** `/contacts`: find or create (one or many), list and search, read, change, merge, erase. `/tags`: list. */
+/** `/contacts`: find or create (one or many), list and search, read, change, merge, erase, export. `/tags`. */
+import { Readable } from 'node:stream'
 import type { onRequestHookHandler } from 'fastify'
+import { nameFields } from '../accounts/audit.ts'
+import { managers, roles, writers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
 import { readItem } from '../lib/items.ts'
 import { readPosition } from '../lib/page.ts'
-import { CursorQuery, DataOf, Deleted, IdParams, ListOf, ListQuery } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { CursorQuery, Deleted, IdParams, ListQuery, type Static, Type } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { resolveContacts } from './batch.ts'
 import { resolveContact, updateContact } from './change.ts'
-import { listChangedContacts, listPublicContacts, requireContact } from './contacts.ts'
+import {
+  type ContactFilters,
+  countContacts,
+  listChangedContacts,
+  listContacts,
+  listPublicContacts,
+  matchesFilters,
+  requireContact,
+} from './contacts.ts'
+import { writeContacts } from './export.ts'
 import { requirePhone } from './phone.ts'
 import {
   BatchResults,
@@ -25,200 +37,260 @@ import {
   contactFilters,
   exactFilters,
   NewContact,
+  TagSchema,
 } from './schemas.ts'
-import { listTagPage } from './tags.ts'
-
-const tags = ['Contacts']
+import { deleteTag, listTagPage, listTags, renameTag } from './tags.ts'
 
 /** A contact with 100,000 messages is erased in about ten seconds on a fast disk. */
-export const eraseMs = 10 * 60_000
+const eraseMs = 10 * 60_000
 /** A contact with 100,000 messages was merged in 20 s on two busy cores. */
-export const mergeMs = 5 * 60_000
+const mergeMs = 5 * 60_000
 
-export type ContactRoutesOptions = {
+export type ContactOptions = {
   db: Db
+  reads: Db
   slow: SlowReads
+  bulk: FairQueue
   signals: Signals
   /** Erases a contact with everything about it, in all rooms. Throws 404 when it does not exist. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
   /** Moves everything of the contact `otherId` to the contact `id`, in all rooms, and deletes it. */
   mergeContacts: (workspaceId: string, id: string, otherId: string) => Promise<void>
+  /** Condition on contact `c`: it is in this segment. Throws 404 when the segment does not exist. */
+  inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>
+  /** Replaces references to the old name of a tag with its id, in the same transaction. */
+  onTagRenamed: (sql: Sql, workspaceId: string, tag: { id: string; key_before: string }) => Promise<void>
 }
 
 /** All filters but `phone`, which takes one step in an index. */
-const searchFilters = ['search', 'email', 'tag', 'channel'] as const
+const searchFilters = ['search', 'email', 'tag', 'channel', 'opted_out'] as const
 
-export const contactRoutes = (options: ContactRoutesOptions & { reads: Db; bulk: FairQueue }) => async (app: App) => {
-  const { db, reads, slow, bulk, signals, eraseContact, mergeContacts } = options
-  app.post(
-    '/contacts',
-    {
-      config: { scope: 'contacts:write' },
-      schema: {
-        operationId: 'createContact',
-        summary: 'Find or create a contact',
-        description:
-          'Returns 201 for a new number. Returns 200 for a known number: the contact unchanged, or with the fields present applied (`if_exists: "update"`).',
-        tags,
-        body: NewContact,
-        response: {
-          200: DataOf(ContactSchema, 'The number was known.'),
-          201: DataOf(ContactSchema, 'Created.'),
-        },
+const describeChanges = (_: unknown, body: Static<typeof ContactChanges>) =>
+  nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'add_tags', 'remove_tags', 'attributes', 'opted_out')
+
+/** The tags of the dashboard, all in one response. */
+const TagView = Type.Object({
+  ...TagSchema.properties,
+  contact_count: Type.Integer({ description: 'Counted up to 10,000.' }),
+  has_more_contacts: Type.Boolean(),
+})
+
+/** A limit for the download of a million lines over a slow connection. */
+const downloadMs = 30 * 60_000
+
+/** The summary for the audit log. */
+type ExportSummary = { count: number; segment: string | undefined }
+
+type FilterQuery = Pick<ContactFilters, 'search' | 'email' | 'tag' | 'channel'> & { phone?: string; opted_out?: 'true' }
+
+const toFilters = (query: FilterQuery, defaultCountry: string): ContactFilters => ({
+  ...query,
+  phone: query.phone === undefined ? undefined : requirePhone(query.phone, defaultCountry, 'phone'),
+  isOptedOut: query.opted_out === 'true',
+})
+
+export function contactTable(options: ContactOptions): readonly Row[] {
+  const { db, reads, slow, bulk, signals, eraseContact, mergeContacts, inSegment, onTagRenamed } = options
+  return [
+    row({
+      call: 'POST /contacts',
+      operation: 'createContact',
+      summary: 'Find or create a contact',
+      description:
+        'Returns 201 for a new number. Returns 200 for a known number: the contact unchanged, or with the fields present applied (`if_exists: "update"`).',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'contact.created', when: (_, statusCode) => statusCode === 201 },
+      body: NewContact,
+      data: ContactSchema,
+      status: { 200: 'The number was known.', 201: 'Created.' },
+      run: async ({ caller: { workspaceId, defaultCountry, member }, body }, reply) => {
+        const { contact, created } = await resolveContact(db, workspaceId, defaultCountry, body, {
+          ifExists: body.if_exists,
+          by: member ? 'member' : 'api',
+        })
+        if (created) signals.deliveriesQueued()
+        reply.code(created ? 201 : 200)
+        return contact
       },
-    },
-    async ({ caller, body }, reply) => {
-      const { contact, created } = await resolveContact(db, caller.workspaceId, caller.defaultCountry, body, {
-        ifExists: body.if_exists,
-        by: 'api',
-      })
-      if (created) signals.deliveriesQueued()
-      return reply.code(created ? 201 : 200).send({ data: contact })
-    },
-  )
-  app.post(
-    '/contacts/batch',
-    {
-      config: { scope: 'contacts:write' },
+    }),
+    row({
+      call: 'POST /contacts/batch',
+      operation: 'createContacts',
+      summary: 'Find or create many contacts',
+      description:
+        'Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is refused alone: its result has an `error`. Counts as one request. The eleventh batch at the same time gets 429. An item that changes nothing leaves `updated_at` as it is.',
+      scope: 'contacts:write',
       bodyLimit: batchBytes,
       onRequest: limitBatches(),
-      schema: {
-        operationId: 'createContacts',
-        summary: 'Find or create many contacts',
-        description:
-          'Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is refused alone: its result has an `error`. Counts as one request. The eleventh batch at the same time gets 429. An item that changes nothing leaves `updated_at` as it is.',
-        tags,
-        body: ContactBatch,
-        response: { 200: DataOf(BatchResults) },
+      body: ContactBatch,
+      data: BatchResults,
+      run: async (request) => {
+        const { workspaceId, defaultCountry } = request.caller
+        const readInput = (input: unknown) => readItem(request, NewContact, input)
+        const results = await bulk(workspaceId, () =>
+          resolveContacts(db, workspaceId, defaultCountry, request.body.contacts, readInput),
+        )
+        if (results.some((result) => 'created' in result && result.created)) signals.deliveriesQueued()
+        return results
       },
-    },
-    async (request) => {
-      const { workspaceId, defaultCountry } = request.caller
-      const readInput = (input: unknown) => readItem(request, NewContact, input)
-      const data = await bulk(workspaceId, () =>
-        resolveContacts(db, workspaceId, defaultCountry, request.body.contacts, readInput),
-      )
-      if (data.some((result) => 'created' in result && result.created)) signals.deliveriesQueued()
-      return { data }
-    },
-  )
-  app.get(
-    '/contacts',
-    {
-      config: { scope: 'contacts:read', isShared: true },
-      schema: {
-        operationId: 'listContacts',
-        summary: 'List contacts',
-        description: 'Newest first. With `updated_after`, oldest change first.',
-        tags,
-        querystring: ListQuery({ ...contactFilters, ...exactFilters, ...updatedAfterFilter('contacts') }),
-        response: { 200: ListOf(ContactSchema) },
-      },
-    },
-    async ({ caller: { workspaceId, defaultCountry }, query }) => {
-      const phone = query.phone === undefined ? undefined : requirePhone(query.phone, defaultCountry, 'phone')
-      const filters = { ...query, phone }
-      const changes = readChangePosition(query)
-      const list = (sql: Sql) =>
-        changes
-          ? listChangedContacts(sql, workspaceId, filters, changes)
-          : listPublicContacts(sql, workspaceId, filters, readPosition(query))
-      if (searchFilters.some((name) => query[name] !== undefined)) return slow(workspaceId, list)
-      return list(changes || phone ? db : reads)
-    },
-  )
-  app.get(
-    '/contacts/:id',
-    {
-      config: { scope: 'contacts:read' },
-      schema: {
-        operationId: 'getContact',
-        summary: 'Read a contact',
-        description: 'One contact, with its tags and the channels on which it can be reached.',
-        tags,
-        params: IdParams,
-        response: { 200: DataOf(ContactSchema) },
-      },
-    },
-    async ({ caller, params }) => ({ data: await requireContact(reads, caller.workspaceId, params.id) }),
-  )
-  app.patch(
-    '/contacts/:id',
-    {
-      config: { scope: 'contacts:write' },
-      schema: {
-        operationId: 'updateContact',
-        summary: 'Change a contact',
-        description:
-          'Only the fields present change. `tags` replaces the tags with exactly this list; `add_tags` and `remove_tags` keep the others, also when several callers change them at the same time.',
-        tags,
-        params: IdParams,
-        body: ContactChanges,
-        response: { 200: DataOf(ContactSchema) },
-      },
-    },
-    async ({ caller, params, body }) => ({
-      data: await updateContact(db, caller.workspaceId, caller.defaultCountry, params.id, body, 'api'),
     }),
-  )
-  app.delete(
-    '/contacts/:id',
-    {
-      config: { scope: 'contacts:erase' },
+    row({
+      call: 'GET /contacts',
+      operation: 'listContacts',
+      summary: 'List contacts',
+      description: 'Newest first. With `updated_after`, oldest change first.',
+      scope: 'contacts:read',
+      members: roles,
+      isShared: true,
+      query: ListQuery({ ...contactFilters, ...exactFilters, ...updatedAfterFilter('contacts') }),
+      list: ContactSchema,
+      run: async ({ caller: { workspaceId, defaultCountry, member }, query }) => {
+        const filters = toFilters(query, defaultCountry)
+        const changes = readChangePosition(query)
+        const listPage = member ? listContacts : listPublicContacts
+        const list = (sql: Sql) =>
+          changes
+            ? listChangedContacts(sql, workspaceId, filters, changes)
+            : listPage(sql, workspaceId, filters, readPosition(query))
+        if (searchFilters.some((name) => query[name] !== undefined)) return slow(workspaceId, list)
+        return list(changes || filters.phone ? db : reads)
+      },
+    }),
+    row({
+      call: 'GET /contacts.csv',
+      members: managers,
+      audit: {
+        action: 'contacts.exported',
+        summary: ({ count, segment }: ExportSummary) => [segment, `${count} contacts`].filter(Boolean).join(': '),
+      },
+      handlerTimeout: downloadMs,
+      query: Type.Object({ ...contactFilters, segment_id: Type.Optional(Type.String({ maxLength: 200 })) }),
+      run: async (request, reply) => {
+        const { workspaceId, defaultCountry } = request.caller
+        const { segment_id: segmentId, ...query } = request.query
+        const filtered = matchesFilters(db, workspaceId, toFilters(query, defaultCountry))
+        const segment = segmentId === undefined ? undefined : await inSegment(db, workspaceId, segmentId)
+        const condition = segment ? db`${filtered} and ${segment.condition}` : filtered
+        // The audit log cannot read a streamed response.
+        const count = await slow(workspaceId, (sql) => countContacts(sql, workspaceId, condition))
+        const summary: ExportSummary = { count, segment: segment?.name }
+        request.handlerResult = { data: summary }
+        reply.headers({
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': 'attachment; filename="contacts.csv"',
+          'x-content-type-options': 'nosniff',
+        })
+        return reply.send(Readable.from(writeContacts(slow, workspaceId, condition), { objectMode: false }))
+      },
+    }),
+    row({
+      call: 'GET /contacts/:id',
+      operation: 'getContact',
+      summary: 'Read a contact',
+      description: 'One contact, with its tags and the channels on which it can be reached.',
+      scope: 'contacts:read',
+      members: roles,
+      params: IdParams,
+      data: ContactSchema,
+      run: ({ caller, params }) => requireContact(reads, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'PATCH /contacts/:id',
+      operation: 'updateContact',
+      summary: 'Change a contact',
+      description:
+        'Only the fields present change. `tags` replaces the tags with exactly this list; `add_tags` and `remove_tags` keep the others, also when several callers change them at the same time.',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'contact.changed', summary: describeChanges },
+      params: IdParams,
+      body: ContactChanges,
+      data: ContactSchema,
+      run: ({ caller: { workspaceId, defaultCountry, member }, params, body }) =>
+        updateContact(db, workspaceId, defaultCountry, params.id, body, member ? 'member' : 'api'),
+    }),
+    row({
+      call: 'DELETE /contacts/:id',
+      operation: 'deleteContact',
+      summary: 'Erase a contact',
+      description:
+        'Erases the person with everything about them: identities, tags, notes, conversations, messages and files. This cannot be undone.',
+      scope: 'contacts:erase',
+      members: managers,
+      audit: 'contact.erased',
       handlerTimeout: eraseMs,
-      schema: {
-        operationId: 'deleteContact',
-        summary: 'Erase a contact',
-        description:
-          'Erases the person with everything about them: identities, tags, notes, conversations, messages and files. This cannot be undone.',
-        tags,
-        params: IdParams,
-        response: { 200: DataOf(Deleted) },
+      params: IdParams,
+      data: Deleted,
+      run: async ({ caller: { workspaceId }, params }) => {
+        await eraseContact(workspaceId, params.id)
+        signals.inboxChanged(workspaceId)
+        return { id: params.id.toLowerCase(), deleted: true }
       },
-    },
-    async ({ caller: { workspaceId }, params }) => {
-      await eraseContact(workspaceId, params.id)
-      signals.inboxChanged(workspaceId)
-      return { data: { id: params.id.toLowerCase(), deleted: true as const } }
-    },
-  )
-  app.post(
-    '/contacts/:id/merge',
-    {
-      config: { scope: 'contacts:erase' },
+    }),
+    row({
+      call: 'POST /contacts/:id/merge',
+      operation: 'mergeContacts',
+      summary: 'Merge two contacts',
+      description:
+        'Moves conversations, messages, tags, identities and attributes of the other contact here and deletes it. The values of this contact win. This cannot be undone.',
+      scope: 'contacts:erase',
+      members: ['owner', 'admin', 'agent'],
+      audit: {
+        action: 'contact.merged',
+        summary: (_: unknown, { contact_id }: { contact_id: string }) => contact_id.toLowerCase(),
+      },
       handlerTimeout: mergeMs,
-      schema: {
-        operationId: 'mergeContacts',
-        summary: 'Merge two contacts',
-        description:
-          'Moves conversations, messages, tags, identities and attributes of the other contact here and deletes it. The values of this contact win. This cannot be undone.',
-        tags,
-        params: IdParams,
-        body: ContactMerge,
-        response: { 200: DataOf(ContactSchema) },
+      params: IdParams,
+      body: ContactMerge,
+      data: ContactSchema,
+      run: async ({ caller: { workspaceId }, params, body }) => {
+        await mergeContacts(workspaceId, params.id, body.contact_id)
+        return requireContact(db, workspaceId, params.id)
       },
-    },
-    async ({ caller: { workspaceId }, params, body }) => {
-      await mergeContacts(workspaceId, params.id, body.contact_id)
-      return { data: await requireContact(db, workspaceId, params.id) }
-    },
-  )
-  app.get(
-    '/tags',
-    {
-      config: { scope: 'contacts:read', isShared: true, hasEtag: true },
-      schema: {
-        operationId: 'listTags',
-        summary: 'List tags',
-        description: 'All tags by name, with the number of contacts. A page has up to 1,000.',
-        tags,
-        querystring: CursorQuery,
-        response: { 200: ListOf(CountedTag) },
-      },
-    },
-    async ({ caller: { workspaceId }, query }) =>
-      slow(workspaceId, (sql) => listTagPage(sql, workspaceId, readPosition(query))),
-  )
+    }),
+    row({
+      call: 'GET /tags',
+      operation: 'listTags',
+      summary: 'List tags',
+      description: 'All tags by name, with the number of contacts. A page has up to 1,000.',
+      scope: 'contacts:read',
+      isShared: true,
+      hasEtag: true,
+      query: CursorQuery,
+      list: CountedTag,
+      run: ({ caller: { workspaceId }, query }) =>
+        slow(workspaceId, (sql) => listTagPage(sql, workspaceId, readPosition(query))),
+    }),
+    row({
+      call: 'GET /tags',
+      members: roles,
+      data: Type.Array(TagView),
+      run: ({ caller: { workspaceId } }) => slow(workspaceId, (sql) => listTags(sql, workspaceId)),
+    }),
+    row({
+      call: 'PATCH /tags/:id',
+      members: writers,
+      audit: { action: 'tag.renamed', summary: (_: unknown, { name }: { name: string }) => name },
+      params: IdParams,
+      body: Type.Object({ name: Type.String() }),
+      data: TagView,
+      run: ({ caller: { workspaceId }, params, body }) =>
+        db.begin(async (sql) => {
+          const renamed = await renameTag(sql, workspaceId, params.id, body.name)
+          await onTagRenamed(sql, workspaceId, renamed)
+          return renamed
+        }),
+    }),
+    row({
+      call: 'DELETE /tags/:id',
+      members: writers,
+      audit: { action: 'tag.deleted', summary: ({ name }: { name: string }) => name },
+      params: IdParams,
+      data: Deleted,
+      run: ({ caller: { workspaceId }, params }) => deleteTag(db, workspaceId, params.id),
+    }),
+  ]
 }
 
 const maxBatchesInFlight = 10
@@ -226,7 +298,8 @@ const maxBatchesInFlight = 10
 /** Refuses further batches of a workspace before their bodies are read: two run at a time, and each body may take 40 MiB. */
 function limitBatches(): onRequestHookHandler {
   const inFlight = new Map<string, number>()
-  return ({ caller: { workspaceId } }, reply, done) => {
+  return ({ caller }, reply, done) => {
+    const workspaceId = caller?.workspaceId ?? ''
     const count = inFlight.get(workspaceId) ?? 0
     if (count >= maxBatchesInFlight) {
       const message = `more than ${maxBatchesInFlight} batches at the same time; try again in 1 s`

@@ -1,9 +1,21 @@
-/** The schemas of contacts and tags in the public API. */
+/** The schemas of contacts and tags. */
 import { statusOf } from '../lib/errors.ts'
-import { Color, DateTime, inDocument, NullableText, OneOf, TrimmedText, Type, Uuid } from '../lib/schema.ts'
+import {
+  Color,
+  DateTime,
+  ForMembers,
+  inDocument,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  TrimmedText,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
 import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
 import { existsModes } from './change.ts'
 import { channels, contactLimits } from './contacts.ts'
+import { type Decider, deciders } from './opt-out.ts'
 import { maxNames, maxTagLength, maxTags } from './tags.ts'
 
 export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
@@ -57,6 +69,8 @@ export const ContactSchema = Type.Object(
     tags: Type.Array(TagSchema),
     attributes: AttributesSchema,
     opted_out: Type.Boolean({ description: 'Receives no broadcasts.' }),
+    opted_out_at: ForMembers(NullableDateTime),
+    opted_out_by: ForMembers(Type.Unsafe<Decider | null>({ type: ['string', 'null'], enum: [...deciders, null] })),
     created_at: DateTime,
     updated_at: DateTime,
   },
@@ -204,6 +218,7 @@ export const contactFilters = {
   ),
   tag: Type.Optional(Type.String({ maxLength: 200, description: 'A tag, by id or name.' })),
   channel: Type.Optional(OneOf(channels, { description: 'Reachable on this channel.' })),
+  opted_out: ForMembers(Type.Optional(OneOf(['true']))),
 }
 
 export const exactFilters = {

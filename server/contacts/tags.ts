@@ -225,8 +225,8 @@ export async function renameTag(sql: Sql, workspaceId: string, id: string, input
 /** Contacts per statement, so that no statement takes long. */
 const chunkSize = 5_000
 
-/** Removes a tag from all contacts, then deletes it. Returns its name. */
-export async function deleteTag(db: Db, workspaceId: string, id: string): Promise<string> {
+/** Removes a tag from all contacts, then deletes it. */
+export async function deleteTag(db: Db, workspaceId: string, id: string) {
   for (let isMore = isUuid(id); isMore; ) {
     // By row location, so that wrong statistics do not matter: by a list of contacts, it took a minute for a tag without any.
     const removed = await db`
@@ -238,8 +238,9 @@ export async function deleteTag(db: Db, workspaceId: string, id: string): Promis
     isMore = removed.count === chunkSize
   }
   const [deleted] = isUuid(id)
-    ? await db<{ name: string }[]>`delete from tags where workspace_id = ${workspaceId} and id = ${id} returning name`
+    ? await db<{ id: string; name: string }[]>`
+        delete from tags where workspace_id = ${workspaceId} and id = ${id} returning id, name`
     : []
   if (!deleted) throw notFound('tag')
-  return deleted.name
+  return { ...deleted, deleted: true }
 }

@@ -1,5 +1,5 @@
 /** The query of the inbox, as `GET /conversations` of members takes it and as saved views store it. */
-import type { Session } from '../accounts/sessions.ts'
+import type { Session } from '../accounts/callers.ts'
 import { channels } from '../contacts/contacts.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'

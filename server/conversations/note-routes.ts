@@ -4,15 +4,15 @@
  * Both are internal to the workspace, so their lists need `conversations:write` too: a key that only reads conversations gets what
  * customers know.
  */
+
 import { roles } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
-  DataOf,
   DateTime,
   IdParams,
-  ListOf,
   ListQuery,
   NullableText,
   OneOf,
@@ -21,11 +21,8 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import { listMembersOnline } from './presence.ts'
 import { createNote, listTimeline, maxNoteLength, type TimelineEntry } from './timeline.ts'
-
-const tags = ['Conversations']
 
 const authorTypes = ['member', 'api_key'] as const
 const NoteSchema = Type.Object(
@@ -84,61 +81,49 @@ function toNote({ id, text, member, details, created_at }: TimelineEntry): Stati
   return { id, text: text ?? '', author: { type: member ? 'member' : 'api_key', id: authorId, name }, created_at }
 }
 
-export const noteRoutes = (db: Db, signals: Signals) => async (app: App) => {
-  app.get(
-    '/conversations/:id/notes',
-    {
-      config: { scope: 'conversations:write', isShared: true },
-      schema: {
-        operationId: 'listNotes',
-        summary: 'List the notes of a conversation',
-        description: 'Internal notes of members and of API keys, newest first.',
-        tags,
-        params: IdParams,
-        querystring: ListQuery({}),
-        response: { 200: ListOf(NoteSchema) },
-      },
-    },
-    async ({ caller, params, query }) => {
+export const noteTable = (db: Db, signals: Signals): readonly Row[] => [
+  row({
+    call: 'GET /conversations/:id/notes',
+    operation: 'listNotes',
+    summary: 'List the notes of a conversation',
+    description: 'Internal notes of members and of API keys, newest first.',
+    scope: 'conversations:write',
+    isShared: true,
+    params: IdParams,
+    query: ListQuery({}),
+    list: NoteSchema,
+    run: async ({ caller, params, query }) => {
       const { data, meta } = await listTimeline(db, caller.workspaceId, params.id, readPosition(query), 'note')
       return { data: data.map(toNote), meta }
     },
-  )
-  app.post(
-    '/conversations/:id/notes',
-    {
-      config: { scope: 'conversations:write', isQuiet: true },
-      schema: {
-        operationId: 'createNote',
-        summary: 'Add a note to a conversation',
-        description: 'Members see it in the thread with the name of the key. The customer never does.',
-        tags,
-        params: IdParams,
-        body: NewNote,
-        response: { 201: DataOf(NoteSchema) },
-      },
-    },
-    async ({ caller: { workspaceId, keyId }, params, body: { text }, idempotency }, reply) => {
+  }),
+  row({
+    call: 'POST /conversations/:id/notes',
+    operation: 'createNote',
+    summary: 'Add a note to a conversation',
+    description: 'Members see it in the thread with the name of the key. The customer never does.',
+    scope: 'conversations:write',
+    isQuiet: true,
+    params: IdParams,
+    body: NewNote,
+    data: NoteSchema,
+    status: 201,
+    run: async ({ caller: { workspaceId, keyId }, params, body: { text }, idempotency }) => {
       const input = { id: idempotency?.subject.id, text, mentions: [] }
       const note = await createNote(db, workspaceId, params.id, { keyId }, input)
       signals.inboxChanged(workspaceId, [params.id])
-      reply.code(201)
-      return { data: toNote(note) }
+      return toNote(note)
     },
-  )
-  app.get(
-    '/members',
-    {
-      config: { scope: 'conversations:write', isShared: true },
-      schema: {
-        operationId: 'listMembers',
-        summary: 'List members',
-        description: 'The people of the workspace, newest first.',
-        tags,
-        querystring: ListQuery({}),
-        response: { 200: ListOf(MemberSchema) },
-      },
-    },
-    async ({ caller, query }) => listMembersOnline(db, caller.workspaceId, readPosition(query)),
-  )
-}
+  }),
+  row({
+    call: 'GET /members',
+    operation: 'listMembers',
+    summary: 'List members',
+    description: 'The people of the workspace, newest first.',
+    scope: 'conversations:write',
+    isShared: true,
+    query: ListQuery({}),
+    list: MemberSchema,
+    run: ({ caller, query }) => listMembersOnline(db, caller.workspaceId, readPosition(query)),
+  }),
+]

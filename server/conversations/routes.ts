@@ -1,6 +1,11 @@
-/** `/conversations`: list, read, change, mark as read. */
+/** `/conversations`: list, read, change, mark as read. Members list the inbox, count it, and change many at once. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AnyCaller } from '../accounts/callers.ts'
+import { roles, writers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
+import { contentTypes } from '../channels/channel.ts'
 import { channels } from '../contacts/contacts.ts'
 import { contactExample, TagSchema } from '../contacts/schemas.ts'
 import { maxTagLength } from '../contacts/tags.ts'
@@ -11,11 +16,10 @@ import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   Color,
-  DataOf,
   DateTime,
+  ForMembers,
   IdParams,
   inDocument,
-  ListOf,
   ListQuery,
   NullableDateTime,
   NullableText,
@@ -25,15 +29,16 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
-import { maxSnoozeDays, updateConversation } from './changes.ts'
+import { requireAssignee } from './assignees.ts'
+import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
 import { listConversations, readConversation, requireConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
+import { countInbox, countMine, type InboxContext, type InboxRow, listInbox, requireInboxRow } from './inbox.ts'
+import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { maxLabels } from './labels.ts'
 import { listByActivity, listChangedConversations } from './recent.ts'
-
-const tags = ['Conversations']
+import { actorOf } from './timeline.ts'
 
 const EmbeddedContact = Type.Object(
   {
@@ -101,6 +106,53 @@ export const ConversationSchema = Type.Object(
     created_at: DateTime,
     updated_at: DateTime,
     contact: EmbeddedContact,
+    window_closes_at: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description:
+          'Until then free-form messages can be sent. Null when the channel has no window (web) or the customer has not written yet.',
+      }),
+    ),
+    late_window_closes_at: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description:
+          'Until then a member may still reply, if the channel gives members a longer window than programs (social).',
+      }),
+    ),
+    inbox_at: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description:
+          'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.',
+      }),
+    ),
+    waiting_since: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description: 'The first message of the customer without a reply of a member.',
+      }),
+    ),
+    assigned_agent: ForMembers(
+      Type.Unsafe<InboxRow['assigned_agent']>({
+        type: ['object', 'null'],
+        properties: { id: Uuid, name: NullableText(), email: Type.String() },
+        required: ['id', 'name', 'email'],
+      }),
+    ),
+    last_message: ForMembers(
+      Type.Unsafe<InboxRow['last_message']>({
+        type: ['object', 'null'],
+        properties: {
+          direction: OneOf(['inbound', 'outbound']),
+          content_type: OneOf(contentTypes),
+          content_kind: NullableText(),
+          content_text: NullableText(),
+          status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
+        },
+        required: ['direction', 'content_type', 'content_kind', 'content_text', 'status'],
+      }),
+    ),
   },
   { title: 'Conversation', examples: [conversationExample] },
 )
@@ -130,6 +182,9 @@ const ConversationsQuery = ListQuery({
   ...updatedAfterFilter('conversations'),
 })
 
+const LabelNames = (description: string) =>
+  Type.Optional(Type.Array(TrimmedText(maxTagLength), { maxItems: maxLabels, description }))
+
 const ConversationChanges = Type.Object(
   {
     status: Type.Optional(OneOf(statuses)),
@@ -149,6 +204,8 @@ const ConversationChanges = Type.Object(
         description: 'Names: exactly these labels. Labels that the workspace lacks are created.',
       }),
     ),
+    add_labels: ForMembers(LabelNames('Names of labels to add.')),
+    remove_labels: ForMembers(LabelNames('Names of labels to remove.')),
   },
   { title: 'ConversationChanges', examples: [{ status: 'open', labels: ['Delivery'] }] },
 )
@@ -168,27 +225,79 @@ function requireKnownChannel({ query }: FastifyRequest, _reply: FastifyReply, do
   done(isKnown ? undefined : new ApiError('invalid_request', `channel: must be one of ${channels.join(', ')}`))
 }
 
-type ConversationRoutesOptions = { db: Db; reads: Db; slow: SlowReads; signals: Signals }
+const InboxQuery = ListQuery({ ...inboxFilters, contact_id: Type.Optional(Uuid) })
 
-export const conversationRoutes =
-  ({ db, reads, slow, signals }: ConversationRoutesOptions) =>
-  async (app: App) => {
-    app.get(
-      '/conversations',
-      {
-        config: { scope: 'conversations:read', isShared: true },
-        preValidation: requireKnownChannel,
-        schema: {
-          operationId: 'listConversations',
-          summary: 'List conversations',
-          description:
-            'Newest first, of all channels unless filtered, each with its contact. With `updated_after`, oldest change first.',
-          tags,
-          querystring: ConversationsQuery,
-          response: { 200: ListOf(ConversationSchema) },
-        },
-      },
-      async ({ caller: { workspaceId }, query }) => {
+const count = (description: string) =>
+  Type.Integer({ description: `${description} At most 1,000, which means 1,000 or more.` })
+const Counts = Type.Object({
+  open: count('`status=open`.'),
+  pending: count('`status=pending`.'),
+  mine: count('`assigned=me&status=open`.'),
+  unassigned: count('Open conversations without an assigned member.'),
+  unread: count('`unread=true&status=open`.'),
+})
+
+/** Conversations of one bulk change: one transaction locks them all. */
+const maxBulk = 500
+const BulkChanges = Type.Object({
+  ids: Type.Array(Uuid, { minItems: 1, maxItems: maxBulk }),
+  ...ConversationChanges.properties,
+})
+const State = Type.Object({
+  status: OneOf(statuses),
+  assigned_agent_id: NullableText(),
+  snoozed_until: NullableDateTime,
+  labels: Type.Array(Type.String()),
+})
+const BulkResult = Type.Object({
+  id: Uuid,
+  before: Type.Optional(State),
+  after: Type.Optional(State),
+  error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
+})
+
+const toBulkResult = (result: ChangeResult): Static<typeof BulkResult> =>
+  'error' in result ? { id: result.id, error: { code: result.error.code, message: result.error.message } } : result
+
+const summarizeFields = (agent: string | undefined, changes: Static<typeof ConversationChanges>) => {
+  const { status, assigned_agent_id: agentId, snoozed_until: until, labels, add_labels, remove_labels } = changes
+  return [
+    status,
+    agentId !== undefined && (agent ? `assigned to ${agent}` : 'unassigned'),
+    until !== undefined && (until ? `snoozed until ${until}` : 'not snoozed'),
+    labels && `labels: ${labels.join(', ') || 'none'}`,
+    add_labels && `added labels: ${add_labels.join(', ')}`,
+    remove_labels && `removed labels: ${remove_labels.join(', ')}`,
+  ]
+    .filter(Boolean)
+    .join('; ')
+}
+const summarizeChanges = ({ assigned_agent }: InboxRow, body: Static<typeof ConversationChanges>) =>
+  summarizeFields(assigned_agent?.email, body)
+/** The response schema removes `assignee`. */
+const summarizeBulk = (
+  results: (Static<typeof BulkResult> & { assignee?: string })[],
+  body: Static<typeof BulkChanges>,
+) => `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(results[0]?.assignee, body)}`
+
+type ConversationOptions = { db: Db; reads: Db; slow: SlowReads; context: InboxContext; signals: Signals }
+
+export function conversationTable({ db, reads, slow, context, signals }: ConversationOptions): readonly Row[] {
+  const readFor = async ({ workspaceId, member }: AnyCaller, id: string) =>
+    member ? requireInboxRow(db, workspaceId, context, id) : requireConversation(reads, workspaceId, id)
+  return [
+    row({
+      call: 'GET /conversations',
+      operation: 'listConversations',
+      summary: 'List conversations',
+      description:
+        'Newest first, of all channels unless filtered, each with its contact. With `updated_after`, oldest change first.',
+      scope: 'conversations:read',
+      isShared: true,
+      preValidation: requireKnownChannel,
+      query: ConversationsQuery,
+      list: ConversationSchema,
+      run: async ({ caller: { workspaceId }, query }) => {
         requireUsable(query)
         const changes = readChangePosition(query)
         const position = readPosition(query)
@@ -201,60 +310,90 @@ export const conversationRoutes =
         if (!hasFixedPlan) return slow(workspaceId, list)
         return list(changes || query.sort ? db : reads)
       },
-    )
-    app.get(
-      '/conversations/:id',
-      {
-        config: { scope: 'conversations:read' },
-        schema: {
-          operationId: 'getConversation',
-          summary: 'Read a conversation',
-          description: 'One conversation, with its contact.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(ConversationSchema) },
-        },
-      },
-      async ({ caller, params }) => ({ data: await requireConversation(reads, caller.workspaceId, params.id) }),
-    )
-    app.patch(
-      '/conversations/:id',
-      {
-        config: { scope: 'conversations:write', isQuiet: true },
-        schema: {
-          operationId: 'updateConversation',
-          summary: 'Change a conversation',
-          description:
-            'Changes the status, the assigned member, the snooze or the labels. Updates only the fields present. A line in the thread names the key.',
-          tags,
-          params: IdParams,
-          body: ConversationChanges,
-          response: { 200: DataOf(ConversationSchema) },
-        },
-      },
-      async ({ caller: { workspaceId, keyId }, params, body }) => {
-        const { id } = await updateConversation(db, workspaceId, { keyId }, params.id, body)
+    }),
+    row({
+      call: 'GET /conversations/:id',
+      operation: 'getConversation',
+      summary: 'Read a conversation',
+      description: 'One conversation, with its contact.',
+      scope: 'conversations:read',
+      members: roles,
+      params: IdParams,
+      data: ConversationSchema,
+      run: ({ caller, params }) => readFor(caller, params.id),
+    }),
+    row({
+      call: 'PATCH /conversations/:id',
+      operation: 'updateConversation',
+      summary: 'Change a conversation',
+      description:
+        'Changes the status, the assigned member, the snooze or the labels. Updates only the fields present. A line in the thread names the key.',
+      scope: 'conversations:write',
+      members: writers,
+      audit: { action: 'conversation.changed', summary: summarizeChanges },
+      isQuiet: true,
+      params: IdParams,
+      body: ConversationChanges,
+      data: ConversationSchema,
+      run: async ({ caller, params, body }) => {
+        const { workspaceId } = caller
+        const { id } = await updateConversation(db, workspaceId, actorOf(caller), params.id, body)
         signals.inboxChanged(workspaceId, [id])
-        return { data: await requireConversation(reads, workspaceId, id) }
+        return readFor(caller, id)
       },
-    )
-    app.post(
-      '/conversations/:id/read',
-      {
-        config: { scope: 'conversations:write', isQuiet: true },
-        schema: {
-          operationId: 'readConversation',
-          summary: 'Mark a conversation as read',
-          description: 'Sets `unread_count` to 0.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(ConversationSchema) },
-        },
+    }),
+    row({
+      call: 'POST /conversations/:id/read',
+      operation: 'readConversation',
+      summary: 'Mark a conversation as read',
+      description: 'Sets `unread_count` to 0.',
+      scope: 'conversations:write',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      params: IdParams,
+      data: ConversationSchema,
+      run: async ({ caller, params }) => {
+        const { id } = await readConversation(db, caller.workspaceId, params.id)
+        signals.inboxChanged(caller.workspaceId, [id])
+        return readFor(caller, id)
       },
-      async ({ caller: { workspaceId }, params }) => {
-        const conversation = await readConversation(db, workspaceId, params.id)
-        signals.inboxChanged(workspaceId, [conversation.id])
-        return { data: conversation }
+    }),
+    row({
+      call: 'GET /conversations',
+      members: roles,
+      query: InboxQuery,
+      list: ConversationSchema,
+      run: async ({ caller, query }) => {
+        const filters = { ...readInboxQuery(caller, query), contact_id: query.contact_id }
+        const position = { limit: readPosition(query).limit, cursor: query.cursor }
+        const list = (sql: Sql) => listInbox(sql, caller.workspaceId, context, filters, position)
+        return filters.search || filters.label ? slow(caller.workspaceId, list) : list(db)
       },
-    )
-  }
+    }),
+    row({
+      call: 'GET /conversations/counts',
+      members: roles,
+      data: Counts,
+      run: async ({ caller: { workspaceId, member } }) => {
+        const [counts, mine] = await Promise.all([countInbox(db, workspaceId), countMine(db, workspaceId, member.id)])
+        return { ...counts, mine }
+      },
+    }),
+    row({
+      call: 'POST /conversations/bulk',
+      members: writers,
+      audit: { action: 'conversations.changed', summary: summarizeBulk },
+      isQuiet: true,
+      body: BulkChanges,
+      data: Type.Array(BulkResult),
+      run: async ({ caller: { workspaceId, member }, body: { ids, ...changes } }) => {
+        const { assigned_agent_id: agentId } = changes
+        const assignee = agentId ? await requireAssignee(db, workspaceId, agentId) : undefined
+        const results = await updateConversations(db, workspaceId, { memberId: member.id }, ids, changes)
+        signals.inboxChanged(workspaceId, ids)
+        return results.map((result) => ({ ...toBulkResult(result), assignee: assignee?.email }))
+      },
+    }),
+  ]
+}

@@ -5,6 +5,8 @@
  *
  * Entries have time-ordered ids like messages, so a thread merges both by id.
  */
+
+import type { AnyCaller } from '../accounts/callers.ts'
 import { readKeyNames } from '../accounts/keys.ts'
 import { memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
@@ -16,6 +18,8 @@ import type { statuses } from './filter-fields.ts'
 
 /** Who wrote a note or changed a conversation: a member or an API key. */
 export type Actor = { memberId: string } | { keyId: string }
+
+export const actorOf = ({ member, keyId = '' }: AnyCaller): Actor => (member ? { memberId: member.id } : { keyId })
 
 export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed'] as const
 export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>

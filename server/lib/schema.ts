@@ -63,6 +63,39 @@ export const TrimmedText = (maxLength: number, description = '') =>
 export const OneOf = <const Values extends readonly string[]>(values: Values, options: object = {}) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
 
+/** A field that only members see or send. The public API does not have it. */
+export const ForMembers = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional({ ...schema, [memberKeyword]: true } as Schema)
+export const memberKeyword = 'x-member'
+
+/** The schema as the public API has it: without the fields for members. */
+export const toPublic = <Schema extends TSchema>(schema: Schema): Schema =>
+  mapObjects(schema, ({ properties, required }) => ({
+    properties: Object.fromEntries(Object.entries(properties).filter(([, field]) => !(memberKeyword in field))),
+    required,
+  }))
+
+/** The schema of a response to a member: it has all fields for members. */
+export const toMemberResponse = <Schema extends TSchema>(schema: Schema): Schema =>
+  mapObjects(schema, ({ properties, required = [] }) => ({
+    properties,
+    required: Object.keys(properties).filter(
+      (name) => required.includes(name) || memberKeyword in (properties[name] ?? {}),
+    ),
+  }))
+
+type ObjectParts = { properties: TProperties; required?: string[] | undefined }
+
+/** Applies a change to all objects of a schema, from the outside inwards. */
+function mapObjects<Schema extends TSchema>(schema: Schema, change: (parts: ObjectParts) => ObjectParts): Schema {
+  const { properties, required, items } = schema as Partial<ObjectParts> & { items?: TSchema }
+  if (items) return { ...schema, items: mapObjects(items, change) }
+  if (!properties) return schema
+  const changed = change({ properties, required })
+  const fields = Object.entries(changed.properties).map(([name, field]) => [name, mapObjects(field, change)])
+  return { ...schema, ...changed, properties: Object.fromEntries(fields) }
+}
+
 /** The body of a success: `{ data }`. */
 export const DataOf = <Schema extends TSchema>(data: Schema, description?: string) =>
   Type.Object({ data }, description ? { description } : {})

@@ -46,7 +46,7 @@ import {
   sendUnknownPath,
   toDecodableUrl,
 } from './request-routing.ts'
-import { documentKeyword, type Static, type TSchema } from './schema.ts'
+import { documentKeyword, memberKeyword, type Static, type TSchema } from './schema.ts'
 
 interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
@@ -149,7 +149,7 @@ export function createServer({
         useDefaults: false,
         allErrors: false,
         discriminator: true,
-        keywords: [documentKeyword],
+        keywords: [documentKeyword, memberKeyword],
       },
       onCreate: addFormats,
     },
@@ -274,14 +274,6 @@ export function createServer({
     return fail(outageStatus, 'internal', outageMessages[outage])
   })
   return app
-}
-
-/** Refuses unknown paths and methods in a part of the API: after the hooks added so far, and before the body is read. */
-export function refuseUnknownPaths(app: App): void {
-  app.setNotFoundHandler(sendUnknownPath)
-  app.addHook('onRequest', (request, _reply, done) => {
-    done(request.is404 ? new ApiError('not_found', 'no such path', allowHeader(request)) : undefined)
-  })
 }
 
 /** A browser that opens a page accepts HTML. Scripts and images do not, and programs also accept JSON. */

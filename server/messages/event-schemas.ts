@@ -5,7 +5,7 @@
 import { contentTypes } from '../channels/channel.ts'
 import { ContactSchema, contactExample } from '../contacts/schemas.ts'
 import { ConversationSchema, conversationExample } from '../conversations/routes.ts'
-import { NullableText, OneOf, type TSchema, Type, Uuid, type WebhookOperation } from '../lib/schema.ts'
+import { NullableText, OneOf, type TSchema, Type, toPublic, Uuid, type WebhookOperation } from '../lib/schema.ts'
 import { type EventName, eventNames } from '../webhooks/emit.ts'
 import { MessageSchema, messageExample } from './routes.ts'
 
@@ -40,7 +40,7 @@ const received = {
   content_type: OneOf(contentTypes),
   text: NullableText({ description: 'The text, the caption, the title of a tapped button, an emoji.' }),
   message: MessageSchema,
-  contact: ContactSchema,
+  contact: toPublic(ContactSchema),
 }
 const onMsgapp = Type.Object(
   {
@@ -112,7 +112,7 @@ const eventSchemas: Record<EventName, TSchema> = {
     description: 'A new conversation was opened for a contact.',
     id: '0199c1d2-f393-75b8-9d29-cf5061728394',
     occurredAt: conversationExample.created_at,
-    data: Type.Object({ conversation_id: Uuid, contact_id: Uuid, conversation: ConversationSchema }),
+    data: Type.Object({ conversation_id: Uuid, contact_id: Uuid, conversation: toPublic(ConversationSchema) }),
     example: {
       conversation_id: conversationExample.id,
       contact_id: contactExample.id,
@@ -133,7 +133,7 @@ const eventSchemas: Record<EventName, TSchema> = {
       phone: NullableText({ description: 'E.164. Null for a contact without a number.' }),
       name: NullableText(),
       social_username: Type.Optional(NullableText({ description: 'Only of a contact from a `social` thread.' })),
-      contact: ContactSchema,
+      contact: toPublic(ContactSchema),
     }),
     example: {
       contact_id: contactExample.id,

@@ -5,16 +5,16 @@
  * (a repeated request) → `sendable.ts` (window, channel, quoted message) → `content.ts`, `template.ts` (what is sent) →
  * `prepare.ts` (contact, conversation, quota, the `pending` row) → `dispatch.ts` (the channel) → `settle.ts` → 201.
  */
-import type { Caller } from '../accounts/auth.ts'
+
+import type { KeyCaller } from '../accounts/callers.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { conversationExample } from '../conversations/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
-  DataOf,
   DateTime,
   IdParams,
-  ListOf,
   ListQuery,
   NullableDateTime,
   NullableText,
@@ -23,7 +23,6 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import { draftFields, readDraft } from './draft.ts'
 import {
   createMessageReader,
@@ -34,8 +33,6 @@ import {
   senderTypes,
 } from './messages.ts'
 import type { Sender } from './send.ts'
-
-const tags = ['Messages']
 
 export const messageFields = {
   id: Uuid,
@@ -167,108 +164,93 @@ const CheckedMessage = Type.Object(
   { title: 'CheckedMessage', examples: [{ to: '+14155550100', contact_id: conversationExample.contact_id }] },
 )
 
-function readRequest({ workspaceId, defaultCountry }: Caller, body: Static<typeof NewMessage>) {
+function readRequest({ workspaceId, defaultCountry }: KeyCaller, body: Static<typeof NewMessage>) {
   const { to, name, reply_to_message_id: replyTo } = body
   return { workspaceId, defaultCountry, to, name, draft: readDraft(body), replyTo }
 }
 
-export const messageRoutes =
-  ({ reads, sender, publicUrl }: { reads: Db; sender: Sender; publicUrl: string }) =>
-  async (app: App) => {
-    const readMessage = createMessageReader(reads, publicUrl)
-    app.post(
-      '/messages',
-      {
-        config: { scope: 'messages:send', failures: [402, 502], isQuiet: true },
-        schema: {
-          operationId: 'sendMessage',
-          summary: 'Send a message',
-          description:
-            'Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only within 24 hours of the last message of the customer. 201 means that the channel accepted the message.',
-          tags,
-          body: NewMessage,
-          response: { 201: DataOf(SendResult, 'The channel accepted the message.') },
-        },
-      },
-      async ({ caller, body, idempotency }, reply) => {
-        reply.code(201)
-        return { data: await sender.sendToPhone({ ...readRequest(caller, body), subject: idempotency?.subject }) }
-      },
-    )
-    app.post(
-      '/messages/check',
-      {
-        config: { scope: 'messages:send', failures: [402, 502] },
-        schema: {
-          operationId: 'checkMessage',
-          summary: 'Check a message without sending it',
-          description:
-            'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing, so the channel may still reject the message.',
-          tags,
-          body: NewMessage,
-          response: { 200: DataOf(CheckedMessage, 'The message would be sent to the channel.') },
-        },
-      },
-      async ({ caller, body }) => ({
-        data: await sender.checkToPhone({ ...readRequest(caller, body), subject: undefined }),
-      }),
-    )
-    app.get(
-      '/messages/:id',
-      {
-        config: { scope: 'messages:read' },
-        schema: {
-          operationId: 'getMessage',
-          summary: 'Read a message',
-          description: 'One message of any conversation, with its delivery status.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(MessageSchema) },
-        },
-      },
-      async ({ caller, params }) => ({
-        data: await readMessage(caller.workspaceId, params.id),
-      }),
-    )
-    app.post(
-      '/conversations/:id/messages',
-      {
-        config: { scope: 'messages:send', failures: [402, 502], isQuiet: true },
-        schema: {
-          operationId: 'replyToConversation',
-          summary: 'Send a message in a conversation',
-          description:
-            'Takes the body of `POST /messages` without `to` and `name`, and sends on the channel of the conversation. `msgapp` and `social` accept free-form messages only within 24 hours of the last message of the customer. A type that the channel does not support is a 400. 201 means that the channel accepted the message.',
-          tags,
-          params: IdParams,
-          body: Reply,
-          response: { 201: DataOf(MessageSchema, 'The channel accepted the message.') },
-        },
-      },
-      async ({ caller: { workspaceId }, params, body, idempotency }, reply) => {
+export function messageTable({
+  reads,
+  sender,
+  publicUrl,
+}: {
+  reads: Db
+  sender: Sender
+  publicUrl: string
+}): readonly Row[] {
+  const readMessage = createMessageReader(reads, publicUrl)
+  return [
+    row({
+      call: 'POST /messages',
+      operation: 'sendMessage',
+      summary: 'Send a message',
+      description:
+        'Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only within 24 hours of the last message of the customer. 201 means that the channel accepted the message.',
+      scope: 'messages:send',
+      failures: [402, 502],
+      isQuiet: true,
+      body: NewMessage,
+      data: SendResult,
+      status: { 201: 'The channel accepted the message.' },
+      run: ({ caller, body, idempotency }) =>
+        sender.sendToPhone({ ...readRequest(caller, body), subject: idempotency?.subject }),
+    }),
+    row({
+      call: 'POST /messages/check',
+      operation: 'checkMessage',
+      summary: 'Check a message without sending it',
+      description:
+        'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing, so the channel may still reject the message.',
+      scope: 'messages:send',
+      failures: [402, 502],
+      body: NewMessage,
+      data: CheckedMessage,
+      status: { 200: 'The message would be sent to the channel.' },
+      run: ({ caller, body }) => sender.checkToPhone({ ...readRequest(caller, body), subject: undefined }),
+    }),
+    row({
+      call: 'GET /messages/:id',
+      operation: 'getMessage',
+      summary: 'Read a message',
+      description: 'One message of any conversation, with its delivery status.',
+      scope: 'messages:read',
+      params: IdParams,
+      data: MessageSchema,
+      run: ({ caller, params }) => readMessage(caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'POST /conversations/:id/messages',
+      operation: 'replyToConversation',
+      summary: 'Send a message in a conversation',
+      description:
+        'Takes the body of `POST /messages` without `to` and `name`, and sends on the channel of the conversation. `msgapp` and `social` accept free-form messages only within 24 hours of the last message of the customer. A type that the channel does not support is a 400. 201 means that the channel accepted the message.',
+      scope: 'messages:send',
+      failures: [402, 502],
+      isQuiet: true,
+      params: IdParams,
+      body: Reply,
+      data: MessageSchema,
+      status: { 201: 'The channel accepted the message.' },
+      run: async ({ caller: { workspaceId }, params, body, idempotency }) => {
         const draft = readDraft(body)
         const request = { workspaceId, conversationId: params.id, draft, replyTo: body.reply_to_message_id }
         const id = await sender.reply({ ...request, subject: idempotency?.subject })
-        reply.code(201)
-        return { data: await readMessage(workspaceId, id) }
+        return readMessage(workspaceId, id)
       },
-    )
-    app.get(
-      '/conversations/:id/messages',
-      {
-        config: { scope: 'messages:read', isShared: true },
-        schema: {
-          operationId: 'listMessages',
-          summary: 'List the messages of a conversation',
-          description:
-            'Newest first. 404 for a conversation of another workspace. A page of very large messages may have fewer than `limit`: only `next_cursor` says whether there are more.',
-          tags,
-          params: IdParams,
-          querystring: ListQuery({}),
-          response: { 200: ListOf(MessageSchema) },
-        },
-      },
-      async ({ caller, params, query }) =>
+    }),
+    row({
+      call: 'GET /conversations/:id/messages',
+      operation: 'listMessages',
+      summary: 'List the messages of a conversation',
+      description:
+        'Newest first. 404 for a conversation of another workspace. A page of very large messages may have fewer than `limit`: only `next_cursor` says whether there are more.',
+      scope: 'messages:read',
+      isShared: true,
+      params: IdParams,
+      query: ListQuery({}),
+      list: MessageSchema,
+      run: ({ caller, params, query }) =>
         listMessages(reads, caller.workspaceId, params.id, publicUrl, readPosition(query)),
-    )
-  }
+    }),
+  ]
+}

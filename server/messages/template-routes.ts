@@ -1,4 +1,5 @@
 /** `/templates`: the templates of the primary channel, with the values that a send needs. */
+import { type Row, row } from '../accounts/table.ts'
 import type { Channel } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
 import { describeParams } from '../channels/template-params.ts'
@@ -6,11 +7,8 @@ import { getListedTemplate, type ListedTemplate, pageTemplates, refreshTemplates
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
-import { DataOf, DateTime, ListOf, ListQuery, NullableText, type Static, Type } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { DateTime, ListQuery, NullableText, type Static, Type } from '../lib/schema.ts'
 import { StructuredParams } from './draft.ts'
-
-const tags = ['Templates']
 
 const Component = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
 
@@ -62,70 +60,61 @@ const filters = {
 
 type TemplateRoutes = { db: Db; sealer: Sealer; channel: Channel }
 
-export const templateRoutes =
-  ({ db, sealer, channel }: TemplateRoutes) =>
-  async (app: App) => {
-    const config = { scope: 'messages:send', hasEtag: true }
-    const show = ({ components, ...template }: ListedTemplate) => ({
-      ...template,
-      components: Array.isArray(components) ? components.filter(isRecord) : [],
-      params: describeParams(channel, { components, ...template }) as Static<typeof StructuredParams> | null,
-    })
-    /** Fetches the list of the channel. Returns false without a connection: then there are no templates. */
-    const refresh = async (workspaceId: string): Promise<boolean> => {
-      const connection = await getConnection(db, sealer, workspaceId, 'msgapp')
-      if (!connection) return false
-      if (await refreshTemplates(db, channel, connection)) return true
-      throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
-    }
-
-    app.get(
-      '/templates',
-      {
-        config: { ...config, isShared: true, failures: [502] },
-        schema: {
-          operationId: 'listTemplates',
-          summary: 'List templates',
-          description:
-            'The templates of the primary channel in all languages, sorted by name and language. The service keeps a copy: ' +
-            'the channel reports changes, and a send with an unknown template reads the list again.',
-          tags,
-          querystring: ListQuery(filters),
-          response: { 200: ListOf(TemplateView) },
-        },
-      },
-      async ({ caller: { workspaceId }, query }) => {
+export function templateTable({ db, sealer, channel }: TemplateRoutes): readonly Row[] {
+  const config = { scope: 'messages:send', hasEtag: true }
+  const show = ({ components, ...template }: ListedTemplate) => ({
+    ...template,
+    components: Array.isArray(components) ? components.filter(isRecord) : [],
+    params: describeParams(channel, { components, ...template }) as Static<typeof StructuredParams> | null,
+  })
+  /** Fetches the list of the channel. Returns false without a connection: then there are no templates. */
+  const refresh = async (workspaceId: string): Promise<boolean> => {
+    const connection = await getConnection(db, sealer, workspaceId, 'msgapp')
+    if (!connection) return false
+    if (await refreshTemplates(db, channel, connection)) return true
+    throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
+  }
+  return [
+    row({
+      call: 'GET /templates',
+      operation: 'listTemplates',
+      summary: 'List templates',
+      description:
+        'The templates of the primary channel in all languages, sorted by name and language. The service keeps a copy: ' +
+        'the channel reports changes, and a send with an unknown template reads the list again.',
+      ...config,
+      isShared: true,
+      failures: [502],
+      query: ListQuery(filters),
+      list: TemplateView,
+      run: async ({ caller: { workspaceId }, query }) => {
         const read = () => pageTemplates(db, workspaceId, query)
         const page = await read()
         const { data, meta } = page.isEmpty && (await refresh(workspaceId)) ? await read() : page
         return { data: data.map(show), meta }
       },
-    )
-    app.get(
-      '/templates/:name',
-      {
-        config: { ...config, failures: [404, 502] },
-        schema: {
-          operationId: 'getTemplate',
-          summary: 'Read a template',
-          description:
-            'One template in one language. If the copy does not have it, the list of the channel is read again.',
-          tags,
-          params: Type.Object({ name: Type.String({ description: 'The name of a template.' }) }),
-          querystring: Type.Object({
-            language: Type.Optional(Type.String({ maxLength: 20, description: '`en_US` when absent.' })),
-          }),
-          response: { 200: DataOf(TemplateView) },
-        },
-      },
-      async ({ caller: { workspaceId }, params: { name }, query: { language = 'en_US' } }) => {
+    }),
+    row({
+      call: 'GET /templates/:name',
+      operation: 'getTemplate',
+      summary: 'Read a template',
+      description: 'One template in one language. If the copy does not have it, the list of the channel is read again.',
+      ...config,
+      failures: [404, 502],
+      params: Type.Object({ name: Type.String({ description: 'The name of a template.' }) }),
+      query: Type.Object({
+        language: Type.Optional(Type.String({ maxLength: 20, description: '`en_US` when absent.' })),
+      }),
+      data: TemplateView,
+      run: async ({ caller: { workspaceId }, params: { name }, query: { language = 'en_US' } }) => {
         const read = () => getListedTemplate(db, workspaceId, name, language)
         const template = (await read()) ?? ((await refresh(workspaceId)) ? await read() : undefined)
         if (!template) throw notFound('template')
-        return { data: show(template) }
+        return show(template)
       },
-    )
-  }
+    }),
+  ]
+}
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,17 +1,19 @@
-/** `/segments`: named audiences and their members. */
+/** `/segments`: named audiences and their members. Members can also try a filter before they save it. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AnyCaller } from '../accounts/callers.ts'
+import { roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { namePattern } from '../contacts/attributes.ts'
 import { ContactSchema, contactExample } from '../contacts/schemas.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   Color,
-  DataOf,
   DateTime,
   Deleted,
   IdParams,
   inDocument,
-  ListOf,
   ListQuery,
   NullableText,
   OneOf,
@@ -20,10 +22,10 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import {
   anyAttribute,
+  describeFields,
   type Filter,
   type FilterFields,
   type FilterInput,
@@ -32,6 +34,7 @@ import {
   maxRules,
   maxTotalRules,
   maxValueLength,
+  valueKinds,
 } from './filter.ts'
 import {
   addMembers,
@@ -42,12 +45,12 @@ import {
   listMembers,
   listSegments,
   maxSegmentName,
+  previewFilter,
   removeMembers,
   requireSegment,
+  type Segment,
   updateSegment,
 } from './segments.ts'
-
-const tags = ['Segments']
 
 /** The schemas of a filter over these fields, as callers send it and as it is stored. */
 function filterSchemas(fields: FilterFields) {
@@ -125,8 +128,6 @@ function filterSchemas(fields: FilterFields) {
   }
 }
 
-export const filterSchema = (fields: FilterFields) => filterSchemas(fields).Filter
-
 const filterExample = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
 const segmentExample = {
   id: '0199c1d2-7c20-7d41-a6b2-5e8f90a1b2c3',
@@ -143,7 +144,7 @@ const newSegmentExample = {
   ...{ kind: segmentExample.kind, filter: filterExample },
 }
 
-export function createSchemas(fields: FilterFields) {
+function createSchemas(fields: FilterFields) {
   const { Filter, StoredFilter } = filterSchemas(fields)
   const filter = Type.Optional(Filter)
   const name = TrimmedText(maxSegmentName, 'Unique in the workspace without regard to case.')
@@ -160,6 +161,7 @@ export function createSchemas(fields: FilterFields) {
   }
   const kind = Type.Optional(OneOf(kinds, { description: '`static` when absent.' }))
   return {
+    Filter,
     Segment: Type.Object(segment, { title: 'Segment', examples: [segmentExample] }),
     CountedSegment: Type.Object(
       { ...segment, member_count: Type.Integer({ description: 'The exact number of members now.' }) },
@@ -183,182 +185,172 @@ export function createSchemas(fields: FilterFields) {
 }
 
 /** Removes the filter of a static segment, which has none, before validation. */
-export function dropStaticFilter({ body }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+function dropStaticFilter({ body }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   const { kind = 'static' } = (body ?? {}) as { kind?: unknown }
   if (kind === 'static' && typeof body === 'object' && body !== null) Reflect.deleteProperty(body, 'filter')
   done()
 }
 
-export const ContactIds = Type.Object(
+const ContactIds = Type.Object(
   { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
   { title: 'ContactIds', examples: [{ contact_ids: [contactExample.id] }] },
 )
 const memberChange = { segment_id: Uuid, requested: Type.Integer({ description: 'The number of ids in the request.' }) }
 const memberChangeExample = { segment_id: segmentExample.id, requested: 1 }
-export const AddedMembers = Type.Object(
+const AddedMembers = Type.Object(
   { ...memberChange, added: Type.Integer({ description: 'The number of contacts that were added.' }) },
   { examples: [{ ...memberChangeExample, added: 1 }] },
 )
-export const RemovedMembers = Type.Object(
+const RemovedMembers = Type.Object(
   { ...memberChange, removed: Type.Integer({ description: 'The number of contacts that were removed.' }) },
   { examples: [{ ...memberChangeExample, removed: 1 }] },
 )
 
-export const SegmentsQuery = ListQuery({
+const SegmentsQuery = ListQuery({
   kind: Type.Optional(OneOf(kinds, { description: 'Only segments of this kind.' })),
 })
 
-export const segmentRoutes =
-  ({ db, reads, slow, fields }: { db: Db; reads: Db; slow: SlowReads; fields: FilterFields }) =>
-  async (app: App) => {
-    const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
-    const read = { scope: 'contacts:read' }
-    const write = { scope: 'contacts:write' }
+/** What the editor of a filter offers. */
+const FieldView = Type.Object({
+  field: Type.String(),
+  ops: Type.Array(
+    Type.Object({
+      op: Type.String(),
+      value: Type.Unsafe<(typeof valueKinds)[number] | null>({ type: ['string', 'null'], enum: [...valueKinds, null] }),
+    }),
+  ),
+})
 
-    app.post(
-      '/segments',
-      {
-        config: write,
-        preValidation: dropStaticFilter,
-        schema: {
-          operationId: 'createSegment',
-          summary: 'Create a segment',
-          description: 'A dynamic segment requires a `filter`. A static segment ignores it.',
-          tags,
-          body: NewSegment,
-          response: { 201: DataOf(CountedSegment) },
-        },
-      },
-      async ({ caller: { workspaceId }, body }, reply) => {
-        const segment = await createSegment(db, workspaceId, fields, body)
-        reply.code(201)
-        return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
-      },
-    )
-    app.get(
-      '/segments',
-      {
-        config: { ...read, isShared: true },
-        schema: {
-          operationId: 'listSegments',
-          summary: 'List segments',
-          description: 'Newest first.',
-          tags,
-          querystring: SegmentsQuery,
-          response: { 200: ListOf(Segment) },
-        },
-      },
-      async ({ caller, query }) => listSegments(reads, caller.workspaceId, query, readPosition(query)),
-    )
-    app.get(
-      '/segments/:id',
-      {
-        config: read,
-        schema: {
-          operationId: 'getSegment',
-          summary: 'Read a segment',
-          description: 'One segment, with the exact number of its members.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(CountedSegment) },
-        },
-      },
-      async ({ caller: { workspaceId }, params }) => {
-        const segment = await requireSegment(db, workspaceId, params.id)
-        return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
-      },
-    )
-    app.patch(
-      '/segments/:id',
-      {
-        config: write,
-        schema: {
-          operationId: 'updateSegment',
-          summary: 'Change a segment',
-          description: 'Only the fields present change. The kind cannot change.',
-          tags,
-          params: IdParams,
-          body: SegmentChanges,
-          response: { 200: DataOf(CountedSegment) },
-        },
-      },
-      async ({ caller: { workspaceId }, params, body }) => {
-        const segment = await updateSegment(db, workspaceId, fields, params.id, body)
-        return { data: await slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment)) }
-      },
-    )
-    app.delete(
-      '/segments/:id',
-      {
-        config: write,
-        schema: {
-          operationId: 'deleteSegment',
-          summary: 'Delete a segment',
-          description: 'Deletes the segment. Its contacts stay.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(Deleted) },
-        },
-      },
-      async ({ caller, params }) => {
-        await deleteSegment(db, caller.workspaceId, params.id)
-        return { data: { id: params.id.toLowerCase(), deleted: true } }
-      },
-    )
-    app.get(
-      '/segments/:id/contacts',
-      {
-        config: { ...read, isShared: true },
-        schema: {
-          operationId: 'listSegmentContacts',
-          summary: 'List the contacts of a segment',
-          description: 'Newest contact first. A dynamic segment is computed on this read.',
-          tags,
-          params: IdParams,
-          querystring: ListQuery({}),
-          response: { 200: ListOf(ContactSchema) },
-        },
-      },
-      async ({ caller: { workspaceId }, params, query }) =>
+const nameOf = ({ name }: { name: string }) => name
+const nameAndCount = ({ name, added, removed }: { name: string; added?: number; removed?: number }) =>
+  `${name}: ${added ?? removed} contacts`
+
+type SegmentsOptions = { db: Db; reads: Db; slow: SlowReads; fields: FilterFields }
+
+export function segmentTable({ db, reads, slow, fields }: SegmentsOptions): readonly Row[] {
+  const { Filter, Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
+  const count = ({ workspaceId }: AnyCaller, segment: Segment) =>
+    slow(workspaceId, (sql) => countMembers(sql, workspaceId, fields, segment))
+  return [
+    row({
+      call: 'POST /segments',
+      operation: 'createSegment',
+      summary: 'Create a segment',
+      description: 'A dynamic segment requires a `filter`. A static segment ignores it.',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'segment.created', summary: nameOf },
+      preValidation: dropStaticFilter,
+      body: NewSegment,
+      data: CountedSegment,
+      status: 201,
+      run: async ({ caller, body }) => count(caller, await createSegment(db, caller.workspaceId, fields, body)),
+    }),
+    row({
+      call: 'GET /segments',
+      operation: 'listSegments',
+      summary: 'List segments',
+      description: 'Newest first.',
+      scope: 'contacts:read',
+      members: roles,
+      isShared: true,
+      query: SegmentsQuery,
+      list: Segment,
+      run: ({ caller, query }) => listSegments(reads, caller.workspaceId, query, readPosition(query)),
+    }),
+    row({
+      call: 'GET /segments/:id',
+      operation: 'getSegment',
+      summary: 'Read a segment',
+      description: 'One segment, with the exact number of its members.',
+      scope: 'contacts:read',
+      members: roles,
+      params: IdParams,
+      data: CountedSegment,
+      run: async ({ caller, params }) => count(caller, await requireSegment(db, caller.workspaceId, params.id)),
+    }),
+    row({
+      call: 'PATCH /segments/:id',
+      operation: 'updateSegment',
+      summary: 'Change a segment',
+      description: 'Only the fields present change. The kind cannot change.',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'segment.changed', summary: nameOf },
+      params: IdParams,
+      body: SegmentChanges,
+      data: CountedSegment,
+      run: async ({ caller, params, body }) =>
+        count(caller, await updateSegment(db, caller.workspaceId, fields, params.id, body)),
+    }),
+    row({
+      call: 'DELETE /segments/:id',
+      operation: 'deleteSegment',
+      summary: 'Delete a segment',
+      description: 'Deletes the segment. Its contacts stay.',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'segment.deleted', summary: nameOf },
+      params: IdParams,
+      data: Deleted,
+      run: ({ caller, params }) => deleteSegment(db, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'GET /segments/:id/contacts',
+      operation: 'listSegmentContacts',
+      summary: 'List the contacts of a segment',
+      description: 'Newest contact first. A dynamic segment is computed on this read.',
+      scope: 'contacts:read',
+      members: roles,
+      isShared: true,
+      params: IdParams,
+      query: ListQuery({}),
+      list: ContactSchema,
+      run: ({ caller: { workspaceId }, params, query }) =>
         slow(workspaceId, (sql) => listMembers(sql, workspaceId, fields, params.id, readPosition(query))),
-    )
-    app.post(
-      '/segments/:id/contacts',
-      {
-        config: write,
-        schema: {
-          operationId: 'addSegmentContacts',
-          summary: 'Add contacts to a static segment',
-          description:
-            'Ids of existing members and unknown ids are ignored: compare `added` with `requested`. Returns 400 for a dynamic segment.',
-          tags,
-          params: IdParams,
-          body: ContactIds,
-          response: { 200: DataOf(AddedMembers) },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const added = await addMembers(db, caller.workspaceId, params.id, body.contact_ids)
-        return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, added } }
-      },
-    )
-    app.delete(
-      '/segments/:id/contacts',
-      {
-        config: write,
-        schema: {
-          operationId: 'removeSegmentContacts',
-          summary: 'Remove contacts from a static segment',
-          description: 'Ids that are not members are ignored. Returns 400 for a dynamic segment.',
-          tags,
-          params: IdParams,
-          body: ContactIds,
-          response: { 200: DataOf(RemovedMembers) },
-        },
-      },
-      async ({ caller, params, body }) => {
-        const removed = await removeMembers(db, caller.workspaceId, params.id, body.contact_ids)
-        return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, removed } }
-      },
-    )
-  }
+    }),
+    row({
+      call: 'POST /segments/:id/contacts',
+      operation: 'addSegmentContacts',
+      summary: 'Add contacts to a static segment',
+      description:
+        'Ids of existing members and unknown ids are ignored: compare `added` with `requested`. Returns 400 for a dynamic segment.',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'segment.contacts_added', summary: nameAndCount },
+      params: IdParams,
+      body: ContactIds,
+      data: AddedMembers,
+      run: ({ caller, params, body }) => addMembers(db, caller.workspaceId, params.id, body.contact_ids),
+    }),
+    row({
+      call: 'DELETE /segments/:id/contacts',
+      operation: 'removeSegmentContacts',
+      summary: 'Remove contacts from a static segment',
+      description: 'Ids that are not members are ignored. Returns 400 for a dynamic segment.',
+      scope: 'contacts:write',
+      members: writers,
+      audit: { action: 'segment.contacts_removed', summary: nameAndCount },
+      params: IdParams,
+      body: ContactIds,
+      data: RemovedMembers,
+      run: ({ caller, params, body }) => removeMembers(db, caller.workspaceId, params.id, body.contact_ids),
+    }),
+    row({
+      call: 'GET /segments/fields',
+      members: roles,
+      data: Type.Array(FieldView),
+      run: async () => describeFields(fields),
+    }),
+    row({
+      call: 'POST /segments/count',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      body: Type.Object({ filter: Filter }),
+      data: Type.Object({ count: Type.Integer(), sample: Type.Array(ContactSchema) }),
+      run: ({ caller: { workspaceId }, body }) =>
+        slow(workspaceId, (sql) => previewFilter(sql, workspaceId, fields, body.filter)),
+    }),
+  ]
+}

@@ -175,15 +175,15 @@ export async function updateSegment(
     returning ${segmentColumns(sql)}`)
 }
 
-/** Returns the name of the deleted segment. */
-export async function deleteSegment(sql: Sql, workspaceId: string, id: string): Promise<string> {
+export async function deleteSegment(sql: Sql, workspaceId: string, id: string): Promise<DeletedSegment> {
   const [deleted] = isUuid(id)
-    ? await sql<{ name: string }[]>`
-        delete from segments where workspace_id = ${workspaceId} and id = ${id} returning name`
+    ? await sql<{ id: string; name: string }[]>`
+        delete from segments where workspace_id = ${workspaceId} and id = ${id} returning id, name`
     : []
   if (!deleted) throw notFound('segment')
-  return deleted.name
+  return { ...deleted, deleted: true }
 }
+type DeletedSegment = { id: string; name: string; deleted: true }
 
 /** Members of a segment, newest contact first. */
 export async function listMembers(
@@ -219,9 +219,9 @@ export async function requireMembership(
   return { name: segment.name, condition: memberCondition(sql, workspaceId, fields, segment) }
 }
 
-/** Adds contacts of this workspace. Returns the number of new members. */
-export function addMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
-  return changeMembers(db, workspaceId, id, async (sql) => {
+/** Adds contacts of this workspace. */
+export async function addMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]) {
+  const { count, ...segment } = await changeMembers(db, workspaceId, id, async (sql) => {
     // Sorted, so that two callers that add the same contacts cannot deadlock.
     const added = await sql`
       insert into segment_members (workspace_id, segment_id, contact_id)
@@ -231,9 +231,9 @@ export function addMembers(db: Db, workspaceId: string, id: string, contactIds: 
       on conflict do nothing`
     return added.count
   })
+  return { ...segment, requested: contactIds.length, added: count }
 }
 
-/** Removes members. Returns how many were removed. */
 /** Gives the memberships of a contact to another one that it is merged into. */
 export async function moveMemberships(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
@@ -244,31 +244,27 @@ export async function moveMemberships(sql: Sql, workspaceId: string, fromId: str
     on conflict do nothing`
 }
 
-export function removeMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
-  return changeMembers(db, workspaceId, id, async (sql) => {
+export async function removeMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]) {
+  const { count, ...segment } = await changeMembers(db, workspaceId, id, async (sql) => {
     const removed = await sql`
       delete from segment_members
       where workspace_id = ${workspaceId} and segment_id = ${id} and contact_id = any(${[...contactIds]}::uuid[])`
     return removed.count
   })
+  return { ...segment, requested: contactIds.length, removed: count }
 }
 
 /** Changes the members of a static segment. Its lock prevents that it is deleted meanwhile. */
-function changeMembers(
-  db: Db,
-  workspaceId: string,
-  id: string,
-  change: (sql: Sql) => Promise<number>,
-): Promise<number> {
+function changeMembers(db: Db, workspaceId: string, id: string, change: (sql: Sql) => Promise<number>) {
   return db.begin(async (sql) => {
     const [segment] = isUuid(id)
-      ? await sql<{ kind: Kind }[]>`
-          select kind from segments where workspace_id = ${workspaceId} and id = ${id} for key share`
+      ? await sql<{ id: string; kind: Kind; name: string }[]>`
+          select id, kind, name from segments where workspace_id = ${workspaceId} and id = ${id} for key share`
       : []
     if (!segment) throw notFound('segment')
     if (segment.kind === 'dynamic')
       throw badRequest('contact_ids: a dynamic segment has no list of members; change its filter')
-    return change(sql)
+    return { segment_id: segment.id, name: segment.name, count: await change(sql) }
   })
 }
 

@@ -1,332 +1,262 @@
 /** `/webhooks`: manages the endpoints that events are posted to, lists deliveries and sends them again. */
 
+import { describeFields } from '../accounts/audit.ts'
+import { managers, roles } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
+import type { FairQueue } from '../lib/fair-queue.ts'
 import { readPosition } from '../lib/page.ts'
-import {
-  DataOf,
-  DateTime,
-  Deleted,
-  IdParams,
-  inDocument,
-  ListOf,
-  ListQuery,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
-import { eventNames } from './emit.ts'
+import { DateTime, Deleted, IdParams, ListQuery, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import {
   createEndpoint,
+  type DeletedEndpoint,
   deleteEndpoint,
+  type Endpoint,
+  hostOf,
   listEndpoints,
   maxEndpoints,
-  providers,
   requireEndpoint,
   rotateSecret,
+  shownTo,
+  tools,
   updateEndpoint,
 } from './endpoints.ts'
 import type { Guard } from './guard.ts'
-import { deliveryStatuses, listDeliveries } from './log.ts'
-import { redeliver } from './resend.ts'
+import { deliveryStatuses, listDeliveries, requireDelivery } from './log.ts'
+import { redeliver, replay, sendTest } from './resend.ts'
 
-const tags = ['Webhooks']
-
-const endpoint = {
-  id: Uuid,
-  url: Type.String({ format: 'uri' }),
-  events: Type.Array(OneOf(eventNames)),
-  is_active: Type.Boolean({
-    description: 'Becomes false after 15 consecutive failed events; nothing is sent while false.',
-  }),
-  last_delivery_at: Type.Unsafe<string | null>({ ...NullableDateTime, description: 'The time of the last success.' }),
-  failure_count: Type.Integer({ description: 'Consecutive failed events; a success resets it to 0.' }),
-  created_at: DateTime,
-  provider: OneOf(providers, {
-    description: '`api`, or the automation tool that was connected in the dashboard. No effect on delivery.',
-  }),
-}
-const created = { url: 'https://example.com/hooks/parley', events: ['message.received', 'message.status_updated'] }
-const endpointExample = {
-  id: '0199c1d2-c060-7885-8af6-9c2d3e4f5061',
-  ...created,
-  is_active: true,
-  last_delivery_at: '2026-01-09T12:00:01.000Z',
-  failure_count: 0,
-  created_at: '2026-01-05T09:00:00.000Z',
-  provider: 'api',
-}
-export const EndpointSchema = Type.Object(endpoint, { title: 'Webhook', examples: [endpointExample] })
-export const CreatedEndpoint = Type.Object(
-  {
-    ...endpoint,
-    secret: Type.String({
-      pattern: '^whsec_',
-      description: 'Signs the deliveries. Returned only on creation and rotation.',
-    }),
-  },
-  {
-    title: 'CreatedWebhook',
-    examples: [{ ...endpointExample, last_delivery_at: null, secret: 'whsec_8Zq2nB7fKx4LmT1vYc6Rp0Wd9Js3Hg5U' }],
-  },
-)
-
-export const Url = Type.String({
-  maxLength: 2_000,
-  description: 'https, without credentials. Every address its name resolves to must be public.',
-  ...inDocument({ format: 'uri', pattern: '^https://' }),
-})
-export const Events = Type.Array(OneOf(eventNames), {
-  minItems: 1,
-  maxItems: 100,
-  description: 'The events to send; duplicates are ignored.',
-})
-export const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook', examples: [created] })
-export const EndpointChanges = Type.Object(
-  {
-    url: Type.Optional(Url),
-    events: Type.Optional(Events),
-    is_active: Type.Optional(
-      Type.Boolean({ description: 'True also resets the failures; false cancels the queued deliveries.' }),
-    ),
-  },
-  { title: 'WebhookChanges', examples: [{ is_active: true }] },
-)
-
-export const Rotation = Type.Object(
-  {
-    overlap_hours: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 72,
-        description:
-          'How long the previous secret also signs. With 0, or when absent, all earlier secrets stop at once.',
-      }),
-    ),
-  },
-  { title: 'SecretRotation', examples: [{ overlap_hours: 24 }] },
-)
-
-export const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
-
-const AttemptView = Type.Object({
-  attempt: Type.Integer({ description: 'From 1; 0 if the delivery was canceled before its first attempt.' }),
-  status: OneOf(deliveryStatuses, { description: 'The status of the delivery after this attempt.' }),
-  http_status: Type.Unsafe<number | null>({ ...NullableInteger, description: 'Null if there was no response.' }),
-  duration_ms: NullableInteger,
-  error: NullableText({ description: 'Why the attempt failed; null after a success.' }),
-  response: NullableText({ description: 'The beginning of the response body, at most 16 KB.' }),
-  at: DateTime,
-})
-
-export const DeliveryView = Type.Object(
-  {
-    id: Uuid,
-    event_id: Type.String({
-      format: 'uuid',
-      description: 'The `id` in the body; the same when an event is sent again.',
-    }),
-    event: Type.String({ description: 'The name of the event.' }),
-    status: OneOf(deliveryStatuses),
-    attempt_count: Type.Integer(),
-    created_at: DateTime,
-    next_attempt_at: Type.Unsafe<string | null>({
-      ...NullableDateTime,
-      description: 'Null when the delivery has ended, and while an attempt is in flight.',
-    }),
-    attempts: Type.Array(AttemptView),
-  },
-  {
-    title: 'WebhookDelivery',
-    examples: [
-      {
-        id: '0199c1d3-0b40-7a51-9c02-1f2e3d4c5b6a',
-        event_id: '0199c1d3-0b3f-7c15-8d01-6a5b4c3d2e1f',
-        event: 'message.received',
-        status: 'pending',
-        attempt_count: 1,
-        created_at: '2026-01-09T12:00:01.000Z',
-        next_attempt_at: '2026-01-09T12:00:04.120Z',
-        attempts: [
-          {
-            attempt: 1,
-            status: 'pending',
-            http_status: 503,
-            duration_ms: 120,
-            error: 'answered 503',
-            response: 'Service Unavailable',
-            at: '2026-01-09T12:00:01.120Z',
-          },
-        ],
-      },
-    ],
-  },
-)
+import {
+  CreatedEndpoint,
+  created,
+  DeliveryView,
+  EndpointChanges,
+  EndpointSchema,
+  Events,
+  endpoint,
+  NewEndpoint,
+  Rotation,
+  Url,
+} from './resource.ts'
 
 const DeliveryParams = Type.Object({
   ...IdParams.properties,
   delivery_id: Type.String({ description: 'The uuid of a delivery to this webhook.' }),
 })
 
-export type Webhooks = {
+type Webhooks = {
   db: Db
+  bulk: FairQueue
   sealer: Sealer
   guard: Guard
   signals: Signals
 }
 
-export const webhookRoutes =
-  ({ db, sealer, guard, signals }: Webhooks) =>
-  async (app: App) => {
-    const config = { scope: 'webhooks:manage' }
+const NewIntegration = Type.Object({ provider: OneOf(tools), url: Url, events: Events })
 
-    app.post(
-      '/webhooks',
-      {
-        config: { ...config, hasSecret: true },
-        schema: {
-          operationId: 'createWebhook',
-          summary: 'Create a webhook',
-          description: `Only this response contains the \`secret\`. A workspace has at most ${maxEndpoints} webhooks.`,
-          tags,
-          body: NewEndpoint,
-          response: { 201: DataOf(CreatedEndpoint) },
-        },
-      },
-      async ({ caller, body }, reply) => {
-        reply.code(201)
-        return { data: await createEndpoint(db, sealer, guard, caller.workspaceId, { ...body, provider: 'api' }) }
-      },
-    )
-    app.get(
-      '/webhooks',
-      {
-        config: { ...config, isShared: true },
-        schema: {
-          operationId: 'listWebhooks',
-          summary: 'List webhooks',
-          description: 'All webhooks, newest first, including those of dashboard integrations.',
-          tags,
-          response: { 200: ListOf(EndpointSchema) },
-        },
-      },
-      async ({ caller }) => ({ data: await listEndpoints(db, caller.workspaceId), meta: { next_cursor: null } }),
-    )
-    app.get(
-      '/webhooks/:id',
-      {
-        config,
-        schema: {
-          operationId: 'getWebhook',
-          summary: 'Read a webhook',
-          description: 'One webhook, without its secret.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(EndpointSchema) },
-        },
-      },
-      async ({ caller, params }) => ({ data: await requireEndpoint(db, caller.workspaceId, params.id) }),
-    )
-    app.patch(
-      '/webhooks/:id',
-      {
-        config,
-        schema: {
-          operationId: 'updateWebhook',
-          summary: 'Change a webhook',
-          description: 'Only the fields present change.',
-          tags,
-          params: IdParams,
-          body: EndpointChanges,
-          response: { 200: DataOf(EndpointSchema) },
-        },
-      },
-      async ({ caller, params, body }) => ({
-        data: await updateEndpoint(db, guard, caller.workspaceId, params.id, body),
-      }),
-    )
-    app.delete(
-      '/webhooks/:id',
-      {
-        config,
-        schema: {
-          operationId: 'deleteWebhook',
-          summary: 'Delete a webhook',
-          description:
-            'Nothing more is sent to it. Deleting one of a dashboard integration disconnects the integration.',
-          tags,
-          params: IdParams,
-          response: { 200: DataOf(Deleted) },
-        },
-      },
-      async ({ caller, params }) => ({ data: await deleteEndpoint(db, caller.workspaceId, params.id) }),
-    )
-    app.post(
-      '/webhooks/:id/rotate-secret',
-      {
-        config: { ...config, hasSecret: true },
-        schema: {
-          operationId: 'rotateWebhookSecret',
-          summary: 'Rotate the secret',
-          description:
-            'Creates a new secret, which only this response contains. During the overlap, the signature header has one `v1` ' +
-            'per valid secret, oldest first: `t=…,v1=<old>,v1=<new>`. At most four earlier secrets overlap.',
-          tags,
-          params: IdParams,
-          body: Rotation,
-          response: { 200: DataOf(CreatedEndpoint) },
-        },
-      },
-      async ({ caller, params, body }) => ({
-        data: await rotateSecret(db, sealer, caller.workspaceId, params.id, body.overlap_hours ?? 0),
-      }),
-    )
-    app.get(
-      '/webhooks/:id/deliveries',
-      {
-        config: { ...config, isShared: true },
-        schema: {
-          operationId: 'listWebhookDeliveries',
-          summary: 'List deliveries',
-          description:
-            'The deliveries to a webhook with their attempts, newest first, for 30 days. The first page includes queued ' +
-            'deliveries that have not been attempted.',
-          tags,
-          params: IdParams,
-          querystring: ListQuery({
-            status: Type.Optional(OneOf(deliveryStatuses, { description: 'Only deliveries of this status.' })),
-          }),
-          response: { 200: ListOf(DeliveryView) },
-        },
-      },
-      async ({ caller, params, query }) =>
-        listDeliveries(db, caller.workspaceId, params.id, query, readPosition(query)),
-    )
-    app.post(
-      '/webhooks/:id/deliveries/:delivery_id/redeliver',
-      {
-        config,
-        schema: {
-          operationId: 'redeliverWebhook',
-          summary: 'Send an event again',
-          description:
-            'Queues a new delivery of the same event, with the same event `id`, and returns it. The webhook must be active, ' +
-            'and the event at most 30 days old.',
-          tags,
-          params: DeliveryParams,
-          response: { 202: DataOf(DeliveryView) },
-        },
-      },
-      async ({ caller, params }, reply) => {
-        const { id } = await requireEndpoint(db, caller.workspaceId, params.id)
-        const delivery = await redeliver(db, guard, caller.workspaceId, params.delivery_id, id)
-        signals.deliveriesQueued()
-        reply.code(202)
-        return { data: delivery }
-      },
-    )
-  }
+const DeliveryWithRequest = Type.Object({
+  ...DeliveryView.properties,
+  request: Type.Object({
+    body: NullableText(),
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+  }),
+})
+
+const Range = Type.Object({ from: DateTime, to: DateTime })
+
+const Replayed = Type.Object({ queued: Type.Integer() })
+
+/** The audit log names only the host. */
+const describeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
+
+export const webhookTable = ({ db, bulk, sealer, guard, signals }: Webhooks): readonly Row[] => [
+  row({
+    call: 'POST /webhooks',
+    operation: 'createWebhook',
+    summary: 'Create a webhook',
+    description: `Only this response contains the \`secret\`. A workspace has at most ${maxEndpoints} webhooks.`,
+    scope: 'webhooks:manage',
+    members: managers,
+    audit: { action: 'webhook.created', summary: describeEndpoint },
+    hasSecret: true,
+    body: NewEndpoint,
+    data: CreatedEndpoint,
+    status: 201,
+    run: ({ caller, body }) => createEndpoint(db, sealer, guard, caller.workspaceId, { ...body, provider: 'api' }),
+  }),
+  row({
+    call: 'GET /webhooks',
+    operation: 'listWebhooks',
+    summary: 'List webhooks',
+    description: 'All webhooks, newest first, including those of dashboard integrations.',
+    scope: 'webhooks:manage',
+    members: roles,
+    isShared: true,
+    list: EndpointSchema,
+    run: async ({ caller: { workspaceId, member } }) => {
+      const endpoints = await listEndpoints(db, workspaceId)
+      const shown = member ? endpoints.map((endpoint) => shownTo(member, endpoint)) : endpoints
+      return { data: shown, meta: { next_cursor: null } }
+    },
+  }),
+  row({
+    call: 'GET /webhooks/:id',
+    operation: 'getWebhook',
+    summary: 'Read a webhook',
+    description: 'One webhook, without its secret.',
+    scope: 'webhooks:manage',
+    params: IdParams,
+    data: EndpointSchema,
+    run: ({ caller, params }) => requireEndpoint(db, caller.workspaceId, params.id),
+  }),
+  row({
+    call: 'PATCH /webhooks/:id',
+    operation: 'updateWebhook',
+    summary: 'Change a webhook',
+    description: 'Only the fields present change.',
+    scope: 'webhooks:manage',
+    members: managers,
+    audit: {
+      action: 'webhook.changed',
+      summary: ({ url }: Endpoint, body: Static<typeof EndpointChanges>) =>
+        [hostOf(url), body.url && 'url', describeFields(body, 'events', 'is_active')].filter(Boolean).join(', '),
+    },
+    params: IdParams,
+    body: EndpointChanges,
+    data: EndpointSchema,
+    run: ({ caller, params, body }) => updateEndpoint(db, guard, caller.workspaceId, params.id, body),
+  }),
+  row({
+    call: 'DELETE /webhooks/:id',
+    operation: 'deleteWebhook',
+    summary: 'Delete a webhook',
+    description: 'Nothing more is sent to it. Deleting one of a dashboard integration disconnects the integration.',
+    scope: 'webhooks:manage',
+    members: managers,
+    audit: { action: 'webhook.deleted', summary: ({ url }: DeletedEndpoint) => hostOf(url) },
+    params: IdParams,
+    data: Deleted,
+    run: ({ caller, params }) => deleteEndpoint(db, caller.workspaceId, params.id),
+  }),
+  row({
+    call: 'POST /webhooks/:id/rotate-secret',
+    operation: 'rotateWebhookSecret',
+    summary: 'Rotate the secret',
+    description:
+      'Creates a new secret, which only this response contains. During the overlap, the signature header has one `v1` ' +
+      'per valid secret, oldest first: `t=…,v1=<old>,v1=<new>`. At most four earlier secrets overlap.',
+    scope: 'webhooks:manage',
+    members: managers,
+    audit: {
+      action: 'webhook.secret_rotated',
+      summary: ({ url }: Endpoint, { overlap_hours = 0 }: Static<typeof Rotation>) =>
+        `${hostOf(url)}, overlap_hours: ${overlap_hours}`,
+    },
+    hasSecret: true,
+    params: IdParams,
+    body: Rotation,
+    data: CreatedEndpoint,
+    run: ({ caller, params, body }) => rotateSecret(db, sealer, caller.workspaceId, params.id, body.overlap_hours ?? 0),
+  }),
+  row({
+    call: 'GET /webhooks/:id/deliveries',
+    operation: 'listWebhookDeliveries',
+    summary: 'List deliveries',
+    description:
+      'The deliveries to a webhook with their attempts, newest first, for 30 days. The first page includes queued ' +
+      'deliveries that have not been attempted.',
+    scope: 'webhooks:manage',
+    members: roles,
+    isShared: true,
+    params: IdParams,
+    query: ListQuery({
+      status: Type.Optional(OneOf(deliveryStatuses, { description: 'Only deliveries of this status.' })),
+    }),
+    list: DeliveryView,
+    run: ({ caller, params, query }) => listDeliveries(db, caller.workspaceId, params.id, query, readPosition(query)),
+  }),
+  row({
+    call: 'POST /webhooks/:id/deliveries/:delivery_id/redeliver',
+    operation: 'redeliverWebhook',
+    summary: 'Send an event again',
+    description:
+      'Queues a new delivery of the same event, with the same event `id`, and returns it. The webhook must be active, ' +
+      'and the event at most 30 days old.',
+    scope: 'webhooks:manage',
+    params: DeliveryParams,
+    data: DeliveryView,
+    status: 202,
+    run: async ({ caller, params }) => {
+      const { id } = await requireEndpoint(db, caller.workspaceId, params.id)
+      const delivery = await redeliver(db, guard, caller.workspaceId, params.delivery_id, id)
+      signals.deliveriesQueued()
+      return delivery
+    },
+  }),
+
+  row({
+    call: 'POST /integrations',
+    members: managers,
+    audit: {
+      action: 'integration.connected',
+      summary: (endpoint: Endpoint) => `${endpoint.provider}, ${describeEndpoint(endpoint)}`,
+    },
+    hasSecret: true,
+    body: NewIntegration,
+    data: CreatedEndpoint,
+    status: 201,
+    run: ({ caller, body }) => createEndpoint(db, sealer, guard, caller.workspaceId, body),
+  }),
+  row({
+    call: 'POST /integrations/:id/test',
+    members: managers,
+    audit: 'integration.tested',
+    params: IdParams,
+    data: DeliveryView,
+    status: 201,
+    run: async ({ caller, params }) => {
+      const delivery = await sendTest(db, guard, caller.workspaceId, params.id)
+      signals.deliveriesQueued()
+      return delivery
+    },
+  }),
+  row({
+    call: 'GET /deliveries/:id',
+    members: roles,
+    params: IdParams,
+    data: DeliveryWithRequest,
+    run: ({ caller, params }) => requireDelivery(db, caller.workspaceId, params.id),
+  }),
+  row({
+    call: 'POST /deliveries/:id/redeliver',
+    members: managers,
+    audit: { action: 'delivery.redelivered', summary: ({ event }: Static<typeof DeliveryView>) => event },
+    params: IdParams,
+    data: DeliveryView,
+    status: 201,
+    run: async ({ caller, params }) => {
+      const delivery = await redeliver(db, guard, caller.workspaceId, params.id)
+      signals.deliveriesQueued()
+      return delivery
+    },
+  }),
+  row({
+    call: 'POST /webhooks/:id/replay',
+    members: managers,
+    audit: {
+      action: 'webhook.replayed',
+      summary: ({ queued }: Static<typeof Replayed>, { from, to }: Static<typeof Range>) =>
+        `from ${from} to ${to}: ${queued}`,
+    },
+    params: IdParams,
+    body: Range,
+    data: Replayed,
+    status: 202,
+    run: async ({ caller, params, body }) => {
+      const replayed = await bulk(caller.workspaceId, () => replay(db, guard, caller.workspaceId, params.id, body))
+      signals.deliveriesQueued()
+      return replayed
+    },
+  }),
+]

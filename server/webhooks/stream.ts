@@ -14,8 +14,10 @@
  * position never passes the current time: an id ahead of the clock must not
  * hide what follows.
  */
+
 import type { FastifyReply } from 'fastify'
 import { inboxTopic, workspaceTopic } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -49,45 +51,42 @@ const retryMs = 1_000
 
 type Subscription = { workspaceId: string; keyId: string; events: readonly EventName[]; lastId: string | undefined }
 
-export const eventStreamRoutes =
-  ({ db, live, heartbeatMs, drainTimeoutMs, schema, onHeard }: EventStreamOptions) =>
-  async (app: App) => {
-    const streams = createStreamRegistry(app, { drainTimeoutMs })
-
-    app.get(
-      '/events/stream',
-      {
-        config: { scope: 'webhooks:manage', answers: schema },
-        schema: {
-          operationId: 'streamEvents',
-          summary: 'Follow events',
-          description:
-            'Server-sent events that need no address of yours: what webhooks carry, from the first `ready` on, whether or ' +
-            'not a webhook is subscribed. The `event` of each is its name, its `data` the body a webhook would have. Send ' +
-            'the last `id` you got as `Last-Event-ID` when you come back, and what happened meanwhile follows, as long as ' +
-            'you were away for less than a minute or a webhook wants it too. An event can come twice: act once for each ' +
-            '`id` of its `data`. `npx parley-sdk listen` forwards them to an address on your machine, signed.',
-          tags: ['Webhooks'],
-          querystring: Type.Object({
-            events: Type.Optional(
-              Type.String({
-                description: 'Names separated by commas; all events when absent.',
-                maxLength: 500,
-                ...inDocument({ type: 'array', items: { type: 'string', enum: eventNames } }),
-              }),
-            ),
+export function eventStreamTable(
+  { db, live, heartbeatMs, drainTimeoutMs, schema, onHeard }: EventStreamOptions,
+  app: App,
+): readonly Row[] {
+  const streams = createStreamRegistry(app, { drainTimeoutMs })
+  return [
+    row({
+      call: 'GET /events/stream',
+      operation: 'streamEvents',
+      summary: 'Follow events',
+      description:
+        'Server-sent events that need no address of yours: what webhooks carry, from the first `ready` on, whether or ' +
+        'not a webhook is subscribed. The `event` of each is its name, its `data` the body a webhook would have. Send ' +
+        'the last `id` you got as `Last-Event-ID` when you come back, and what happened meanwhile follows, as long as ' +
+        'you were away for less than a minute or a webhook wants it too. An event can come twice: act once for each ' +
+        '`id` of its `data`. `npx parley-sdk listen` forwards them to an address on your machine, signed.',
+      scope: 'webhooks:manage',
+      answers: schema,
+      headers: Type.Object({
+        'Last-Event-ID': Type.Optional(
+          Type.String({
+            description: 'Continue after this event. Events are kept for 30 days.',
+            ...inDocument({ format: 'uuid' }),
           }),
-          headers: Type.Object({
-            'Last-Event-ID': Type.Optional(
-              Type.String({
-                description: 'Continue after this event. Events are kept for 30 days.',
-                ...inDocument({ format: 'uuid' }),
-              }),
-            ),
+        ),
+      }),
+      query: Type.Object({
+        events: Type.Optional(
+          Type.String({
+            description: 'Names separated by commas; all events when absent.',
+            maxLength: 500,
+            ...inDocument({ type: 'array', items: { type: 'string', enum: eventNames } }),
           }),
-        },
-      },
-      async ({ caller, query, headers }, reply) => {
+        ),
+      }),
+      run: async ({ caller, query, headers }, reply) => {
         const subscription = {
           workspaceId: caller.workspaceId,
           keyId: caller.keyId,
@@ -97,70 +96,71 @@ export const eventStreamRoutes =
         streams.enter(reply, [{ key: caller.workspaceId, most: streamsPerWorkspace }])
         await follow(reply, subscription)
       },
+    }),
+  ]
+
+  async function follow(reply: FastifyReply, { workspaceId, keyId, events, lastId }: Subscription): Promise<void> {
+    const listenerId = await createListener(db, workspaceId, events)
+    const openedAt = idAt(nowMs())
+    /** The caller continues behind this id: the newest sent, but not ahead of the clock. */
+    let position = lastId !== undefined && lastId < openedAt ? lastId : openedAt
+    /** Sent on this stream, or committed before it opened, as far back as a read goes. */
+    const sent = new Set(
+      lastId === undefined ? await listEventIdsAfter(db, workspaceId, before(position, maxLagMs)) : [],
     )
+    let isWide = true
+    let hasDelivered = false
 
-    async function follow(reply: FastifyReply, { workspaceId, keyId, events, lastId }: Subscription): Promise<void> {
-      const listenerId = await createListener(db, workspaceId, events)
-      const openedAt = idAt(nowMs())
-      /** The caller continues behind this id: the newest sent, but not ahead of the clock. */
-      let position = lastId !== undefined && lastId < openedAt ? lastId : openedAt
-      /** Sent on this stream, or committed before it opened, as far back as a read goes. */
-      const sent = new Set(
-        lastId === undefined ? await listEventIdsAfter(db, workspaceId, before(position, maxLagMs)) : [],
-      )
-      let isWide = true
-      let hasDelivered = false
-
-      const sendNewEvents = async () => {
-        const lagMs = isWide ? maxLagMs : usualLagMs
-        isWide = false
-        for (let from = before(position, lagMs); stream.isOpen(); ) {
-          const skipped = [...sent].filter((id) => id > from)
-          const page = await listEventsAfter(db, workspaceId, { after: from, events, skipped })
-          const now = idAt(nowMs())
-          for (const { id, event, body } of page) {
-            sent.add(id)
-            const reached = id < now ? id : now
-            if (reached > position) position = reached
-            await stream.sendText(event, body, position)
-          }
-          const oldest = before(position, maxLagMs)
-          for (const id of sent) if (id <= oldest) sent.delete(id)
-          const last = page.at(-1)
-          if (last && !hasDelivered) {
-            hasDelivered = true
-            await onHeard(workspaceId)
-          }
-          if (!last || page.length < eventPageSize) return
-          from = last.id
+    const sendNewEvents = async () => {
+      const lagMs = isWide ? maxLagMs : usualLagMs
+      isWide = false
+      for (let from = before(position, lagMs); stream.isOpen(); ) {
+        const skipped = [...sent].filter((id) => id > from)
+        const page = await listEventsAfter(db, workspaceId, { after: from, events, skipped })
+        const now = idAt(nowMs())
+        for (const { id, event, body } of page) {
+          sent.add(id)
+          const reached = id < now ? id : now
+          if (reached > position) position = reached
+          await stream.sendText(event, body, position)
         }
+        const oldest = before(position, maxLagMs)
+        for (const id of sent) if (id <= oldest) sent.delete(id)
+        const last = page.at(-1)
+        if (last && !hasDelivered) {
+          hasDelivered = true
+          await onHeard(workspaceId)
+        }
+        if (!last || page.length < eventPageSize) return
+        from = last.id
       }
-      const onNotified = createCoalescedRunner({
-        run: sendNewEvents,
-        isOpen: () => stream.isOpen(),
-        onError: (error) => {
-          isWide = true
-          app.log.warn({ err: error }, 'an event stream could not read events; it tries again')
-        },
-        pauseMs,
-      })
-      const stream = streams.open(reply, {
-        headers: rateHeaders(reply),
-        heartbeatMs,
-        retryMs,
-        isAuthorized: async () => {
-          // Also finds events whose notification was lost.
-          isWide = true
-          void onNotified()
-          return renewListener(db, workspaceId, listenerId, keyId)
-        },
-      })
-      for (const topic of [workspaceTopic(workspaceId), inboxTopic(workspaceId)])
-        stream.onClose(live.listen(topic, onNotified))
-      await stream.send('ready', { listener_id: listenerId }, position)
-      void onNotified()
     }
+    const onNotified = createCoalescedRunner({
+      run: sendNewEvents,
+      isOpen: () => stream.isOpen(),
+      onError: (error) => {
+        isWide = true
+        app.log.warn({ err: error }, 'an event stream could not read events; it tries again')
+      },
+      pauseMs,
+    })
+    const stream = streams.open(reply, {
+      headers: rateHeaders(reply),
+      heartbeatMs,
+      retryMs,
+      isAuthorized: async () => {
+        // Also finds events whose notification was lost.
+        isWide = true
+        void onNotified()
+        return renewListener(db, workspaceId, listenerId, keyId)
+      },
+    })
+    for (const topic of [workspaceTopic(workspaceId), inboxTopic(workspaceId)])
+      stream.onClose(live.listen(topic, onNotified))
+    await stream.send('ready', { listener_id: listenerId }, position)
+    void onNotified()
   }
+}
 
 function readEvents(text: string | undefined): readonly EventName[] {
   if (text === undefined) return eventNames

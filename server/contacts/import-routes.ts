@@ -13,6 +13,7 @@ import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { managers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, errorBody } from '../lib/errors.ts'
 import { outageMessages, outageOf } from '../lib/outage.ts'
@@ -55,56 +56,42 @@ const ImportLine = Type.Object({
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
 })
 
-export type ImportDashboardOptions = {
-  db: Db
-  signals: Signals
-}
-
-export const importDashboard =
-  ({ db, signals }: ImportDashboardOptions) =>
-  async (app: App) => {
-    const runningImports = new Map<string, string>()
-    const release = (workspaceId: string, requestId: string) => {
-      if (runningImports.get(workspaceId) === requestId) runningImports.delete(workspaceId)
-    }
-    app.addContentTypeParser(['text/csv', 'text/plain'], { parseAs: 'buffer' }, (_request, body, done) =>
-      done(null, body),
-    )
-    app.setErrorHandler<{ code?: string } & Error>((error) => {
-      throw errorMessages[error.code ?? ''] ? badRequest(errorMessages[error.code ?? ''] ?? '') : error
-    })
-    app.post(
-      '/contacts/import',
-      {
-        bodyLimit: maxBytes,
-        handlerTimeout: importMs,
-        config: {
-          members: managers,
-          audit: {
-            action: 'contacts.imported',
-            summary: ({ rows }: { rows: number }) => `${rows} rows`,
-            when: ({ query }) => (query as { dry_run?: string }).dry_run !== 'true',
-          },
-          answers: ImportLine,
-          takesFile: true,
-          // The response is a stream. Importing the file again does not change rows that are imported already.
-          storeAnswer: false,
-        },
-        schema: { querystring: Type.Object({ dry_run: Type.Optional(OneOf(['true', 'false'])) }) },
-        onRequest: async ({ session: { workspaceId }, id }, reply) => {
-          if (runningImports.has(workspaceId))
-            throw new ApiError('rate_limited', 'another import of this workspace is running; wait until it ends')
-          if (runningImports.size >= maxImports)
-            throw new ApiError('rate_limited', 'too many imports are running; try again in a minute', {
-              'retry-after': '60',
-            })
-          runningImports.set(workspaceId, id)
-          reply.raw.once('close', () => release(workspaceId, id))
-        },
+export function importTable({ db, signals }: { db: Db; signals: Signals }): readonly Row[] {
+  const runningImports = new Map<string, string>()
+  const release = (workspaceId: string, requestId: string) => {
+    if (runningImports.get(workspaceId) === requestId) runningImports.delete(workspaceId)
+  }
+  return [
+    row({
+      call: 'POST /contacts/import',
+      members: managers,
+      audit: {
+        action: 'contacts.imported',
+        summary: ({ rows }: { rows: number }) => `${rows} rows`,
+        when: ({ query }) => (query as { dry_run?: string }).dry_run !== 'true',
       },
-      async (request, reply) => {
-        const { session, id, query, body, log } = request
-        const { workspaceId, defaultCountry } = session
+      answers: ImportLine,
+      takesFile: true,
+      // The response is a stream. Importing the file again does not change rows that are imported already.
+      storeAnswer: false,
+      bodyLimit: maxBytes,
+      handlerTimeout: importMs,
+      query: Type.Object({ dry_run: Type.Optional(OneOf(['true', 'false'])) }),
+      prepare: readFiles,
+      onRequest: async ({ caller, id }, reply) => {
+        const workspaceId = caller?.workspaceId ?? ''
+        if (runningImports.has(workspaceId))
+          throw new ApiError('rate_limited', 'another import of this workspace is running; wait until it ends')
+        if (runningImports.size >= maxImports)
+          throw new ApiError('rate_limited', 'too many imports are running; try again in a minute', {
+            'retry-after': '60',
+          })
+        runningImports.set(workspaceId, id)
+        reply.raw.once('close', () => release(workspaceId, id))
+      },
+      run: async (request, reply) => {
+        const { caller, id, query, body, log } = request
+        const { workspaceId, defaultCountry } = caller
         if (!Buffer.isBuffer(body)) throw badRequest('content-type: must be text/csv')
         const file = await readImport(body, defaultCountry)
         // The audit log cannot read a streamed response.
@@ -120,8 +107,18 @@ export const importDashboard =
         reply.headers({ 'content-type': 'application/x-ndjson; charset=utf-8', 'x-content-type-options': 'nosniff' })
         return reply.send(Readable.from(toLines(db, context, onEnd, log), { objectMode: false }))
       },
-    )
-  }
+    }),
+  ]
+}
+
+function readFiles(app: App): void {
+  app.addContentTypeParser(['text/csv', 'text/plain'], { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+  app.setErrorHandler<{ code?: string } & Error>((error) => {
+    throw errorMessages[error.code ?? ''] ? badRequest(errorMessages[error.code ?? ''] ?? '') : error
+  })
+}
 
 async function* toLines(
   db: Db,

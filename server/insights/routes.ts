@@ -1,24 +1,16 @@
 /** `/search`, `/overview` and `/checklist` for members. */
+
+import { roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { ConversationSchema } from '../conversations/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import {
-  DataOf,
-  DateTime,
-  ListOf,
-  ListQuery,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { DateTime, ListQuery, NullableDateTime, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { directions } from '../messages/messages.ts'
-import { lastAttempt } from '../webhooks/dashboard.ts'
 import { providers, shownTo } from '../webhooks/endpoints.ts'
+import { lastAttempt } from '../webhooks/resource.ts'
 import { dismissChecklist, readChecklist, steps } from './checklist.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
@@ -73,33 +65,37 @@ const ChecklistSchema = Type.Object({
   dismissed: Type.Boolean(),
 })
 
-export const insightsDashboard = (db: Db, slow: SlowReads) => async (app: App) => {
-  app.get(
-    '/search',
-    { schema: { querystring: ListQuery({ q: Type.String() }), response: { 200: ListOf(SearchResultSchema) } } },
-    async ({ session: { workspaceId }, query }) =>
+export const insightsTable = (db: Db, slow: SlowReads): readonly Row[] => [
+  row({
+    call: 'GET /search',
+    members: roles,
+    query: ListQuery({ q: Type.String() }),
+    list: SearchResultSchema,
+    run: ({ caller: { workspaceId }, query }) =>
       slow(workspaceId, (sql) => searchMessages(sql, workspaceId, query.q, readPosition(query))),
-  )
-  app.get(
-    '/overview',
-    {
-      schema: {
-        querystring: Type.Object({ days: Type.Optional(OneOf(ranges)) }),
-        response: { 200: DataOf(OverviewSchema) },
-      },
+  }),
+  row({
+    call: 'GET /overview',
+    members: roles,
+    query: Type.Object({ days: Type.Optional(OneOf(ranges)) }),
+    data: OverviewSchema,
+    run: async ({ caller, query }) => {
+      const overview = await readOverview(db, caller.workspaceId, Number(query.days ?? '30'))
+      const webhooks = overview.webhooks.map((endpoint) => shownTo(caller.member, endpoint))
+      return { ...overview, webhooks }
     },
-    async ({ session, query }) => {
-      const overview = await readOverview(db, session.workspaceId, Number(query.days ?? '30'))
-      const webhooks = overview.webhooks.map((endpoint) => shownTo(session.member, endpoint))
-      return { data: { ...overview, webhooks } }
-    },
-  )
-  app.get('/checklist', { schema: { response: { 200: DataOf(ChecklistSchema) } } }, async ({ session }) => ({
-    data: await readChecklist(db, session.workspaceId),
-  }))
-  app.post(
-    '/checklist/dismiss',
-    { config: { audit: false }, schema: { response: { 200: DataOf(ChecklistSchema) } } },
-    async ({ session }) => ({ data: await dismissChecklist(db, session.workspaceId) }),
-  )
-}
+  }),
+  row({
+    call: 'GET /checklist',
+    members: roles,
+    data: ChecklistSchema,
+    run: ({ caller }) => readChecklist(db, caller.workspaceId),
+  }),
+  row({
+    call: 'POST /checklist/dismiss',
+    members: writers,
+    audit: false,
+    data: ChecklistSchema,
+    run: ({ caller }) => dismissChecklist(db, caller.workspaceId),
+  }),
+]

@@ -1,17 +1,9 @@
 /** `/status`: the status of the installation, for its operator. */
+
 import { type OperatorWorkspace, requireOperator } from '../accounts/operator.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
-import {
-  DataOf,
-  DateTime,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  type Static,
-  type TSchema,
-  Type,
-} from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { DateTime, NullableDateTime, NullableText, OneOf, type Static, type TSchema, Type } from '../lib/schema.ts'
 import { type Backups, createStatus, parts, queueNames } from './status.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -84,16 +76,17 @@ const StatusView = Type.Object({
 
 type StatusContext = { db: Db; backups: Backups | undefined; operatorWorkspace: OperatorWorkspace }
 
-export const statusDashboard =
-  ({ db, backups, operatorWorkspace }: StatusContext) =>
-  async (app: App) => {
-    const readStatus = createStatus(db, backups)
-    app.get(
-      '/status',
-      { config: { members: ['owner'] }, schema: { response: { 200: DataOf(StatusView) } } },
-      async ({ session }) => {
-        await requireOperator(db, session, operatorWorkspace)
-        return { data: await readStatus() }
+export function statusTable({ db, backups, operatorWorkspace }: StatusContext): readonly Row[] {
+  const readStatus = createStatus(db, backups)
+  return [
+    row({
+      call: 'GET /status',
+      members: ['owner'],
+      data: StatusView,
+      run: async ({ caller }) => {
+        await requireOperator(db, caller, operatorWorkspace)
+        return readStatus()
       },
-    )
-  }
+    }),
+  ]
+}

@@ -1,9 +1,10 @@
 /** The members' routes of the web chat widget: every member may read its settings, owners and admins may change them. */
+
 import { nameFields } from '../accounts/audit.ts'
-import { managers } from '../accounts/members.ts'
+import { managers, roles } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { detailPolicies, maxOrigins, positions, requireWidget, updateWidget } from './widget.ts'
 
 const WidgetView = Type.Object({
@@ -25,23 +26,23 @@ const WidgetChanges = Type.Object({
   allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: maxOrigins })),
 })
 
-export const widgetDashboard = (db: Db) => async (app: App) => {
-  app.get('/channels/web/widget', { schema: { response: { 200: DataOf(WidgetView) } } }, async ({ session }) => ({
-    data: await requireWidget(db, session.workspaceId),
-  }))
-  app.patch(
-    '/channels/web/widget',
-    {
-      config: {
-        members: managers,
-        audit: {
-          action: 'widget.changed',
-          summary: (_: unknown, body: Static<typeof WidgetChanges>) =>
-            nameFields(body, 'title', 'greeting', 'color', 'position', 'ask_details', 'allowed_origins'),
-        },
-      },
-      schema: { body: WidgetChanges, response: { 200: DataOf(WidgetView) } },
+export const widgetTable = (db: Db): readonly Row[] => [
+  row({
+    call: 'GET /channels/web/widget',
+    members: roles,
+    data: WidgetView,
+    run: ({ caller }) => requireWidget(db, caller.workspaceId),
+  }),
+  row({
+    call: 'PATCH /channels/web/widget',
+    members: managers,
+    audit: {
+      action: 'widget.changed',
+      summary: (_: unknown, body: Static<typeof WidgetChanges>) =>
+        nameFields(body, 'title', 'greeting', 'color', 'position', 'ask_details', 'allowed_origins'),
     },
-    async ({ session, body }) => ({ data: await updateWidget(db, session.workspaceId, body) }),
-  )
-}
+    body: WidgetChanges,
+    data: WidgetView,
+    run: ({ caller, body }) => updateWidget(db, caller.workspaceId, body),
+  }),
+]

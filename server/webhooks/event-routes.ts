@@ -1,15 +1,16 @@
 /** `/events`: the recorded events and their deliveries. All members may read them; only owners and admins see whole URLs. */
-import type { Member } from '../accounts/members.ts'
+
+import { type Member, roles } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { DateTime, IdParams, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { eventNames, testEventNames } from './emit.ts'
 import { type Endpoint, providers, shownTo } from './endpoints.ts'
 import { listEvents, requireEvent } from './events.ts'
 import { deliveryStatuses } from './log.ts'
-import { DeliveryView } from './routes.ts'
+import { DeliveryView } from './resource.ts'
 
 const EndpointRef = Type.Object({
   id: Uuid,
@@ -42,24 +43,28 @@ const Filters = {
   search: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 }
 
-export const eventDashboard = (db: Db, slow: SlowReads) => async (app: App) => {
-  app.get(
-    '/events',
-    { schema: { querystring: ListQuery(Filters), response: { 200: ListOf(EventView) } } },
-    async ({ session: { workspaceId, member }, query }) => {
+export const eventTable = (db: Db, slow: SlowReads): readonly Row[] => [
+  row({
+    call: 'GET /events',
+    members: roles,
+    query: ListQuery(Filters),
+    list: EventView,
+    run: async ({ caller: { workspaceId, member }, query }) => {
       const { data, meta } = await slow(workspaceId, (sql) => listEvents(sql, workspaceId, query, readPosition(query)))
       return { data: data.map((event) => ({ ...event, deliveries: deliveriesFor(member, event.deliveries) })), meta }
     },
-  )
-  app.get(
-    '/events/:id',
-    { schema: { params: IdParams, response: { 200: DataOf(EventWithBody) } } },
-    async ({ session, params }) => {
-      const event = await requireEvent(db, session.workspaceId, params.id)
-      return { data: { ...event, deliveries: deliveriesFor(session.member, event.deliveries) } }
+  }),
+  row({
+    call: 'GET /events/:id',
+    members: roles,
+    params: IdParams,
+    data: EventWithBody,
+    run: async ({ caller, params }) => {
+      const event = await requireEvent(db, caller.workspaceId, params.id)
+      return { ...event, deliveries: deliveriesFor(caller.member, event.deliveries) }
     },
-  )
-}
+  }),
+]
 
 /** The deliveries with the URLs of their endpoints as the member sees them. */
 const deliveriesFor = <Delivery extends { endpoint: Pick<Endpoint, 'url'> }>(

@@ -1,11 +1,12 @@
 /** `/requests`: the request log. All members may read it; only owners and admins see the bodies of calls that register webhook URLs. */
+
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { DateTime, IdParams, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
-import { isManager } from './members.ts'
+import { isManager, roles } from './members.ts'
 import { listRequests, requireRequest } from './requests.ts'
+import { type Row, row } from './table.ts'
 
 const RequestView = Type.Object({
   id: Type.String(),
@@ -36,22 +37,26 @@ const Filters = {
   request_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
 }
 
-export const requestDashboard = (db: Db, slow: SlowReads) => async (app: App) => {
-  app.get(
-    '/requests',
-    { schema: { querystring: ListQuery(Filters), response: { 200: ListOf(RequestView) } } },
-    async ({ session, query }) => {
+export const requestTable = (db: Db, slow: SlowReads): readonly Row[] => [
+  row({
+    call: 'GET /requests',
+    members: roles,
+    query: ListQuery(Filters),
+    list: RequestView,
+    run: async ({ caller, query }) => {
       const position = { limit: readPosition(query).limit, cursor: query.cursor }
-      return slow(session.workspaceId, (sql) => listRequests(sql, session.workspaceId, query, position))
+      return slow(caller.workspaceId, (sql) => listRequests(sql, caller.workspaceId, query, position))
     },
-  )
-  app.get(
-    '/requests/:id',
-    { schema: { params: IdParams, response: { 200: DataOf(RequestWithBody) } } },
-    async ({ session, params }) => {
-      const request = await requireRequest(db, session.workspaceId, params.id)
-      const isHidden = request.path.startsWith('/v1/webhooks') && !isManager(session.member)
-      return { data: isHidden ? { ...request, body: null } : request }
+  }),
+  row({
+    call: 'GET /requests/:id',
+    members: roles,
+    params: IdParams,
+    data: RequestWithBody,
+    run: async ({ caller, params }) => {
+      const request = await requireRequest(db, caller.workspaceId, params.id)
+      const isHidden = request.path.startsWith('/v1/webhooks') && !isManager(caller.member)
+      return isHidden ? { ...request, body: null } : request
     },
-  )
-}
+  }),
+]

@@ -1,7 +1,7 @@
 /** `/preferences`: the member's own settings of the dashboard. A change reaches only the pages of this member. */
+
 import type { Db } from '../lib/db.ts'
-import { DataOf, OneOf, Type } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { OneOf, Type } from '../lib/schema.ts'
 import { roles } from './members.ts'
 import {
   densities,
@@ -11,6 +11,7 @@ import {
   updatePreferences,
 } from './preferences.ts'
 import type { Signals } from './signals.ts'
+import { type Row, row } from './table.ts'
 
 const timeOfDay = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' }
 export const QuietHours = Type.Unsafe<Preferences['quiet_hours']>({
@@ -28,20 +29,24 @@ const fields = {
 const PreferencesView = Type.Object(fields, { title: 'Preferences' })
 const PreferenceChanges = Type.Partial(Type.Object(fields))
 
-export const preferenceDashboard = (db: Db, signals: Signals) => async (app: App) => {
-  app.get('/preferences', { schema: { response: { 200: DataOf(PreferencesView) } } }, async ({ session }) => ({
-    data: await requirePreferences(db, session.workspaceId, session.member.id),
-  }))
-  app.patch(
-    '/preferences',
-    {
-      config: { members: roles, audit: false, isQuiet: true },
-      schema: { body: PreferenceChanges, response: { 200: DataOf(PreferencesView) } },
-    },
-    async ({ session: { workspaceId, member }, body }) => {
+export const preferenceTable = (db: Db, signals: Signals): readonly Row[] => [
+  row({
+    call: 'GET /preferences',
+    members: roles,
+    data: PreferencesView,
+    run: ({ caller }) => requirePreferences(db, caller.workspaceId, caller.member.id),
+  }),
+  row({
+    call: 'PATCH /preferences',
+    members: roles,
+    audit: false,
+    isQuiet: true,
+    body: PreferenceChanges,
+    data: PreferencesView,
+    run: async ({ caller: { workspaceId, member }, body }) => {
       const data = await updatePreferences(db, workspaceId, member.id, body)
       signals.memberChanged(member.id)
-      return { data }
+      return data
     },
-  )
-}
+  }),
+]

@@ -1,11 +1,12 @@
 /** `/presence`: an open page reports which conversation it shows. The members' stream sends the presence of all members. */
+
 import { roles } from '../accounts/members.ts'
 import { presenceTopic, type Signals } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { createCoalescer } from '../lib/coalescer.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, NullableText, OneOf, Type } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { NullableText, OneOf, Type } from '../lib/schema.ts'
 import { listPresence, recordPresence, removePresence, typingKinds } from './presence.ts'
 
 const PageReport = Type.Object({
@@ -17,14 +18,15 @@ const PageReport = Type.Object({
   state: OneOf(['open', 'closed'], { description: '`closed`: the page was closed or hidden.' }),
 })
 
-export const presenceDashboard = (db: Db, signals: Signals) => async (app: App) => {
-  app.post(
-    '/presence',
-    {
-      config: { members: roles, audit: false, isQuiet: true },
-      schema: { body: PageReport, response: { 200: DataOf(Type.Object({ is_changed: Type.Boolean() })) } },
-    },
-    async ({ session: { workspaceId, member }, body }, reply) => {
+export const presenceTable = (db: Db, signals: Signals): readonly Row[] => [
+  row({
+    call: 'POST /presence',
+    members: roles,
+    audit: false,
+    isQuiet: true,
+    body: PageReport,
+    data: Type.Object({ is_changed: Type.Boolean() }),
+    run: async ({ caller: { workspaceId, member }, body }, reply) => {
       // A page that only sends heartbeats keeps no connection open but its stream.
       reply.header('connection', 'close')
       const { page_id: pageId, conversation_id: conversationId = null, typing = null } = body
@@ -33,10 +35,10 @@ export const presenceDashboard = (db: Db, signals: Signals) => async (app: App) 
           ? await removePresence(db, workspaceId, member.id, pageId)
           : await recordPresence(db, workspaceId, member.id, { pageId, conversationId, typing })
       if (isChanged) signals.presenceChanged(workspaceId)
-      return { data: { is_changed: isChanged } }
+      return { is_changed: isChanged }
     },
-  )
-}
+  }),
+]
 
 /** The event `presence` of the members' stream. The streams of a workspace share the reads. */
 export function presenceFeed(db: Db): StreamFeed {

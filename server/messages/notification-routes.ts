@@ -1,10 +1,12 @@
 /** `/notifications`: what the member's browser notifies about. */
-import { QuietHours } from '../accounts/preference-dashboard.ts'
+
+import { roles } from '../accounts/members.ts'
+import { QuietHours } from '../accounts/preference-routes.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { ContactName } from '../contacts/contact-name.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import { listNotifications, notificationKinds } from './notifications.ts'
 
 const NotificationView = Type.Object({
@@ -24,12 +26,12 @@ const AnswerView = Type.Object({
 })
 const NotificationQuery = Type.Object({ after: Type.Optional(Uuid) })
 
-export const notificationDashboard = (db: Db) => async (app: App) => {
-  app.get(
-    '/notifications',
-    { schema: { querystring: NotificationQuery, response: { 200: DataOf(AnswerView) } } },
-    async ({ session: { workspaceId, member }, query }) => ({
-      data: await listNotifications(db, workspaceId, member.id, query.after),
-    }),
-  )
-}
+export const notificationTable = (db: Db): readonly Row[] => [
+  row({
+    call: 'GET /notifications',
+    members: roles,
+    query: NotificationQuery,
+    data: AnswerView,
+    run: ({ caller: { workspaceId, member }, query }) => listNotifications(db, workspaceId, member.id, query.after),
+  }),
+]

@@ -1,16 +1,16 @@
 /** `/conversations/{id}/timeline`, `/conversations/{id}/notes`, `/mentions`: what members write to each other in a thread. */
-import { roles } from '../accounts/members.ts'
+
+import { roles, writers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { ContactName } from '../contacts/contact-name.ts'
 import { channels } from '../contacts/contacts.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
-  DataOf,
   DateTime,
   Deleted,
   IdParams,
-  ListOf,
   ListQuery,
   NullableDateTime,
   NullableText,
@@ -18,7 +18,6 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import { statuses } from './filter-fields.ts'
 import { listMentions, readMentions } from './mentions.ts'
 import { createNote, deleteNote, listTimeline, type TimelineEntry, timelineCauses, timelineKinds } from './timeline.ts'
@@ -63,64 +62,65 @@ const MentionView = Type.Object({
   created_at: DateTime,
 })
 
-export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) => {
-  app.get(
-    '/conversations/:id/timeline',
-    { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(EntryView) } } },
-    async ({ session, params, query }) => listTimeline(db, session.workspaceId, params.id, readPosition(query)),
-  )
-  app.post(
-    '/conversations/:id/notes',
-    {
-      config: { audit: false, isQuiet: true },
-      schema: { params: IdParams, body: NewNote, response: { 201: DataOf(EntryView) } },
-    },
-    async ({ session: { workspaceId, member }, params, body: { text, mentions = [] } }, reply) => {
+export const timelineTable = (db: Db, signals: Signals): readonly Row[] => [
+  row({
+    call: 'GET /conversations/:id/timeline',
+    members: roles,
+    params: IdParams,
+    query: ListQuery({}),
+    list: EntryView,
+    run: ({ caller, params, query }) => listTimeline(db, caller.workspaceId, params.id, readPosition(query)),
+  }),
+  row({
+    call: 'POST /conversations/:id/notes',
+    members: writers,
+    audit: false,
+    isQuiet: true,
+    params: IdParams,
+    body: NewNote,
+    data: EntryView,
+    status: 201,
+    run: async ({ caller: { workspaceId, member }, params, body: { text, mentions = [] } }) => {
       const note = await createNote(db, workspaceId, params.id, { memberId: member.id }, { text, mentions })
       signals.inboxChanged(workspaceId, [params.id])
       for (const id of mentions) signals.memberChanged(id)
-      reply.code(201)
-      return { data: note }
+      return note
     },
-  )
-  app.delete(
-    '/conversations/:id/notes/:note_id',
-    {
-      config: { audit: 'note.deleted', isQuiet: true },
-      schema: { params: NoteParams, response: { 200: DataOf(Deleted) } },
-    },
-    async ({ session: { workspaceId, member }, params: { id, note_id } }) => {
+  }),
+  row({
+    call: 'DELETE /conversations/:id/notes/:note_id',
+    members: writers,
+    audit: 'note.deleted',
+    isQuiet: true,
+    params: NoteParams,
+    data: Deleted,
+    run: async ({ caller: { workspaceId, member }, params: { id, note_id } }) => {
       const { mentions, ...deleted } = await deleteNote(db, workspaceId, id, member.id, note_id)
       signals.inboxChanged(workspaceId, [id])
       for (const memberId of mentions) signals.memberChanged(memberId)
-      return { data: deleted }
+      return deleted
     },
-  )
+  }),
 
-  app.get(
-    '/mentions',
-    {
-      schema: {
-        querystring: ListQuery({ unread: Type.Optional(OneOf(['true'])) }),
-        response: { 200: ListOf(MentionView) },
-      },
-    },
-    async ({ session: { workspaceId, member }, query }) =>
+  row({
+    call: 'GET /mentions',
+    members: roles,
+    query: ListQuery({ unread: Type.Optional(OneOf(['true'])) }),
+    list: MentionView,
+    run: ({ caller: { workspaceId, member }, query }) =>
       listMentions(db, workspaceId, member.id, { unread: query.unread === 'true' }, readPosition(query)),
-  )
-  app.post(
-    '/mentions/read',
-    {
-      config: { members: roles, audit: false, isQuiet: true },
-      schema: {
-        body: Type.Object({ conversation_id: Uuid }),
-        response: { 200: DataOf(Type.Object({ read: Type.Integer() })) },
-      },
-    },
-    async ({ session: { workspaceId, member }, body }) => {
+  }),
+  row({
+    call: 'POST /mentions/read',
+    members: roles,
+    audit: false,
+    isQuiet: true,
+    body: Type.Object({ conversation_id: Uuid }),
+    data: Type.Object({ read: Type.Integer() }),
+    run: async ({ caller: { workspaceId, member }, body }) => {
       const read = await readMentions(db, workspaceId, member.id, body.conversation_id)
       if (read > 0) signals.memberChanged(member.id)
-      return { data: { read } }
+      return { read }
     },
-  )
-}
+  }),
+]

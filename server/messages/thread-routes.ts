@@ -2,14 +2,15 @@
  * `/conversations/{id}/messages`, `/contacts/{id}/conversations` and `/templates/preview` for members: read, reply, start a
  * conversation with a template, preview a template. Members may use contact fields in template values.
  */
+import { roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { requireContact } from '../contacts/contacts.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { IdParams, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { draftFields, readDraft, readTemplate, TemplateSchema } from './draft.ts'
 import { directions } from './messages.ts'
 import { previewTemplate } from './preview.ts'
@@ -87,51 +88,54 @@ const TemplatePreview = Type.Object(
   { title: 'TemplatePreview' },
 )
 
-type MessageDashboardOptions = ThreadContext & {
+type ThreadOptions = ThreadContext & {
   db: Db
   sender: Sender
   templates: Parameters<typeof previewTemplate>[2]
 }
 
-export const messageDashboard =
-  ({ db, sender, templates, ...context }: MessageDashboardOptions) =>
-  async (app: App) => {
-    app.get(
-      '/conversations/:id/messages',
-      { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(MemberMessage) } } },
-      async ({ session, params, query }) =>
-        listThread(db, session.workspaceId, context, params.id, readPosition(query)),
-    )
-    app.post(
-      '/conversations/:id/messages',
-      {
-        config: { audit: false, isQuiet: true },
-        schema: { params: IdParams, body: Reply, response: { 201: DataOf(MemberMessage) } },
-      },
-      async ({ session, params, body, idempotency }, reply) => {
-        const { workspaceId, member } = session
+export function threadTable({ db, sender, templates, ...context }: ThreadOptions): readonly Row[] {
+  const preview = (workspaceId: string, template: Static<typeof TemplateSchema>) =>
+    previewTemplate(db, workspaceId, templates, readTemplate(template))
+  return [
+    row({
+      call: 'GET /conversations/:id/messages',
+      members: roles,
+      params: IdParams,
+      query: ListQuery({}),
+      list: MemberMessage,
+      run: ({ caller, params, query }) => listThread(db, caller.workspaceId, context, params.id, readPosition(query)),
+    }),
+    row({
+      call: 'POST /conversations/:id/messages',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      params: IdParams,
+      body: Reply,
+      data: MemberMessage,
+      status: 201,
+      run: async ({ caller, params, body, idempotency }) => {
+        const { workspaceId, member } = caller
         const { subject } = idempotency ?? {}
         const draft = readDraft(body, true)
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
         const replyTo = body.reply_to_message_id
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
-        reply.code(201)
-        return { data: await requireMemberMessage(db, workspaceId, context, { channel, id }) }
+        return requireMemberMessage(db, workspaceId, context, { channel, id })
       },
-    )
+    }),
 
-    app.post(
-      '/contacts/:id/conversations',
-      {
-        config: { audit: false },
-        schema: {
-          params: IdParams,
-          body: Type.Object({ template: TemplateSchema }),
-          response: { 201: DataOf(Type.Object({ conversation_id: Uuid, message_id: Uuid })) },
-        },
-      },
-      async ({ session, params, body, idempotency }, reply) => {
-        const { workspaceId, member, defaultCountry } = session
+    row({
+      call: 'POST /contacts/:id/conversations',
+      members: writers,
+      audit: false,
+      params: IdParams,
+      body: Type.Object({ template: TemplateSchema }),
+      data: Type.Object({ conversation_id: Uuid, message_id: Uuid }),
+      status: 201,
+      run: async ({ caller, params, body, idempotency }) => {
+        const { workspaceId, member, defaultCountry } = caller
         const { phone } = await requireContact(db, workspaceId, params.id)
         if (!phone) throw badRequest('the contact has no phone number')
         const { conversation_id, message_id } = await sender.sendToPhone({
@@ -140,31 +144,32 @@ export const messageDashboard =
           memberId: member.id,
           subject: idempotency?.subject,
         })
-        reply.code(201)
-        return { data: { conversation_id, message_id } }
+        return { conversation_id, message_id }
       },
-    )
+    }),
 
-    const preview = (workspaceId: string, template: Static<typeof TemplateSchema>) =>
-      previewTemplate(db, workspaceId, templates, readTemplate(template))
-    app.post(
-      '/templates/preview',
-      {
-        config: { audit: false, isQuiet: true },
-        schema: { body: TemplateSchema, response: { 200: DataOf(TemplatePreview) } },
-      },
-      async ({ session, body }) => ({ data: await preview(session.workspaceId, body) }),
-    )
-    app.post(
-      '/conversations/:id/templates/preview',
-      {
-        config: { audit: false, isQuiet: true },
-        schema: { params: IdParams, body: TemplateSchema, response: { 200: DataOf(TemplatePreview) } },
-      },
-      async ({ session: { workspaceId }, params, body }) => {
+    row({
+      call: 'POST /templates/preview',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      body: TemplateSchema,
+      data: TemplatePreview,
+      run: ({ caller, body }) => preview(caller.workspaceId, body),
+    }),
+    row({
+      call: 'POST /conversations/:id/templates/preview',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      params: IdParams,
+      body: TemplateSchema,
+      data: TemplatePreview,
+      run: async ({ caller: { workspaceId }, params, body }) => {
         const { channel } = await requireConversation(db, workspaceId, params.id)
         if (channel !== 'msgapp') throw badRequest('only the msgapp channel has templates')
-        return { data: await preview(workspaceId, body) }
+        return preview(workspaceId, body)
       },
-    )
-  }
+    }),
+  ]
+}

@@ -1,9 +1,11 @@
 /** `/canned-replies` for members. Every member has personal ones; owners and admins change the shared ones. */
+
 import type { FastifyRequest } from 'fastify'
-import { managers } from '../accounts/members.ts'
+import type { Session } from '../accounts/callers.ts'
+import { managers, roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, DateTime, Deleted, IdParams, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import { DateTime, Deleted, IdParams, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import {
   type Author,
   type CannedReply,
@@ -52,7 +54,7 @@ const sharedOnly = ({ handlerResult }: FastifyRequest): boolean =>
   (handlerResult as { data?: { is_shared?: boolean } } | undefined)?.data?.is_shared === true
 const shortcutOf = ({ shortcut }: Pick<CannedReply, 'shortcut'>) => `/${shortcut}`
 
-const authorOf = ({ session: { member } }: FastifyRequest): Author => ({
+const authorOf = ({ member }: Session): Author => ({
   memberId: member.id,
   isManager: managers.some((role) => role === member.role),
 })
@@ -64,50 +66,41 @@ const toInput = ({ attachments = [], is_shared = false, ...body }: Partial<Canne
   is_shared,
 })
 
-export const cannedReplyDashboard = (db: Db, publicUrl: string) => async (app: App) => {
-  app.get(
-    '/canned-replies',
-    { schema: { response: { 200: DataOf(Type.Array(CannedReplyView)) } } },
-    async ({ session }) => ({
-      data: await listCannedReplies(db, session.workspaceId, session.member.id, publicUrl),
-    }),
-  )
-  app.post(
-    '/canned-replies',
-    {
-      config: { audit: { action: 'reply.created', summary: shortcutOf, when: sharedOnly } },
-      schema: { body: Input, response: { 201: DataOf(CannedReplyView) } },
+export const cannedReplyTable = (db: Db, publicUrl: string): readonly Row[] => [
+  row({
+    call: 'GET /canned-replies',
+    members: roles,
+    data: Type.Array(CannedReplyView),
+    run: ({ caller }) => listCannedReplies(db, caller.workspaceId, caller.member.id, publicUrl),
+  }),
+  row({
+    call: 'POST /canned-replies',
+    members: writers,
+    audit: { action: 'reply.created', summary: shortcutOf, when: sharedOnly },
+    body: Input,
+    data: CannedReplyView,
+    status: 201,
+    run: ({ caller, body }) => createCannedReply(db, caller.workspaceId, authorOf(caller), toInput(body), publicUrl),
+  }),
+  row({
+    call: 'PUT /canned-replies/:id',
+    members: writers,
+    audit: { action: 'reply.changed', summary: shortcutOf, when: sharedOnly },
+    params: IdParams,
+    body: Input,
+    data: CannedReplyView,
+    run: ({ caller, params, body }) =>
+      updateCannedReply(db, caller.workspaceId, authorOf(caller), params.id, toInput(body), publicUrl),
+  }),
+  row({
+    call: 'DELETE /canned-replies/:id',
+    members: writers,
+    audit: { action: 'reply.deleted', summary: shortcutOf, when: sharedOnly },
+    params: IdParams,
+    data: Deleted,
+    run: async ({ caller, params }) => {
+      const deleted = await deleteCannedReply(db, caller.workspaceId, authorOf(caller), params.id)
+      return { ...deleted, deleted: true }
     },
-    async (request, reply) => {
-      const { session, body } = request
-      reply.code(201)
-      return { data: await createCannedReply(db, session.workspaceId, authorOf(request), toInput(body), publicUrl) }
-    },
-  )
-  app.put(
-    '/canned-replies/:id',
-    {
-      config: { audit: { action: 'reply.changed', summary: shortcutOf, when: sharedOnly } },
-      schema: { params: IdParams, body: Input, response: { 200: DataOf(CannedReplyView) } },
-    },
-    async (request) => {
-      const { session, params, body } = request
-      const author = authorOf(request)
-      return {
-        data: await updateCannedReply(db, session.workspaceId, author, params.id, toInput(body), publicUrl),
-      }
-    },
-  )
-  app.delete(
-    '/canned-replies/:id',
-    {
-      config: { audit: { action: 'reply.deleted', summary: shortcutOf, when: sharedOnly } },
-      schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
-    },
-    async (request) => {
-      const { session, params } = request
-      const deleted = await deleteCannedReply(db, session.workspaceId, authorOf(request), params.id)
-      return { data: { ...deleted, deleted: true } }
-    },
-  )
-}
+  }),
+]

@@ -1,0 +1,184 @@
+/** What members do with a broadcast beside the calls of the API: preview, test, edit, send again, export. */
+
+import { Readable } from 'node:stream'
+import { managers, roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
+import type { TemplateParams } from '../channels/channel.ts'
+import { IdParams, NullableDateTime, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
+import { readTemplate, StructuredParams, TemplateSchema } from '../messages/draft.ts'
+import type { Sender } from '../messages/send.ts'
+import { requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
+import { MemberMessage } from '../messages/thread-routes.ts'
+import type { NewBroadcast } from './accept.ts'
+import { sendAgain } from './again.ts'
+import { type Broadcast, requireBroadcast } from './broadcasts.ts'
+import { editBroadcast, getBroadcastSource } from './edit.ts'
+import { previewBroadcast, sendTest } from './preview.ts'
+import { writeRecipients } from './recipients.ts'
+import { BroadcastSchema, NewBroadcastSchema, readBroadcast } from './resource.ts'
+import { type BroadcastOptions, nameOf } from './routes.ts'
+
+const PreviewBody = Type.Object({ ...NewBroadcastSchema.properties, name: Type.Optional(Type.String()) })
+
+const PreviewView = Type.Object({
+  total: Type.Integer(),
+  sendable: Type.Integer(),
+  skipped: Type.Array(Type.Object({ reason: Type.String(), count: Type.Integer() })),
+  values_checked: Type.Integer({
+    description:
+      'The number of recipients whose values were checked. Errors in the values of the others show when they are sent.',
+  }),
+  duration_seconds: Type.Integer(),
+  plan: Type.Object({
+    left: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    fits: Type.Boolean(),
+    state: OneOf(['active', 'lapsed']),
+  }),
+  sample: Type.Unsafe<{ text: string; to: string } | null>({
+    type: ['object', 'null'],
+    properties: { text: { type: 'string' }, to: { type: 'string' } },
+  }),
+})
+
+const TestMessage = Type.Object({ template: TemplateSchema, to: Type.String({ maxLength: 500 }) })
+
+/** The body is optional. */
+const SendAgainBody = Type.Unsafe<{ name?: string } | null>({
+  type: ['object', 'null'],
+  properties: { name: { type: 'string' } },
+})
+
+const BroadcastChanges = Type.Object(Type.Partial(NewBroadcastSchema).properties)
+
+/** The changes in the shape of a new broadcast. */
+function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcast> {
+  const { name, template, recipients, segment_id, scheduled_at } = body
+  // The reader needs a template; a change may have none.
+  const read = readBroadcast({ ...body, name: name ?? '', template: template ?? { name: '' } }, true)
+  return {
+    ...(name === undefined ? {} : { name: read.name }),
+    ...(template === undefined ? {} : { template: read.template }),
+    ...(recipients === undefined ? {} : { recipients: read.recipients }),
+    ...(segment_id === undefined ? {} : { segment_id: read.segment_id }),
+    ...(scheduled_at === undefined ? {} : { scheduled_at: read.scheduled_at }),
+  }
+}
+
+const SourceView = Type.Object({
+  name: Type.String(),
+  template: Type.Object({
+    name: Type.String(),
+    language: Type.String(),
+    params: Type.Unsafe<TemplateParams>(StructuredParams),
+    contact_fields: Type.Boolean(),
+  }),
+  segment_id: NullableText({ format: 'uuid' }),
+  recipients: Type.Array(
+    Type.Object({
+      to: Type.String(),
+      name: NullableText(),
+      params: Type.Optional(Type.Unsafe<TemplateParams>(StructuredParams)),
+    }),
+  ),
+  has_more_recipients: Type.Boolean(),
+  has_own_values: Type.Boolean({ description: 'Some recipients have template values of their own.' }),
+  scheduled_at: NullableDateTime,
+})
+
+/** A million recipients are copied in half a minute on a fast disk. */
+const copyMs = 10 * 60_000
+
+/** A limit for the download of a million lines over a slow connection. */
+const downloadMs = 30 * 60_000
+
+export type ComposeOptions = BroadcastOptions & { sender: Sender; threadContext: ThreadContext }
+
+export function composeTable({ context, sender, threadContext, signals }: ComposeOptions): readonly Row[] {
+  const { db } = context
+  return [
+    row({
+      call: 'POST /broadcasts/preview',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      body: PreviewBody,
+      data: PreviewView,
+      run: ({ caller, body }) => previewBroadcast(context, caller, readBroadcast({ ...body, name: '' }, true)),
+    }),
+    row({
+      call: 'POST /broadcasts/test',
+      members: writers,
+      audit: false,
+      body: TestMessage,
+      data: MemberMessage,
+      status: 201,
+      run: async ({ caller: { workspaceId, defaultCountry, member }, body, idempotency }) => {
+        const sent = await sendTest(
+          sender,
+          { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
+          { to: body.to, template: readTemplate(body.template, true) },
+        )
+        const sentMessage = { id: sent.message_id, channel: 'msgapp' } as const
+        return requireMemberMessage(db, workspaceId, threadContext, sentMessage)
+      },
+    }),
+    row({
+      call: 'PATCH /broadcasts/:id',
+      members: writers,
+      audit: { action: 'broadcast.edited', summary: nameOf },
+      params: IdParams,
+      body: BroadcastChanges,
+      data: BroadcastSchema,
+      run: async ({ caller, params, body }) => {
+        const edited = await editBroadcast(context, caller, params.id, readChanges(body))
+        signals.broadcastReady()
+        return edited
+      },
+    }),
+    row({
+      call: 'GET /broadcasts/:id/source',
+      members: roles,
+      params: IdParams,
+      data: SourceView,
+      run: ({ caller, params }) => getBroadcastSource(db, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'POST /broadcasts/:id/again',
+      members: writers,
+      audit: { action: 'broadcast.sent_again', summary: nameOf },
+      handlerTimeout: copyMs,
+      params: IdParams,
+      body: SendAgainBody,
+      data: BroadcastSchema,
+      status: 202,
+      run: async ({ caller: { workspaceId }, params, body }) => {
+        const broadcast = await sendAgain(context, workspaceId, params.id, body ?? {})
+        signals.broadcastReady()
+        return broadcast
+      },
+    }),
+    row({
+      call: 'GET /broadcasts/:id/recipients.csv',
+      members: managers,
+      audit: {
+        action: 'broadcast.exported',
+        summary: ({ name, total_count }: Broadcast) => `${name}: ${total_count} recipients`,
+      },
+      handlerTimeout: downloadMs,
+      params: IdParams,
+      run: async (request, reply) => {
+        const { workspaceId } = request.caller
+        const broadcast = await requireBroadcast(db, workspaceId, request.params.id)
+        const { id } = broadcast
+        // The audit log cannot read a streamed response.
+        request.handlerResult = { data: broadcast }
+        reply.headers({
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': `attachment; filename="broadcast-${id}.csv"`,
+          'x-content-type-options': 'nosniff',
+        })
+        return reply.send(Readable.from(writeRecipients(db, workspaceId, id), { objectMode: false }))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,83 @@
+/** `/contacts/{id}/notes`, `/visit` and `/duplicates`, for members. */
+import { roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import { DateTime, Deleted, IdParams, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import type { SlowReads } from '../lib/slow-reads.ts'
+import { requireContact } from './contacts.ts'
+import { duplicateReasons, listDuplicates } from './duplicates.ts'
+import { createContactNote, deleteContactNote, listContactNotes } from './notes.ts'
+import { ContactSchema } from './schemas.ts'
+import { getLastVisit, type Visit } from './visits.ts'
+
+const NoteView = Type.Object({
+  id: Uuid,
+  text: Type.String(),
+  author: Type.Object({ id: Uuid, name: NullableText({ description: 'Null for a removed member.' }) }),
+  created_at: DateTime,
+})
+const NoteParams = Type.Object({ ...IdParams.properties, note_id: Type.String() })
+
+const VisitView = Type.Unsafe<Visit | null>({
+  type: ['object', 'null'],
+  properties: {
+    url: { type: 'string', description: 'Without query string and fragment.' },
+    title: { type: ['string', 'null'] },
+    user_agent: { type: ['string', 'null'] },
+    seen_at: { type: 'string', format: 'date-time' },
+  },
+  required: ['url', 'title', 'user_agent', 'seen_at'],
+})
+
+const DuplicateView = Type.Object({ contact: ContactSchema, reason: OneOf(duplicateReasons) })
+
+/** What members know about a contact. */
+export const contactPanelTable = ({ db, slow }: { db: Db; slow: SlowReads }): readonly Row[] => [
+  row({
+    call: 'GET /contacts/:id/notes',
+    members: roles,
+    params: IdParams,
+    query: ListQuery({}),
+    list: NoteView,
+    run: ({ caller, params, query }) => listContactNotes(db, caller.workspaceId, params.id, readPosition(query)),
+  }),
+  row({
+    call: 'POST /contacts/:id/notes',
+    members: writers,
+    audit: false,
+    params: IdParams,
+    body: Type.Object({ text: Type.String({ maxLength: 40_000 }) }),
+    data: NoteView,
+    status: 201,
+    run: ({ caller: { workspaceId, member }, params, body }) =>
+      createContactNote(db, workspaceId, params.id, member, body.text),
+  }),
+  row({
+    call: 'DELETE /contacts/:id/notes/:note_id',
+    members: writers,
+    audit: 'note.deleted',
+    params: NoteParams,
+    data: Deleted,
+    run: ({ caller: { workspaceId, member }, params: { id, note_id } }) =>
+      deleteContactNote(db, workspaceId, id, member.id, note_id),
+  }),
+  row({
+    call: 'GET /contacts/:id/visit',
+    members: roles,
+    params: IdParams,
+    data: VisitView,
+    run: async ({ caller: { workspaceId }, params }) => {
+      const { id } = await requireContact(db, workspaceId, params.id)
+      return getLastVisit(db, workspaceId, id)
+    },
+  }),
+  row({
+    call: 'GET /contacts/:id/duplicates',
+    members: roles,
+    params: IdParams,
+    data: Type.Array(DuplicateView),
+    run: ({ caller: { workspaceId }, params }) =>
+      slow(workspaceId, (sql) => listDuplicates(sql, workspaceId, params.id)),
+  }),
+]
