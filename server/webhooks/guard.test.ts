@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { times } from '../../common/times.ts'
-import { createGuard } from './guard.ts'
+import { createGuard, type GuardOptions } from './guard.ts'
 
 type Answers = Record<string, readonly string[] | 'silent'>
 
@@ -17,6 +17,9 @@ function stub(ipv4: Answers, ipv6: Answers = {}) {
   }
   return { asked, resolve4: of(ipv4), resolve6: of(ipv6) }
 }
+
+const guardWith = (options: Partial<GuardOptions> = {}) =>
+  createGuard({ times: times.webhooks, allowedCidrs: [], resolver: stub({}), ...options })
 
 /** One of each refused form; the classifier has its own test for the rest. */
 const refused4 = [
@@ -61,11 +64,7 @@ const refused6 = [
   'ff02::1',
 ]
 
-async function assertRefused(
-  url: string,
-  reason: RegExp,
-  guard = createGuard({ times: times.webhooks, allowedCidrs: [], resolver: stub({}) }),
-) {
+async function assertRefused(url: string, reason: RegExp, guard = guardWith()) {
   const target = await guard.check(url)
   assert.ok(!target.ok && target.isRefused, url)
   assert.match(target.reason, reason, url)
@@ -73,7 +72,7 @@ async function assertRefused(
 
 test('an address that is not public is refused as a literal, in every way to write it', async () => {
   const resolver = stub({})
-  const guard = createGuard({ times: times.webhooks, allowedCidrs: [], resolver })
+  const guard = guardWith({ resolver })
   for (const address of refused4) await assertRefused(`https://${address}:8443/x`, /not a public address/, guard)
   for (const address of refused6) await assertRefused(`https://[${address}]/x`, /not a public address/, guard)
   for (const host of [
@@ -97,29 +96,21 @@ test('an address that is not public is refused as a literal, in every way to wri
 test('an address that is not public is refused behind a name, alone and among public ones', async () => {
   for (const address of refused4) {
     for (const answer of [[address], ['93.184.215.14', address], [address, '93.184.215.14']]) {
-      const guard = createGuard({ times: times.webhooks, allowedCidrs: [], resolver: stub({ 'hook.test': answer }) })
+      const guard = guardWith({ resolver: stub({ 'hook.test': answer }) })
       await assertRefused('https://hook.test/x', new RegExp(`hook.test is at ${address}, which is not a public`), guard)
     }
   }
   for (const address of refused6) {
     const resolver = stub({ 'hook.test': ['93.184.215.14'] }, { 'hook.test': ['2606:4700:4700::1111', address] })
-    await assertRefused(
-      'https://hook.test/x',
-      /not a public/,
-      createGuard({ times: times.webhooks, allowedCidrs: [], resolver }),
-    )
+    await assertRefused('https://hook.test/x', /not a public/, guardWith({ resolver }))
   }
-  const nonsense = createGuard({
-    times: times.webhooks,
-    allowedCidrs: [],
-    resolver: stub({ 'hook.test': ['localhost'] }),
-  })
+  const nonsense = guardWith({ resolver: stub({ 'hook.test': ['localhost'] }) })
   await assertRefused('https://hook.test/x', /not a public/, nonsense)
 })
 
 test('a public name is allowed with all its addresses, and so is a public literal', async () => {
   const resolver = stub({ 'hook.test': ['93.184.215.14', '1.1.1.1'] }, { 'hook.test': ['2606:4700:4700::1111'] })
-  const guard = createGuard({ times: times.webhooks, allowedCidrs: [], resolver })
+  const guard = guardWith({ resolver })
   const target = await guard.check('https://hook.test/x')
   assert.ok(target.ok)
   assert.deepEqual(target.addresses, ['93.184.215.14', '1.1.1.1', '2606:4700:4700::1111'])
@@ -128,9 +119,7 @@ test('a public name is allowed with all its addresses, and so is a public litera
 })
 
 test('one address family is enough if DNS does not respond for the other', async () => {
-  const guard = createGuard({
-    times: times.webhooks,
-    allowedCidrs: [],
+  const guard = guardWith({
     resolver: stub({ 'four.test': ['1.1.1.1'] }, { 'four.test': 'silent', 'six.test': ['2606:4700::1'] }),
   })
   assert.deepEqual(await guard.resolve('four.test'), { ok: true, addresses: ['1.1.1.1'] })
@@ -138,9 +127,8 @@ test('one address family is enough if DNS does not respond for the other', async
 })
 
 test('a name that does not resolve now is refused only for now', async () => {
-  const guard = createGuard({
+  const guard = guardWith({
     times: { dnsMs: 100 },
-    allowedCidrs: [],
     resolver: stub({ 'slow.test': 'silent', 'empty.test': [] }),
   })
   for (const host of ['nowhere.test', 'slow.test', 'empty.test', 'localhost', 'localhost.']) {
@@ -150,19 +138,14 @@ test('a name that does not resolve now is refused only for now', async () => {
 })
 
 test('networks of the operator are allowed up to their bounds, and nothing else', async () => {
-  const guard = createGuard({
-    times: times.webhooks,
-    allowedCidrs: ['10.1.0.0/16', '127.0.0.1/32', 'fd00:1::/32'],
-    resolver: stub({}),
-  })
+  const guard = guardWith({ allowedCidrs: ['10.1.0.0/16', '127.0.0.1/32', 'fd00:1::/32'] })
   for (const host of ['10.1.0.0', '10.1.255.255', '127.0.0.1', '[fd00:1::1]', '[::ffff:10.1.0.1]', '8.8.8.8']) {
     assert.ok((await guard.check(`https://${host}/`)).ok, host)
   }
   for (const host of ['10.0.255.255', '10.2.0.0', '127.0.0.2', '[fd00:2::1]', '[::ffff:10.2.0.1]', '[::1]']) {
     await assertRefused(`https://${host}/`, /not a public/, guard)
   }
-  const named = createGuard({
-    times: times.webhooks,
+  const named = guardWith({
     allowedCidrs: ['10.1.0.0/16'],
     resolver: stub({ 'in.test': ['10.1.2.3', '1.1.1.1'], 'out.test': ['10.1.2.3', '10.2.0.1'] }),
   })
@@ -172,8 +155,7 @@ test('networks of the operator are allowed up to their bounds, and nothing else'
 
 test('metadata and platform addresses of clouds stay refused inside an allowed network', async () => {
   const allowedCidrs = ['0.0.0.0/0', '::/0']
-  const guard = createGuard({
-    times: times.webhooks,
+  const guard = guardWith({
     allowedCidrs,
     resolver: stub({ 'hook.test': ['10.0.0.1', '169.254.169.254'] }),
   })
@@ -205,7 +187,7 @@ test('metadata and platform addresses of clouds stay refused inside an allowed n
 })
 
 test('a URL must be valid, https and without credentials, even if every network is allowed', async () => {
-  const guard = createGuard({ times: times.webhooks, allowedCidrs: ['0.0.0.0/0', '::/0'], resolver: stub({}) })
+  const guard = guardWith({ allowedCidrs: ['0.0.0.0/0', '::/0'] })
   for (const [url, reason] of [
     ['http://8.8.8.8/', /must be https/],
     ['HTTP://8.8.8.8/', /must be https/],
@@ -234,7 +216,7 @@ test('a URL must be valid, https and without credentials, even if every network 
 })
 
 test('the address of a connection must be a literal address', () => {
-  const guard = createGuard({ times: times.webhooks, allowedCidrs: ['127.0.0.0/8'], resolver: stub({}) })
+  const guard = guardWith({ allowedCidrs: ['127.0.0.0/8'] })
   for (const address of ['8.8.8.8', '127.0.0.1', '::ffff:127.0.0.1', '2606:4700::1']) {
     assert.equal(guard.isAllowed(address), true, address)
   }

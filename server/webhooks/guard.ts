@@ -15,15 +15,15 @@ import {
 } from '../../common/address.ts'
 import type { Times } from '../../common/times.ts'
 
-type Target =
-  | { ok: true; url: URL; addresses: string[] }
+type Verdict =
+  | { ok: true; addresses: string[] }
   /** `isRefused`: the URL is not allowed. Otherwise its host does not resolve now, and may later. */
   | { ok: false; isRefused: boolean; reason: string }
 
 export type Guard = {
-  check(url: string): Promise<Target>
+  check(url: string): Promise<Verdict>
   /** The addresses of a host name or a literal, all of them allowed. */
-  resolve(host: string): Promise<{ ok: true; addresses: string[] } | Extract<Target, { ok: false }>>
+  resolve(host: string): Promise<Verdict>
   isAllowed(address: string): boolean
 }
 
@@ -73,8 +73,7 @@ export function createGuard({ allowedCidrs, resolver = createResolver(), times: 
       if (url.username || url.password) return refuse('must not carry credentials')
       if (!url.hostname) return refuse('has no host')
       if (url.port === '0') return refuse('must not have the port 0')
-      const resolved = await resolve(url.hostname)
-      return resolved.ok ? { ok: true, url, addresses: resolved.addresses } : resolved
+      return resolve(url.hostname)
     },
   }
 }
