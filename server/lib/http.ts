@@ -39,7 +39,8 @@ export type Http = {
   stop(): Promise<void>
 }
 
-const limits = {
+/** Of all agents. A connection carries one request at a time. */
+export const agentLimits = {
   headersTimeout: 30_000,
   bodyTimeout: 30_000,
   maxHeaderSize: 32 * 1024,
@@ -54,7 +55,7 @@ type HttpOptions = {
 }
 
 export function createHttp({ connections = 256, resolver }: HttpOptions = {}): Http {
-  const shared = { ...limits, connections }
+  const shared = { ...agentLimits, connections }
   const guardedAgent = new Agent({ ...shared, connect: { timeout: 5_000, lookup: createPublicLookup(resolver) } })
   const openAgent = new Agent({ ...shared, connect: { timeout: 5_000, rejectUnauthorized: false } })
   const guarded = guardedAgent.compose(noteWriting)
@@ -75,7 +76,9 @@ export function createHttp({ connections = 256, resolver }: HttpOptions = {}): H
       const target = readTarget(request)
       if (!(target instanceof URL)) return target
       const agent = request.isPrivate ? openAgent : guardedAgent
-      return exchange(agent, toOptions(target, request), request.timeoutMs, maxBytes)
+      const limits = { timeoutMs: request.timeoutMs, maxBytes }
+      const { error, isWritten, ...response } = await exchange(agent, toOptions(target, request), limits)
+      return error ? { ok: false, message: describeError(error), isWritten } : { ok: true, ...response }
     },
     async stream(request) {
       const target = readTarget(request)
@@ -111,33 +114,52 @@ const toOptions = ({ origin, pathname, search }: URL, { method, headers, body }:
   ...(body === undefined ? {} : { body }),
 })
 
+/** How a request ended. One whose response broke off has a status and an error. */
+type Exchange = {
+  /** 0: no response began. */
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  /** The part of the body that was read, at most `maxBytes`. */
+  body: Buffer
+  error: Error | null
+  isWritten: boolean
+}
+
+/** `bodyMs`: the body is read for at most this long after the status, within `timeoutMs`. */
+type ExchangeLimits = { timeoutMs: number; bodyMs?: number; maxBytes: number }
+
 /**
- * Sends a request and collects the response through the agent's callbacks. Every send of a message calls this, and the agent's
- * `request` would add a stream, a signal and several promises to each.
+ * Sends a request and collects the response through the agent's callbacks. Every send of a message and every post of a webhook
+ * calls this, and the agent's `request` would add a stream, a signal and several promises to each.
  */
-function exchange(
+export function exchange(
   agent: Agent,
   options: Dispatcher.DispatchOptions,
-  timeoutMs: number,
-  maxBytes: number,
-): Promise<HttpResponse> {
+  { timeoutMs, bodyMs, maxBytes }: ExchangeLimits,
+): Promise<Exchange> {
   return new Promise((resolve) => {
+    const endsAt = performance.now() + timeoutMs
     let controller: Dispatcher.DispatchController | undefined
     let [isWritten, isDone] = [false, false]
     let status = 0
-    let headers: Record<string, string | string[] | undefined> = {}
+    let headers: Exchange['headers'] = {}
     const parts: Buffer[] = []
     let size = 0
-    const finish = (response: HttpResponse) => {
+    const finish = (error: Error | null) => {
+      if (isDone) return
       isDone = true
       clearTimeout(timer)
-      resolve(response)
+      const read = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
+      const body = size > maxBytes ? read.subarray(0, maxBytes) : read
+      resolve({ status, headers, body, error, isWritten })
     }
-    const fail = (message: string) => finish({ ok: false, message, isWritten })
-    const timer = setTimeout(() => {
-      fail(lateAnswer(timeoutMs))
-      controller?.abort(new Error('timeout'))
-    }, timeoutMs)
+    const abort = (message: string) => {
+      const error = new Error(message)
+      finish(error)
+      controller?.abort(error)
+    }
+    const expire = () => abort(lateAnswer(timeoutMs))
+    let timer = setTimeout(expire, timeoutMs)
     agent.dispatch(options, {
       onRequestStart(started) {
         controller = started
@@ -146,21 +168,21 @@ function exchange(
         else isWritten = true
       },
       onResponseStart(_, statusCode, responseHeaders) {
-        // 100 Continue and the like come before the response.
-        if (statusCode >= 200) [status, headers] = [statusCode, responseHeaders]
+        // Early hints and the like come before the response.
+        if (statusCode < 200) return
+        status = statusCode
+        headers = responseHeaders
+        if (bodyMs === undefined) return
+        clearTimeout(timer)
+        timer = setTimeout(expire, Math.min(bodyMs, endsAt - performance.now()))
       },
-      onResponseData(response, part) {
+      onResponseData(_, part) {
+        parts.push(part)
         size += part.length
-        if (size <= maxBytes) parts.push(part)
-        else {
-          fail(`the answer is over ${maxBytes} bytes`)
-          response.abort(new Error('too long'))
-        }
+        if (size > maxBytes) abort(`the answer is over ${maxBytes} bytes`)
       },
-      onResponseEnd() {
-        finish({ ok: true, status, headers, body: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts) })
-      },
-      onResponseError: (_, error) => fail(describeError(error)),
+      onResponseEnd: () => finish(null),
+      onResponseError: (_, error) => finish(error),
     })
   })
 }
@@ -181,7 +203,7 @@ const noteWriting: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (opti
   return dispatch(options, handler)
 }
 
-const lateAnswer = (timeoutMs: number): string => `no answer within ${timeoutMs / 1000} s`
+export const lateAnswer = (timeoutMs: number): string => `no answer within ${timeoutMs / 1000} s`
 
 function describeError(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string }

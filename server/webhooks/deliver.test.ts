@@ -81,8 +81,8 @@ test('an event is posted with both sets of headers, and its bytes match the sign
     assert.equal(one.body.account_id, api.workspaceId)
     assertSigned(one, id, secret)
     assert.deepEqual(one.headerNames, [
-      'Host',
-      'Connection',
+      'host',
+      'connection',
       'Content-Type',
       'User-Agent',
       'X-Service-Event',
@@ -91,7 +91,7 @@ test('an event is posted with both sets of headers, and its bytes match the sign
       'X-Legacy-Event',
       'X-Legacy-Webhook-Id',
       'X-Legacy-Signature',
-      'Content-Length',
+      'content-length',
     ])
   }
   const endpoint = await until('the settling', async () => {
@@ -480,21 +480,13 @@ test('a response before the receiver has read a large body counts', async (t) =>
   const receiver = await startReceiver(t, {
     onHead: (_, response) => response.writeHead(200, { connection: 'close' }).end('early'),
   })
-  const poster = createPosterFor(t, () => true)
-  const answered = await poster.post(
-    { endpoint: { url: receiver.url }, body: 'x'.repeat(8_000_000), event: 'contact.created', endpoint_id: newId() },
-    ['s'],
-  )
+  const answered = await createPosterFor(t).post(receiver.url, 'x'.repeat(8_000_000))
   assert.deepEqual([answered.outcome, answered.http_status], ['delivered', 200])
 })
 
 test('a connection to an unexpected address is closed before anything is sent', async (t) => {
   const receiver = await startReceiver(t)
-  const poster = createPosterFor(t, (address) => address !== '127.0.0.1')
-  const answered = await poster.post(
-    { endpoint: { url: receiver.url }, body: '{}', event: 'contact.created', endpoint_id: newId() },
-    ['s'],
-  )
+  const answered = await createPosterFor(t, { isAllowed: (address) => address !== '127.0.0.1' }).post(receiver.url)
   assert.deepEqual([answered.outcome, answered.http_status], ['failed', null])
   assert.match(answered.error ?? '', /127\.0\.0\.1 is not a public address/)
   await until('it to be gone', async () => receiver.sockets.size === 0)
@@ -507,12 +499,8 @@ test('the next address of a host is tried only if no request was sent', async (t
   const silent = createServer().listen(receiver.port, '127.0.0.9')
   t.after(() => silent.close())
   const post = async (...addresses: string[]) => {
-    const poster = createPosterFor(t, () => true, addresses)
     const url = receiver.url.replace('127.0.0.1', 'localhost')
-    const { outcome, error } = await poster.post(
-      { endpoint: { url }, body: '{}', event: 'contact.created', endpoint_id: newId() },
-      ['s'],
-    )
+    const { outcome, error } = await createPosterFor(t, { addresses }).post(url)
     return [outcome, error, receiver.received.splice(0).length]
   }
   assert.deepEqual(await post('127.0.0.2', '127.0.0.3', '127.0.0.1'), ['delivered', null, 1])
@@ -522,17 +510,43 @@ test('the next address of a host is tried only if no request was sent', async (t
   assert.deepEqual(await post('127.0.0.1', '127.0.0.1'), ['again', 'connection lost before a response', 1])
 })
 
+test('a connection that is never idle is replaced when its address was checked too long ago', async (t) => {
+  const receiver = await startReceiver(t)
+  const { post } = createPosterFor(t, { addressMs: 500 })
+  const sockets = () => new Set(receiver.received.map(({ socket }) => socket)).size
+  const deadline = performance.now() + 20_000
+  while (sockets() < 2 && performance.now() < deadline) await post(receiver.url)
+  assert.equal(sockets(), 2)
+  assert.ok(receiver.received.length > 2, 'the first connection was reused')
+})
+
+test('bytes after a response are not the response to the next request', async (t) => {
+  const receiver = await startReceiver(t)
+  const { post } = createPosterFor(t)
+  const head = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`
+  receiver.answers((_, { socket }) => socket.write(head('200 OK') + head('410 Gone')), 202)
+  const answers = [await post(receiver.url), await post(receiver.url)]
+  assert.deepEqual(
+    answers.map(({ http_status }) => http_status),
+    [200, 202],
+  )
+})
+
+type TestPoster = { isAllowed?: (address: string) => boolean; addresses?: string[]; addressMs?: number }
+
 /** A poster that connects to these loopback addresses and checks them with `isAllowed`. */
-function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean, addresses = ['127.0.0.1']) {
+function createPosterFor(
+  t: TestContext,
+  { isAllowed = () => true, addresses = ['127.0.0.1'], addressMs = 60_000 }: TestPoster = {},
+) {
   const resolve = async () => ({ ok: true as const, addresses })
-  const check = async (url: string) => ({ ...(await resolve()), url: new URL(url) })
-  const poster = createPoster({
-    guard: { isAllowed, resolve, check },
-    ca: trusted,
-    times: { ...times.webhooks, postMs: 3_000 },
-  })
+  const guard = { isAllowed, resolve, check: resolve }
+  const poster = createPoster({ guard, ca: trusted, times: { ...times.webhooks, postMs: 3_000, addressMs } })
   t.after(() => poster.stop())
-  return poster
+  return {
+    post: (url: string, body = '{}') =>
+      poster.post({ endpoint: { url }, body, event: 'contact.created', endpoint_id: newId() }, ['s']),
+  }
 }
 
 test('a URL that now resolves to a private address fails without a connection', async (t) => {

@@ -99,33 +99,20 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
       const deliveries = await health.watch('deliver', () => claimDeliveries(db, plan, times))
       const endpointIds = deliveries.map(({ endpoint_id }) => endpoint_id)
       recordClaim(scheduler, plan, endpointIds, performance.now())
-      // Kept connections that the receiver has closed are noticed before one of them is used.
-      if (deliveries.length > 0) setImmediate(startAll, deliveries, claimedAt)
+      for (const delivery of deliveries) void deliver(delivery, claimedAt)
     } catch (error) {
       recordClaimFailure(scheduler, performance.now())
       log.error({ err: error }, 'deliveries could not be claimed; the next poll tries again')
     }
   }
 
-  function startAll(deliveries: readonly ClaimedDelivery[], claimedAt: number): void {
-    const secrets = new Map<ClaimedEndpoint, readonly string[] | undefined>()
-    for (const delivery of deliveries) {
-      const { endpoint } = delivery
-      if (!secrets.has(endpoint)) secrets.set(endpoint, openSecrets(endpoint))
-      void deliver(delivery, secrets.get(endpoint), claimedAt)
-    }
-  }
-
-  /** Ends when the outcome is stored. Without secrets the delivery is released. */
-  async function deliver(
-    delivery: ClaimedDelivery,
-    secrets: readonly string[] | undefined,
-    claimedAt: number,
-  ): Promise<void> {
+  /** Ends when the outcome is stored. A delivery whose secret cannot be opened is released. */
+  async function deliver(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {
     let end: AttemptEnd = 'crashed'
     try {
       let result: AttemptResult | undefined
       try {
+        const secrets = openSecrets(delivery.endpoint)
         if (delivery.attempt > maxAttempts) result = lostAttempt
         else if (secrets) result = await poster.post(delivery, secrets)
         end = result ? { isDelivered: result.outcome === 'delivered', durationMs: result.duration_ms } : 'unsigned'
@@ -167,10 +154,9 @@ function createSettling(db: Db, health: Health, times: Times['webhooks']) {
   return createBatch({
     run: async (ended: readonly EndedDelivery[]) => {
       const lateBefore = performance.now() - (times.leaseMs - times.lateMs)
-      const attempts = ended.map(({ delivery, result, claimedAt }): Attempt => {
-        const { outcome, http_status, duration_ms, error, response } = result
-        return { delivery, outcome, http_status, duration_ms, error, response, isLate: claimedAt < lateBefore }
-      })
+      const attempts = ended.map(
+        ({ delivery, result, claimedAt }): Attempt => ({ ...result, delivery, isLate: claimedAt < lateBefore }),
+      )
       await health.watch('settle-deliveries', () => settleAttempts(db, attempts, times))
       return attempts.map(() => undefined)
     },
