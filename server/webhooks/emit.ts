@@ -6,7 +6,7 @@
  * No event is lost between the commit and the queue, and none of a rolled-back change is sent.
  */
 import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
-import { idFromTime, newId } from '../lib/id.ts'
+import { idFromTime } from '../lib/id.ts'
 
 export const eventNames = [
   'message.received',
@@ -19,19 +19,6 @@ export type EventName = (typeof eventNames)[number]
 /** Sent by a button in the dashboard to an automation tool. Endpoints cannot subscribe to them. */
 export const testEventNames = ['tool_a.test', 'tool_b.test'] as const
 export type TestEventName = (typeof testEventNames)[number]
-
-export type TestEvent = { event_id: string; event: TestEventName; event_body: string; occurred_at: string }
-
-export function toTestEvent(
-  workspaceId: string,
-  event: TestEventName,
-  occurredAt: string,
-  data: Record<string, unknown>,
-): TestEvent {
-  const id = newId()
-  const body = { id, event, occurred_at: occurredAt, account_id: workspaceId, data }
-  return { event_id: id, event, event_body: JSON.stringify(body), occurred_at: occurredAt }
-}
 
 export type Emission = {
   event: EventName

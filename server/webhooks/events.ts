@@ -10,7 +10,7 @@ import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import { createYielder } from '../lib/time.ts'
 import type { EventName, TestEventName } from './emit.ts'
 import { type Endpoint, listEndpoints } from './endpoints.ts'
-import { type Delivery, type DeliveryRow, toDelivery } from './log.ts'
+import { type Delivery, type DeliveryRow, entriesColumn, toDelivery } from './log.ts'
 
 export type EventFilter = {
   event?: EventName | undefined
@@ -137,10 +137,7 @@ async function listDeliveriesOf(sql: Sql, workspaceId: string, events: readonly 
   const rows = await sql<(DeliveryRow & { endpoint_id: string })[]>`
     -- The attempts, one row per delivery.
     with logged_deliveries as (
-      select a.endpoint_id, a.delivery_id, a.event_id,
-        json_agg(json_build_object('id', a.id, 'attempt', a.attempt, 'status', a.status, 'http_status', a.http_status,
-          'duration_ms', a.duration_ms, 'error', a.error, 'response', a.response) order by a.id) as entries
-      from webhook_attempts a
+      select a.endpoint_id, a.delivery_id, a.event_id, ${entriesColumn(sql)} from webhook_attempts a
       where a.workspace_id = ${workspaceId} and a.event_id = any(${ids}::uuid[])
       group by a.endpoint_id, a.delivery_id, a.event_id
     ),
@@ -154,9 +151,8 @@ async function listDeliveriesOf(sql: Sql, workspaceId: string, events: readonly 
       ) q
       where q.event_id = any(${ids}::uuid[])
     )
-    select coalesce(l.delivery_id, q.id) as position, coalesce(l.delivery_id, q.id) as id,
-      coalesce(l.endpoint_id, q.endpoint_id) as endpoint_id, v.id as event_id, v.event, q.attempt_count, q.next_attempt_at,
-      q.created_at as queued_at, l.entries
+    select coalesce(l.delivery_id, q.id) as id, coalesce(l.endpoint_id, q.endpoint_id) as endpoint_id, v.id as event_id, v.event,
+      q.attempt_count, q.next_attempt_at, q.created_at as queued_at, l.entries
     from logged_deliveries l
     full join queued_deliveries q on q.id = l.delivery_id
     join webhook_events v on v.workspace_id = ${workspaceId} and v.id = coalesce(l.event_id, q.event_id)`

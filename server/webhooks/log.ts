@@ -155,8 +155,8 @@ async function readDeliveries(
   workspaceId: string,
   endpointId: string,
   selection: Fragment,
-): Promise<DeliveryRow[]> {
-  return sql<DeliveryRow[]>`
+): Promise<(DeliveryRow & { position: string })[]> {
+  return sql<(DeliveryRow & { position: string })[]>`
     with selected_deliveries as (${selection})
     select p.position, p.delivery_id as id, p.event_id, p.event, d.attempt_count, d.next_attempt_at,
       d.created_at as queued_at, w.entries
@@ -168,17 +168,22 @@ async function readDeliveries(
       limit 1
     ) d on true
     cross join lateral (
-      select json_agg(json_build_object('id', a.id, 'attempt', a.attempt, 'status', a.status, 'http_status', a.http_status,
-        'duration_ms', a.duration_ms, 'error', a.error, 'response', a.response) order by a.id) as entries
-      from webhook_attempts a
+      select ${entriesColumn(sql)} from webhook_attempts a
       where a.workspace_id = ${workspaceId} and a.delivery_id = p.delivery_id
     ) w
     order by p.position desc`
 }
 
+/** The attempts `a` of a delivery. */
+export const entriesColumn = (sql: Sql): Fragment => sql`
+  json_agg(json_build_object('id', a.id, 'attempt', a.attempt, 'status', a.status, 'http_status', a.http_status,
+    'duration_ms', a.duration_ms, 'error', a.error, 'response', a.response) order by a.id) as entries`
+
+/** A delivery `d` of the queue without a log entry. */
+export const unloggedColumns = (sql: Sql): Fragment => sql`
+  d.id, d.event_id, d.attempt_count, d.next_attempt_at, d.created_at as queued_at, null as entries`
+
 export type DeliveryRow = {
-  /** The id that sorts it in the list. */
-  position: string
   id: string
   event_id: string
   event: string
@@ -225,8 +230,8 @@ function finalStatusOf(attempts: readonly Attempt[]): DeliveryStatus {
 
 /** The newest queued deliveries without a log entry: not attempted yet, or with the first attempt in flight. */
 async function listUnlogged(sql: Sql, workspaceId: string, endpointId: string, limit: number): Promise<Delivery[]> {
-  const rows = await sql<(QueuedDelivery & { event_id: string; event: string; attempt_count: number })[]>`
-    select d.id, d.event_id, v.event, d.attempt_count, d.created_at, d.next_attempt_at
+  const rows = await sql<DeliveryRow[]>`
+    select ${unloggedColumns(sql)}, v.event
     from (
       select id, event_id, attempt_count, created_at, next_attempt_at from webhook_deliveries
       where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and not is_retry
@@ -238,11 +243,7 @@ async function listUnlogged(sql: Sql, workspaceId: string, endpointId: string, l
       or not exists (select from webhook_attempts a where a.workspace_id = ${workspaceId} and a.delivery_id = d.id)
     order by d.created_at desc, d.id desc
     limit ${limit}`
-  return rows.map(({ attempt_count, ...row }) => ({
-    ...toPending(row, row),
-    attempt_count,
-    next_attempt_at: attempt_count > 0 ? null : row.next_attempt_at,
-  }))
+  return rows.map(toDelivery)
 }
 
 type FoundDelivery = { endpoint_id: string; event_id: string; event: string }
@@ -278,13 +279,4 @@ async function findQueued(sql: Sql, workspaceId: string, id: string): Promise<Fo
     join webhook_events v on v.workspace_id = ${workspaceId} and v.id = d.event_id
     where e.workspace_id = ${workspaceId}`
   return queued
-}
-
-export type QueuedDelivery = { id: string; created_at: string; next_attempt_at: string }
-
-export function toPending(
-  { id, created_at, next_attempt_at }: QueuedDelivery,
-  { event_id, event }: Pick<FoundDelivery, 'event_id' | 'event'>,
-): Delivery {
-  return { id, event_id, event, status: 'pending', attempt_count: 0, created_at, next_attempt_at, attempts: [] }
 }

@@ -7,10 +7,10 @@ import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, newId, timeOfId } from '../lib/id.ts'
-import { toTestEvent } from './emit.ts'
+import type { TestEventName } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
-import { type Delivery, findDelivery, type QueuedDelivery, toPending } from './log.ts'
+import { type Delivery, type DeliveryRow, findDelivery, toDelivery, unloggedColumns } from './log.ts'
 
 /** Sends the event of a delivery again. Returns the new delivery. With `endpointId`, only a delivery to that endpoint is found. */
 export async function redeliver(
@@ -25,15 +25,15 @@ export async function redeliver(
   const endpoint = await getEndpoint(sql, workspaceId, found.endpoint_id)
   if (!endpoint) throw badRequest('webhook: it has been deleted')
   await requireReady(guard, endpoint)
-  const [queued] = await sql<QueuedDelivery[]>`
+  const [queued] = await sql<Omit<DeliveryRow, 'event'>[]>`
     insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id)
     select e.workspace_id, e.id, ${newId()}, v.id
     from webhook_endpoints e join webhook_events v on v.workspace_id = e.workspace_id
     where e.workspace_id = ${workspaceId} and e.id = ${endpoint.id} and e.is_active and v.id = ${found.event_id}
     for key share of e
-    returning d.id, d.created_at, d.next_attempt_at`
+    returning ${unloggedColumns(sql)}`
   if (!queued) throw badRequest('delivery: its event is older than 30 days')
-  return toPending(queued, found)
+  return toDelivery({ ...queued, event: found.event })
 }
 
 export type Range = { from: string; to: string }
@@ -104,10 +104,12 @@ export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endp
   const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
   if (endpoint.provider === 'api') throw notFound('integration')
   await requireReady(guard, endpoint)
-  const { event_id, event, event_body, occurred_at } = toTestEvent(workspaceId, `${endpoint.provider}.test`, nowIso(), {
-    message: 'A test from your workspace: this integration works.',
-  })
-  const [queued] = await sql<QueuedDelivery[]>`
+  const id = newId()
+  const event: TestEventName = `${endpoint.provider}.test`
+  const occurred_at = nowIso()
+  const data = { message: 'A test from your workspace: this integration works.' }
+  const body = JSON.stringify({ id, event, occurred_at, account_id: workspaceId, data })
+  const [queued] = await sql<Omit<DeliveryRow, 'event'>[]>`
     with active_endpoint as (
       select workspace_id, id from webhook_endpoints
       where workspace_id = ${workspaceId} and id = ${endpoint.id} and is_active
@@ -115,13 +117,13 @@ export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endp
     ),
     recorded_event as (
       insert into webhook_events (workspace_id, id, event, body, occurred_at)
-      select t.workspace_id, ${event_id}, ${event}, ${event_body}, ${occurred_at} from active_endpoint t
+      select t.workspace_id, ${id}, ${event}, ${body}, ${occurred_at} from active_endpoint t
     )
     insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id)
-    select t.workspace_id, t.id, ${newId()}, ${event_id} from active_endpoint t
-    returning d.id, d.created_at, d.next_attempt_at`
+    select t.workspace_id, t.id, ${newId()}, ${id} from active_endpoint t
+    returning ${unloggedColumns(sql)}`
   if (!queued) throw badRequest('webhook: not active; switch it on first')
-  return toPending(queued, { event_id, event })
+  return toDelivery({ ...queued, event })
 }
 
 /** The schema accepts a second 60, which is not a valid time. */
