@@ -108,8 +108,9 @@ export async function rotateSecret(
       )
       update webhook_endpoints set
         secret = ${sealer.seal(secret, sealContext({ workspace_id: workspaceId, id: endpoint.id }))},
-        old_secrets = (select array_agg(k.secret order by k.position) from kept_secrets k),
-        old_secrets_until = (select array_agg(k.until order by k.position) from kept_secrets k)
+        (old_secrets, old_secrets_until) = (
+          select array_agg(k.secret order by k.position), array_agg(k.until order by k.position) from kept_secrets k
+        )
       where workspace_id = ${workspaceId} and id = ${endpoint.id}
         and (select count(*) from kept_secrets) <= ${maxOldSecrets}
       returning ${endpointColumns(sql)}`
@@ -130,13 +131,9 @@ export async function sweepOldSecrets(sql: Sql): Promise<void> {
       for update skip locked
     )
     update webhook_endpoints e set
-      old_secrets = (
-        select array_agg(o.secret order by o.position)
+      (old_secrets, old_secrets_until) = (
+        select array_agg(o.secret order by o.position), array_agg(o.until order by o.position)
         from unnest(e.old_secrets, e.old_secrets_until) with ordinality as o (secret, until, position) where o.until > now()
-      ),
-      old_secrets_until = (
-        select array_agg(o.until order by o.position)
-        from unnest(e.old_secrets_until) with ordinality as o (until, position) where o.until > now()
       )
     from expired x
     where e.workspace_id = x.workspace_id and e.id = x.id`
@@ -155,16 +152,25 @@ export async function listEndpoints(sql: Sql, workspaceId: string): Promise<Endp
     select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} order by id desc`
 }
 
-export async function getEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint | undefined> {
-  const [endpoint] = isUuid(id)
-    ? await sql<Endpoint[]>`
-        select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id}`
-    : []
+export async function getEndpoint(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  lock: Fragment = sql``,
+): Promise<Endpoint | undefined> {
+  if (!isUuid(id)) return undefined
+  const [endpoint] = await sql<Endpoint[]>`
+    select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id} ${lock}`
   return endpoint
 }
 
-export async function requireEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint> {
-  const endpoint = await getEndpoint(sql, workspaceId, id)
+export async function requireEndpoint(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  lock: Fragment = sql``,
+): Promise<Endpoint> {
+  const endpoint = await getEndpoint(sql, workspaceId, id, lock)
   if (!endpoint) throw notFound('webhook')
   return endpoint
 }
@@ -244,16 +250,8 @@ async function requireTarget(guard: Guard, input: string): Promise<string> {
  * Locks the endpoint for a change in the caller's transaction. It waits for statements that are queueing deliveries. Endpoints are
  * locked before their deliveries, as in `settle.ts`.
  */
-async function lockEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint> {
-  const [endpoint] = isUuid(id)
-    ? await sql<Endpoint[]>`
-        select ${endpointColumns(sql)} from webhook_endpoints
-        where workspace_id = ${workspaceId} and id = ${id}
-        for update`
-    : []
-  if (!endpoint) throw notFound('webhook')
-  return endpoint
-}
+const lockEndpoint = (sql: Sql, workspaceId: string, id: string): Promise<Endpoint> =>
+  requireEndpoint(sql, workspaceId, id, sql`for update`)
 
 /** All columns but the secrets. */
 const endpointColumns = (sql: Sql): Fragment => sql`
