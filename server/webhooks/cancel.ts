@@ -6,6 +6,7 @@
  */
 import type { Fragment, Sql } from '../lib/db.ts'
 import { idFromTime } from '../lib/id.ts'
+import { maxAttempts } from './queue.ts'
 
 /** Deliveries per statement. */
 const chunkSize = 5_000
@@ -14,8 +15,11 @@ const chunkSize = 5_000
 export const cancelDeliveries = (sql: Sql, workspaceId: string, endpointId: string, reason: string): Promise<void> =>
   cancelWhere(sql, sql`e.workspace_id = ${workspaceId} and e.id = ${endpointId}`, reason)
 
+/** The reason when a deactivated endpoint is found with queued deliveries. */
+export const switchedOff = 'the endpoint was switched off'
+
 /** Cancels what is left: of endpoints that were deactivated by failures, and of statements that did not see it. */
-export const sweepDeliveries = (sql: Sql): Promise<void> => cancelWhere(sql, sql`true`, 'the endpoint was switched off')
+export const sweepDeliveries = (sql: Sql): Promise<void> => cancelWhere(sql, sql`true`, switchedOff)
 
 /** A delivery that a worker is settling is skipped; the next sweep finds it if it is still there. */
 async function cancelWhere(sql: Sql, isEndpoint: Fragment, reason: string): Promise<void> {
@@ -34,17 +38,27 @@ async function cancelWhere(sql: Sql, isEndpoint: Fragment, reason: string): Prom
         where d.workspace_id = c.workspace_id and d.endpoint_id = c.endpoint_id and d.id = c.id
         returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
       ),
-      logged as (${logCanceled(sql, reason)})
+      logged as (
+        insert into webhook_attempts (workspace_id, ${attemptColumns(sql)})
+        ${canceledEntries(sql, reason)}
+      )
       select count(*)::int as count from canceled_deliveries`
     count = canceled?.count ?? 0
   }
 }
 
-/** Adds the rows of `canceled_deliveries` to the log. */
-const logCanceled = (sql: Sql, reason: string): Fragment => sql`
-  insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, error, is_first)
-  select c.workspace_id, c.endpoint_id, ${idFromTime(sql, sql`clock_timestamp()`)}, c.id, c.event_id, v.event, c.attempt_count, 'canceled', ${reason},
-    case when c.attempt_count = 0 then true else ${isUnlogged(sql, sql`c`)} end
+/** The other columns of the log, in the order of its entries here and in `settle.ts`. */
+export const attemptColumns = (sql: Sql): Fragment => sql`
+  endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status, duration_ms, error, response, is_first`
+
+/** The log entries of `canceled_deliveries`. `isLogged`: the same statement logs an attempt of the delivery. */
+export const canceledEntries = (sql: Sql, reason: string, isLogged: Fragment = sql`false`): Fragment => sql`
+  select c.workspace_id, c.endpoint_id, ${idFromTime(sql, sql`clock_timestamp()`)}, c.id, c.event_id, v.event,
+    least(c.attempt_count, ${maxAttempts}), 'canceled', null::int, null::int, ${reason}::text, null::text,
+    case
+      when c.attempt_count = 0 then true
+      when ${isLogged} then false
+      else ${isUnlogged(sql, sql`c`)} end
   from canceled_deliveries c join webhook_events v on v.workspace_id = c.workspace_id and v.id = c.event_id`
 
 /**

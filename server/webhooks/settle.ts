@@ -7,10 +7,10 @@
  */
 import type { Times } from '../../common/times.ts'
 import type { Db, Sql } from '../lib/db.ts'
-import { idFromTime, newId } from '../lib/id.ts'
-import { isUnlogged } from './cancel.ts'
+import { newId } from '../lib/id.ts'
+import { attemptColumns, canceledEntries, isUnlogged, switchedOff } from './cancel.ts'
 import { type ClaimedDelivery, maxAttempts } from './queue.ts'
-import { maxFailures, type Tally, tallyOutcomes } from './tally.ts'
+import { maxFailures, type Outcome, type Tally, tallyOutcomes } from './tally.ts'
 
 /** Deliveries that are canceled by the statement that deactivates their endpoint. */
 const maxCanceled = 1_000
@@ -42,17 +42,10 @@ export async function settleAttempts(
     db,
     attempts.flatMap(({ delivery, isLate }) => (isLate ? [delivery] : [])),
   )
-  const statuses = attempts.map(statusOf)
-  const attemptIds = attempts.map(() => newId())
-  const tallies = tallyOutcomes(
-    attempts.flatMap(({ delivery, http_status, error, isLate }, i) => {
-      const { workspace_id, endpoint_id, event } = delivery
-      const status = statuses[i] ?? 'failed'
-      return isLate && !held.has(delivery.id) ? [] : [{ workspace_id, endpoint_id, event, status, http_status, error }]
-    }),
-  )
+  const rows = attempts.map(toRow)
+  const tallies = tallyOutcomes(rows.filter(({ id, isLate }) => !isLate || held.has(id)))
   // A success writes values that do not depend on the row.
-  const write = (sql: Sql) => writeAttempts(sql, attempts, attemptIds, statuses, tallies, backoffMs)
+  const write = (sql: Sql) => writeAttempts(sql, rows, tallies, backoffMs)
   if (tallies.length < 2 || tallies.every(isSuccess)) return write(db)
   await db.begin(async (sql) => {
     // Batches lock their endpoints in the order of ids, so that no two deadlock. This needs a statement of its own: a
@@ -68,11 +61,12 @@ export async function settleAttempts(
   })
 }
 
-type AttemptStatus = 'delivered' | 'failed' | 'pending'
+type AttemptRow = ReturnType<typeof toRow>
 
-function statusOf({ delivery, outcome }: Attempt): AttemptStatus {
-  if (outcome === 'delivered') return 'delivered'
-  return outcome === 'failed' || delivery.attempt >= maxAttempts ? 'failed' : 'pending'
+function toRow({ delivery, outcome, ...result }: Attempt) {
+  const isOver = outcome !== 'again' || delivery.attempt >= maxAttempts
+  const status: Outcome['status'] = outcome === 'delivered' ? 'delivered' : isOver ? 'failed' : 'pending'
+  return { ...delivery, ...result, attempt_id: newId(), status }
 }
 
 const isSuccess = ({ has_success, first_run, longest_run }: Tally): boolean =>
@@ -93,9 +87,7 @@ async function listHeldIds(sql: Sql, deliveries: readonly Attempt['delivery'][])
  */
 async function writeAttempts(
   sql: Sql,
-  attempts: readonly Attempt[],
-  attemptIds: readonly string[],
-  statuses: readonly AttemptStatus[],
+  rows: readonly AttemptRow[],
   tallies: readonly Tally[],
   backoffMs: readonly number[],
 ): Promise<void> {
@@ -105,17 +97,18 @@ async function writeAttempts(
       select workspace_id, endpoint_id, id, row_location, event_id, event, attempt, attempt_id, status, http_status,
         duration_ms, error, response
       from unnest(
-        ${arrayOf(attempts, ({ delivery }) => delivery.workspace_id)}::text::uuid[],
-        ${arrayOf(attempts, ({ delivery }) => delivery.endpoint_id)}::text::uuid[],
-        ${arrayOf(attempts, ({ delivery }) => delivery.id)}::text::uuid[],
-        ${arrayOf(attempts, ({ delivery }) => `"${delivery.row_location}"`)}::text::tid[],
-        ${arrayOf(attempts, ({ delivery }) => delivery.event_id)}::text::uuid[],
-        ${arrayOf(attempts, ({ delivery }) => delivery.event)}::text::text[],
-        ${arrayOf(attempts, ({ delivery }) => delivery.attempt)}::text::int[],
-        ${arrayOf(attemptIds, (id) => id)}::text::uuid[], ${arrayOf(statuses, (status) => status)}::text::text[],
-        ${arrayOf(attempts, ({ http_status }) => http_status)}::text::int[],
-        ${arrayOf(attempts, ({ duration_ms }) => duration_ms)}::text::int[],
-        ${attempts.map(({ error }) => error)}::text[], ${attempts.map(({ response }) => response)}::text[]
+        ${arrayOf(rows, ({ workspace_id }) => workspace_id)}::text::uuid[],
+        ${arrayOf(rows, ({ endpoint_id }) => endpoint_id)}::text::uuid[],
+        ${arrayOf(rows, ({ id }) => id)}::text::uuid[],
+        ${arrayOf(rows, ({ row_location }) => `"${row_location}"`)}::text::tid[],
+        ${arrayOf(rows, ({ event_id }) => event_id)}::text::uuid[],
+        ${arrayOf(rows, ({ event }) => event)}::text::text[],
+        ${arrayOf(rows, ({ attempt }) => attempt)}::text::int[],
+        ${arrayOf(rows, ({ attempt_id }) => attempt_id)}::text::uuid[],
+        ${arrayOf(rows, ({ status }) => status)}::text::text[],
+        ${arrayOf(rows, ({ http_status }) => http_status)}::text::int[],
+        ${arrayOf(rows, ({ duration_ms }) => duration_ms)}::text::int[],
+        ${rows.map(({ error }) => error)}::text[], ${rows.map(({ response }) => response)}::text[]
       ) as r (
         workspace_id, endpoint_id, id, row_location, event_id, event, attempt, attempt_id, status, http_status, duration_ms,
         error, response
@@ -200,8 +193,7 @@ async function writeAttempts(
     held_deliveries as (
       select id from removed_deliveries union all select id from rescheduled_deliveries
     )
-    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status,
-      duration_ms, error, response, is_first)
+    insert into webhook_attempts (workspace_id, ${attemptColumns(sql)})
     select a.workspace_id, a.endpoint_id, a.attempt_id, a.id, a.event_id, a.event, least(a.attempt, ${maxAttempts}), a.status,
       a.http_status, a.duration_ms, a.error, a.response,
       case
@@ -210,20 +202,14 @@ async function writeAttempts(
     from attempts a
     where exists (select from webhook_endpoints e where e.workspace_id = a.workspace_id and e.id = a.endpoint_id)
     union all
-    select c.workspace_id, c.endpoint_id, ${idFromTime(sql, sql`clock_timestamp()`)}, c.id, c.event_id, v.event,
-      least(c.attempt_count, ${maxAttempts}), 'canceled', null, null, 'the endpoint was switched off', null,
-      case
-        when c.attempt_count = 0 then true
-        when c.id in (select id from attempts) then false
-        else ${isUnlogged(sql, sql`c`)} end
-    from canceled_deliveries c join webhook_events v on v.workspace_id = c.workspace_id and v.id = c.event_id`
+    ${canceledEntries(sql, switchedOff, sql`c.id in (select id from attempts)`)}`
 }
 
 /**
  * The text of an array whose items need no escaping. PostgreSQL reads arrays in less time than one JSON document.
  */
-function arrayOf<Item>(items: readonly Item[], toText: (item: Item) => string | number | null): string {
+function arrayOf(rows: readonly AttemptRow[], toText: (row: AttemptRow) => string | number | null): string {
   let text = ''
-  for (const item of items) text += `${text ? ',' : '{'}${toText(item) ?? 'null'}`
+  for (const row of rows) text += `${text ? ',' : '{'}${toText(row) ?? 'null'}`
   return text ? `${text}}` : '{}'
 }

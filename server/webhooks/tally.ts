@@ -19,7 +19,7 @@ export type Tally = {
   error: string | null
 }
 
-type Outcome = {
+export type Outcome = {
   workspace_id: string
   endpoint_id: string
   event: string
