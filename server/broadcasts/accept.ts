@@ -20,11 +20,11 @@ import { lengthOf, textOrNull } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import type { TemplateDraft } from '../messages/draft.ts'
-import { requireFilled, requireTemplate } from '../messages/template.ts'
+import { requireFilled, requireTemplate, type TemplateName } from '../messages/template.ts'
 import { completeContact, expandValues, findValueFault } from '../messages/values.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
-import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
+import { type Broadcast, getBroadcast, requireBroadcast, start } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
 import { requireCapacity } from './limits.ts'
@@ -87,48 +87,47 @@ export async function acceptBroadcast(context: AcceptContext, caller: Caller, in
   const { workspaceId, subject } = caller
   const name = requireName(input.name)
   const scheduledAt = requireRules(input)
-  const { recipients, segment_id: segmentId, draft: isDraft = false } = input
+  const { segment_id: segmentId = null, draft: isDraft = false } = input
   const existing = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (existing) return existing
 
   const { isDue, startsAt, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
   // A list that starts now reserves its quota below, and a draft when it starts. For the others the quota is only checked.
-  if (!isDraft && (!isDue || segmentId !== undefined)) {
+  if (!isDraft && (!isDue || segmentId !== null)) {
     await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
   }
   const id = subject?.id ?? newId()
-  const values = [input.template.params, ...(recipients ?? []).map(({ params }) => params)]
   const insert = async (sql: Sql) => {
-    const status = isDraft ? 'draft' : isDue && segmentId !== undefined ? 'sending' : 'scheduled'
-    await insertBroadcast(sql, workspaceId, { ...input, id, name, status, scheduledAt, count: rows.length })
-    if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
-    await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
-    if (isDraft || rows.length > 0) await requireCapacity(sql, workspaceId, { isDraft })
-    if (!isDraft && isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
+    await insertBroadcast(sql, workspaceId, { ...input, id, name, scheduledAt, count: rows.length })
+    await writeAudience(sql, workspaceId, id, input, rows, publicUrl)
+    if (!isDraft && isDue) await start(sql, workspaceId, id, { segment_id: segmentId })
   }
   await bulk(workspaceId, () => withRetries(() => db.begin(insert)))
   return requireBroadcast(db, workspaceId, id)
 }
 
-/** The checks against the database: schedule, connection, template with its values, segment. */
+/**
+ * The checks against the database: schedule, connection, template with its values, segment. `members`: the condition on its
+ * members. `count` counts the recipients as far as they are known now.
+ */
 export async function requireAcceptable(
-  { db, slow, sealer, channel, fields }: AcceptContext,
-  { workspaceId, defaultCountry }: Caller,
+  context: AcceptContext,
+  { workspaceId, defaultCountry }: Pick<Caller, 'workspaceId' | 'defaultCountry'>,
   input: NewBroadcast,
   scheduledAt: string | null,
 ) {
-  const { recipients, segment_id: segmentId } = input
+  const { db, slow, fields } = context
   const isDue = await requireSchedule(db, scheduledAt)
   const startsAt = new Date(isDue || !scheduledAt ? nowMs() : scheduledAt)
-  const connection = await requireMsgapp(db, sealer, workspaceId)
-  const rows = await checkTemplate(db, channel, connection, input, readRecipients(recipients ?? [], defaultCountry))
-  let count = async () => ({ total: rows.length, usable: rows.filter(({ reason }) => reason === null).length })
-  if (segmentId !== undefined) {
-    const segment = await requireSegment(db, workspaceId, segmentId)
-    const condition = memberCondition(db, workspaceId, fields, segment)
-    count = () => slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, condition))
-  }
-  return { isDue, startsAt, rows, count }
+  const read = readRecipients(input.recipients ?? [], defaultCountry)
+  const { connection, template, rows } = await checkTemplate(context, workspaceId, input, read)
+  const segment = input.segment_id === undefined ? undefined : await requireSegment(db, workspaceId, input.segment_id)
+  const members = segment && memberCondition(db, workspaceId, fields, segment)
+  const count = async () =>
+    members
+      ? slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, members))
+      : { total: rows.length, usable: rows.filter(({ reason }) => reason === null).length }
+  return { isDue, startsAt, connection, template, rows, members, count }
 }
 
 export const maxNameLength = 80
@@ -163,7 +162,7 @@ function readSchedule(text: string | undefined): string | null {
 const maxPastMinutes = 5
 
 /** Throws 400 when the start is too long ago by the database's clock. Otherwise returns whether it is due; null is due. */
-export async function requireSchedule(sql: Sql, scheduledAt: string | null): Promise<boolean> {
+async function requireSchedule(sql: Sql, scheduledAt: string | null): Promise<boolean> {
   if (scheduledAt === null) return true
   const [start] = await sql<{ is_due: boolean; is_past: boolean }[]>`
     select ${scheduledAt}::timestamptz <= now() as is_due,
@@ -204,18 +203,29 @@ export const createFill = (channel: Channel, template: Template, hasFields: bool
   return channel.fillTemplate?.(template, expanded?.ok ? expanded.params : values)
 }
 
+/** The connection, and the approved template of a broadcast. */
+export async function requireApproved(
+  { db, sealer, channel }: AcceptContext,
+  workspaceId: string,
+  template: TemplateName,
+  isUsable: (template: Template) => boolean = () => true,
+): Promise<{ connection: Connection; template: Template }> {
+  const connection = await requireMsgapp(db, sealer, workspaceId)
+  const stored = await getTemplate(db, workspaceId, template.name, template.language)
+  return { connection, template: await requireTemplate(db, channel, connection, template, stored, isUsable) }
+}
+
 /** Skips recipients whose values do not fit the template. Throws 400 with the first error when no recipient is left. */
-export async function checkTemplate(
-  sql: Sql,
-  channel: Channel,
-  connection: Connection,
+async function checkTemplate(
+  context: AcceptContext,
+  workspaceId: string,
   { template: requested, recipients, segment_id: segmentId }: NewBroadcast,
   rows: (Recipient & { index: number })[],
-): Promise<Recipient[]> {
-  const { name, language, params, contact_fields: hasFields } = requested
-  const stored = await getTemplate(sql, connection.workspace_id, name, language)
+): Promise<{ connection: Connection; template: Template; rows: Recipient[] }> {
+  const { channel } = context
+  const { params, contact_fields: hasFields } = requested
   const values = [...(segmentId === undefined ? [] : [params]), ...rows.map((row) => row.params ?? params)]
-  const template = await requireTemplate(sql, channel, connection, requested, stored, (candidate) => {
+  const { connection, template } = await requireApproved(context, workspaceId, requested, (candidate) => {
     const fill = createFill(channel, candidate, hasFields)
     return [...new Set(values)].every((each) => fill(each)?.ok)
   })
@@ -237,18 +247,15 @@ export async function checkTemplate(
   if (first?.fault !== undefined && checked.every(({ fault }) => fault !== undefined)) {
     throw badRequest(checked.length > 1 ? `${first.fault}; no recipient is usable` : first.fault)
   }
-  return checked.map(({ fault: _, ...row }) => row)
+  return { connection, template, rows: checked.map(({ fault: _, ...row }) => row) }
 }
 
-async function insertBroadcast(
+/** Writes a draft, or a broadcast that is scheduled until `start`. */
+export async function insertBroadcast(
   sql: Sql,
   workspaceId: string,
-  input: {
+  input: Pick<NewBroadcast, 'name' | 'template' | 'segment_id' | 'draft'> & {
     id: string
-    name: string
-    status: 'draft' | 'scheduled' | 'sending'
-    template: NewBroadcast['template']
-    segment_id: string | undefined
     scheduledAt: string | null
     count: number
   },
@@ -257,9 +264,24 @@ async function insertBroadcast(
   await sql`
     insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, contact_fields,
       segment_id, total_count, filled_count, is_filled, created_at, scheduled_at)
-    values (${workspaceId}, ${id}, ${input.name}, ${input.status}, ${template.name}, ${template.language},
-      ${JSON.stringify(template.params)}::text::jsonb, ${template.contact_fields}, ${segmentId}, ${input.count},
-      ${input.count}, ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
+    values (${workspaceId}, ${id}, ${input.name}, ${input.draft ? 'draft' : 'scheduled'}, ${template.name},
+      ${template.language}, ${JSON.stringify(template.params)}::text::jsonb, ${template.contact_fields}, ${segmentId},
+      ${input.count}, ${input.count}, ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
+}
+
+/** Writes the recipients of a broadcast that has none. The uploaded files that its values link to are kept. */
+export async function writeAudience(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  { template, recipients = [], draft: isDraft = false }: NewBroadcast,
+  rows: readonly Recipient[],
+  publicUrl: string,
+): Promise<void> {
+  const values = [template.params, ...recipients.map(({ params }) => params)]
+  if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
+  await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
+  if (isDraft || rows.length > 0) await requireCapacity(sql, workspaceId, { isDraft })
 }
 
 export async function insertRecipients(

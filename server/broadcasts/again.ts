@@ -5,64 +5,55 @@
  * A broadcast is sent again at most once, so two members cannot send it twice by accident. Recipients that the second one
  * does not reach either are reached by sending the second one again.
  */
-
 import { requireQuotaFor } from '../accounts/quota.ts'
-import { requireMsgapp } from '../channels/connections.ts'
-import { getTemplate } from '../channels/templates.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type Fragment, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { newId, timeOfId } from '../lib/id.ts'
+import { newId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
-import { requireTemplate } from '../messages/template.ts'
-import { type AcceptContext, maxNameLength, requireName } from './accept.ts'
+import { type AcceptContext, insertBroadcast, maxNameLength, requireApproved, requireName } from './accept.ts'
 import {
   type Broadcast,
   type BroadcastDetails,
-  beginSending,
   canceledReason,
   optedOutReason,
   requireBroadcast,
+  start,
+  templateOf,
 } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { requireCapacity } from './limits.ts'
 
 export async function sendAgain(
-  { db, bulk, sealer, channel }: AcceptContext,
+  context: AcceptContext,
   workspaceId: string,
   id: string,
   { name: input }: { name?: string | undefined },
 ): Promise<Broadcast & BroadcastDetails> {
+  const { db, bulk } = context
   const requestedName = input === undefined ? undefined : requireName(input)
   const first = await requireBroadcast(db, workspaceId, id)
   requireCompleted(first)
   if (first.again_id !== null) throw alreadySentAgain()
   const count = await countUnreached(db, workspaceId, id)
   if (count === 0) throw noRecipientLeft()
-  const connection = await requireMsgapp(db, sealer, workspaceId)
-  const { name, language } = first.template
-  await requireTemplate(
-    db,
-    channel,
-    connection,
-    first.template,
-    await getTemplate(db, workspaceId, name, language),
-    () => true,
-  )
+  await requireApproved(context, workspaceId, first.template)
   // Checked before up to a million rows are copied in vain.
   await requireQuotaFor(db, workspaceId, new Date(nowMs()), async () => count)
-  const again = { id: newId(), name: requestedName ?? nameAgain(first.name) }
+  const againId = newId()
   const copy = async (sql: Sql) => {
-    await claimAgain(sql, workspaceId, id, again.id)
-    await copyBroadcast(sql, workspaceId, id, again)
-    await copyUnreached(sql, workspaceId, first, again.id)
+    await claimAgain(sql, workspaceId, id, againId)
+    const name = requestedName ?? nameAgain(first.name)
+    const again = { id: againId, name, template: templateOf(first), segment_id: undefined, scheduledAt: null, count: 0 }
+    await insertBroadcast(sql, workspaceId, again)
+    await copyUnreached(sql, workspaceId, first, againId)
     await requireCapacity(sql, workspaceId)
-    await beginSending(sql, workspaceId, again.id)
-    const { pending_count } = await requireBroadcast(sql, workspaceId, again.id)
+    await start(sql, workspaceId, againId, { segment_id: null })
+    const { pending_count } = await requireBroadcast(sql, workspaceId, againId)
     if (pending_count === 0) throw noRecipientLeft()
   }
   await bulk(workspaceId, () => withRetries(() => db.begin(copy)))
-  return requireBroadcast(db, workspaceId, again.id)
+  return requireBroadcast(db, workspaceId, againId)
 }
 
 function requireCompleted({ status, completed_at }: Broadcast): void {
@@ -103,20 +94,6 @@ async function countUnreached(sql: Sql, workspaceId: string, id: string): Promis
     left join contacts c on c.workspace_id = r.workspace_id and c.id = r.contact_id
     where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and ${isUnreached(sql)} and c.opted_out_at is null`
   return unreached?.count ?? 0
-}
-
-async function copyBroadcast(
-  sql: Sql,
-  workspaceId: string,
-  id: string,
-  again: { id: string; name: string },
-): Promise<void> {
-  await sql`
-    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, contact_fields,
-      is_filled, created_at)
-    select workspace_id, ${again.id}, ${again.name}, 'scheduled', template_name, template_language, params, contact_fields,
-      true, ${timeOfId(again.id)}
-    from broadcasts where workspace_id = ${workspaceId} and id = ${id}`
 }
 
 /** Positions per statement. A million recipients are copied in about 20 s. */

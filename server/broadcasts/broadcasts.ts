@@ -14,6 +14,7 @@ import type { TemplateParams } from '../channels/channel.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
+import type { TemplateDraft } from '../messages/draft.ts'
 import { failUnsent } from '../messages/settle.ts'
 import { addCounts, sumCounts } from './counts.ts'
 import { probeNow } from './pace.ts'
@@ -84,6 +85,13 @@ export async function requireBroadcast(
   return broadcast
 }
 
+/** The template with its values, as a request has it. */
+export const templateOf = ({ template, params, contact_fields }: Broadcast & BroadcastDetails): TemplateDraft => ({
+  ...template,
+  params,
+  contact_fields,
+})
+
 /** Condition: all recipients of broadcast `b` with sums `n` have an outcome. */
 export const isDone = (sql: Sql): Fragment => sql`(b.is_filled and b.started_at is not null and n.pending_count = 0)`
 
@@ -138,20 +146,32 @@ export function broadcastColumns(sql: Sql): Fragment {
 }
 
 /**
- * Starts a broadcast whose recipients have rows, in the caller's transaction. Skips contacts that opted out and reserves the
- * quota of the others. Throws 402 when the plan does not allow them.
+ * Starts a broadcast, in the caller's transaction. Contacts that opted out are skipped. Throws 402 when the plan does not allow
+ * the others. A segment has no recipients yet: `fillBroadcast` lists its members and reserves their quota.
  */
-export async function beginSending(sql: Sql, workspaceId: string, id: string): Promise<void> {
+export async function start(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  { segment_id: segmentId }: Pick<Broadcast, 'segment_id'>,
+): Promise<void> {
+  await sql`
+    update broadcasts set status = 'sending', is_paused = false, pause_reason = null
+    where workspace_id = ${workspaceId} and id = ${id}`
+  if (segmentId !== null) return
   await skipOptedOut(sql, workspaceId, id)
   const [usable] = await sql<{ count: number }[]>`
     select count(*)::int as count from broadcast_recipients
     where workspace_id = ${workspaceId} and broadcast_id = ${id} and status = 'pending'`
-  const count = usable?.count ?? 0
+  await reserveRecipients(sql, workspaceId, id, usable?.count ?? 0)
+}
+
+/** Reserves the quota of all recipients that can be sent to. From then on they may be handed over. Throws 402. */
+export async function reserveRecipients(sql: Sql, workspaceId: string, id: string, count: number): Promise<void> {
   const month = await reserveQuota(sql, workspaceId, count)
   if (month === undefined) throw await quotaErrorOf(sql, workspaceId, count)
   await sql`
-    update broadcasts set status = 'sending', started_at = now(), plan_month = ${month}::text::date,
-      reserved_count = ${count}, is_paused = false, pause_reason = null
+    update broadcasts set started_at = now(), plan_month = ${month}::text::date, reserved_count = ${count}
     where workspace_id = ${workspaceId} and id = ${id}`
 }
 
@@ -179,7 +199,6 @@ async function skipOptedOut(sql: Sql, workspaceId: string, id: string): Promise<
 
 export type LockedBroadcast = {
   status: BroadcastStatus
-  is_filled: boolean
   is_paused: boolean
   is_due: boolean
   is_late: boolean
@@ -188,20 +207,22 @@ export type LockedBroadcast = {
   filled_count: number
   plan_month: string | null
   reserved_count: number
-  started_at: string | null
 }
 
 /** A broadcast that could not start within this time was missed. A member decides whether it is still sent. */
 const missedHours = 24
 
-export async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast | undefined> {
+/** 404 when it does not exist. */
+export async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast> {
   const [row] = isUuid(id)
     ? await sql<LockedBroadcast[]>`
-        select status, is_filled, is_paused, segment_id, position, filled_count, plan_month::text, reserved_count,
-          started_at, coalesce(scheduled_at <= now(), true) as is_due, coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
+        select status, is_paused, segment_id, position, filled_count, plan_month::text, reserved_count,
+          coalesce(scheduled_at <= now(), true) as is_due,
+          coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
         from broadcasts where workspace_id = ${workspaceId} and id = ${id}
         for no key update`
     : []
+  if (!row) throw notFound('broadcast')
   return row
 }
 
@@ -224,11 +245,7 @@ async function withStart(
   run: (sql: Sql, broadcast: LockedBroadcast) => Promise<void>,
 ): Promise<void> {
   try {
-    await db.begin(async (sql) => {
-      const broadcast = await lockBroadcast(sql, workspaceId, id)
-      if (!broadcast) throw notFound('broadcast')
-      await run(sql, broadcast)
-    })
+    await db.begin(async (sql) => run(sql, await lockBroadcast(sql, workspaceId, id)))
   } catch (error) {
     if (!isPlanRefusal(error)) throw error
     await cancelBroadcast(db, workspaceId, id, error.message)
@@ -236,14 +253,6 @@ async function withStart(
 }
 
 const isPlanRefusal = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 402
-
-export async function start(sql: Sql, workspaceId: string, id: string, { segment_id }: LockedBroadcast): Promise<void> {
-  if (segment_id === null) return beginSending(sql, workspaceId, id)
-  // `fillBroadcast` counts the members, reserves the quota and sets `started_at`.
-  await sql`
-    update broadcasts set status = 'sending', is_paused = false, pause_reason = null
-    where workspace_id = ${workspaceId} and id = ${id}`
-}
 
 /** Pauses a broadcast that is scheduled or sending. `reason` is null when a member does it. */
 export async function pauseWithReason(sql: Sql, workspaceId: string, id: string, reason: string | null): Promise<void> {
@@ -254,22 +263,25 @@ export async function pauseWithReason(sql: Sql, workspaceId: string, id: string,
 
 /** Stops handing over until a member resumes the broadcast. */
 export async function pauseBroadcast(sql: Sql, workspaceId: string, id: string): Promise<void> {
-  const { status } = await requireBroadcast(sql, workspaceId, id)
-  requireRunnable(status, 'paused')
+  requireStatus(await requireBroadcast(sql, workspaceId, id), ['scheduled', 'sending'], 'paused')
   await pauseWithReason(sql, workspaceId, id, null)
 }
 
-function requireRunnable(status: BroadcastStatus, change: string): void {
-  if (status === 'draft' || status === 'sent' || status === 'canceled') {
-    throw badRequest(`a broadcast that is ${status === 'draft' ? 'a draft' : status} cannot be ${change}`)
-  }
+/** Throws 400 unless the broadcast has one of the statuses. `change` completes the message: `paused`. */
+export function requireStatus(
+  { status }: Pick<Broadcast, 'status'>,
+  allowed: readonly BroadcastStatus[],
+  change: string,
+): void {
+  if (allowed.includes(status)) return
+  throw badRequest(`a broadcast that is ${status === 'draft' ? 'a draft' : status} cannot be ${change}`)
 }
 
 /** Continues. A missed broadcast starts now. A broadcast that waits for the channel probes it now. */
 export async function resumeBroadcast(db: Db, workspaceId: string, id: string): Promise<void> {
-  const { status } = await requireBroadcast(db, workspaceId, id)
-  requireRunnable(status, 'resumed')
-  if (status === 'sending') await probeNow(db, workspaceId)
+  const before = await requireBroadcast(db, workspaceId, id)
+  requireStatus(before, ['scheduled', 'sending'], 'resumed')
+  if (before.status === 'sending') await probeNow(db, workspaceId)
   await withStart(db, workspaceId, id, async (sql, broadcast) => {
     if (!broadcast.is_paused) return
     if (broadcast.status === 'scheduled' && broadcast.is_late) return start(sql, workspaceId, id, broadcast)
@@ -286,11 +298,11 @@ export async function cancelBroadcast(
   id: string,
   reason: string | null = null,
 ): Promise<void> {
-  const { status } = await requireBroadcast(db, workspaceId, id)
-  if (status === 'sent') throw badRequest('a broadcast that is sent cannot be canceled')
+  const before = await requireBroadcast(db, workspaceId, id)
+  requireStatus(before, ['draft', 'scheduled', 'sending', 'canceled'], 'canceled')
   await db.begin(async (sql) => {
     const broadcast = await lockBroadcast(sql, workspaceId, id)
-    if (!broadcast || broadcast.status === 'sent' || broadcast.status === 'canceled') return
+    if (broadcast.status === 'sent' || broadcast.status === 'canceled') return
     await sql`
       update broadcasts set status = 'canceled', cancel_reason = ${reason}, is_paused = false, pause_reason = null,
         total_count = filled_count, is_filled = true, member_ids = null, reserved_count = 0
@@ -313,7 +325,7 @@ export const canceledReason = 'canceled'
 export function skipRemaining(db: Db, workspaceId: string, id: string): Promise<boolean> {
   return db.begin(async (sql) => {
     const broadcast = await lockBroadcast(sql, workspaceId, id)
-    if (broadcast?.status !== 'canceled') return false
+    if (broadcast.status !== 'canceled') return false
     const to = Math.min(broadcast.position + chunkSize, broadcast.filled_count)
     const retries = await sql<{ message_id: string }[]>`
       select message_id from broadcast_recipients

@@ -120,7 +120,8 @@ export async function chooseRecipients(
   return { chosen, ends }
 }
 
-export type JudgedRecipient = ChosenRecipient & { message: MessageContent | undefined; reason: string | null }
+type Judgement = { message: MessageContent | undefined; reason: string | null }
+export type JudgedRecipient = ChosenRecipient & Judgement
 
 /** Adds the message to send, or the reason why the recipient is skipped. */
 export function judgeRecipients(
@@ -129,33 +130,39 @@ export function judgeRecipients(
   templates: Map<string, Template>,
   chosen: readonly ChosenRecipient[],
 ): JudgedRecipient[] {
-  const fillers = new Map(broadcasts.map((broadcast) => [broadcast.id, createFiller(channel, broadcast, templates)]))
-  return chosen.map((one) => {
-    if (one.opted_out) return { ...one, message: undefined, reason: optedOutReason }
-    const filled = fillers.get(one.broadcast_id)?.(one)
-    return typeof filled === 'string' || !filled
-      ? { ...one, message: undefined, reason: filled ?? 'the channel has no templates' }
-      : { ...one, message: filled, reason: null }
+  const judges = new Map(
+    broadcasts.map(({ id, ...values }) => [
+      id,
+      createJudge(channel, { ...values, template: templates.get(id) ?? null }),
+    ]),
+  )
+  return chosen.flatMap((one) => {
+    const judge = judges.get(one.broadcast_id)
+    return judge ? [{ ...one, ...judge(one) }] : []
   })
 }
 
 export const missingFieldReason = (field: ValueField): string => `the contact has no ${field}`
 
 /** Returns a function that fills the template for a recipient, or gives the reason why it cannot. Shared values are filled once. */
-function createFiller(
+export function createJudge(
   channel: Channel,
-  { id, template_name: name, template_language: language, params, contact_fields }: ActiveBroadcast,
-  templates: Map<string, Template>,
-): (one: ChosenRecipient) => MessageContent | string {
-  const template = templates.get(id)
-  const fill = (values: TemplateParams): MessageContent | string => {
+  {
+    template,
+    params,
+    contact_fields,
+  }: Pick<ActiveBroadcast, 'params' | 'contact_fields'> & { template: Template | null },
+): (one: ValuedContact & Pick<ChosenRecipient, 'given_params' | 'opted_out'>) => Judgement {
+  const skip = (reason: string): Judgement => ({ message: undefined, reason })
+  const fill = (values: TemplateParams): Judgement => {
     const filled = template && channel.fillTemplate?.(template, values)
-    if (!filled) return 'the channel has no templates'
-    return filled.ok ? toTemplateContent({ name, language }, filled) : filled.message
+    if (!template || !filled) return skip('the channel has no templates')
+    return filled.ok ? { message: toTemplateContent(template, filled), reason: null } : skip(filled.message)
   }
   const isShared = !contact_fields || !hasFields(params)
-  let shared: MessageContent | string | undefined
+  let shared: Judgement | undefined
   return (one) => {
+    if (one.opted_out) return skip(optedOutReason)
     if (isShared && !one.given_params) {
       shared ??= fill(params)
       return shared
@@ -164,6 +171,6 @@ function createFiller(
     if (!contact_fields) return fill(values)
     const expanded = expandValues(values, one)
     if (expanded.ok) return fill(expanded.params)
-    return expanded.missing ? missingFieldReason(expanded.missing) : tooLongReason
+    return skip(expanded.missing ? missingFieldReason(expanded.missing) : tooLongReason)
   }
 }

@@ -8,26 +8,24 @@
 import { requireQuotaFor } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import { type Sql, withRetries } from '../lib/db.ts'
-import { badRequest, notFound } from '../lib/errors.ts'
-import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import type { TemplateDraft } from '../messages/draft.ts'
 import {
   type AcceptContext,
   type Caller,
-  insertRecipients,
   type NewBroadcast,
   requireAcceptable,
   requireName,
   requireRules,
+  writeAudience,
 } from './accept.ts'
 import {
   type Broadcast,
   type BroadcastDetails,
-  type LockedBroadcast,
   lockBroadcast,
   requireBroadcast,
+  requireStatus,
+  templateOf,
 } from './broadcasts.ts'
-import { requireCapacity } from './limits.ts'
 
 export type BroadcastChanges = Partial<NewBroadcast>
 
@@ -49,11 +47,11 @@ const maxRecipients = 1_000
 
 export async function getBroadcastSource(sql: Sql, workspaceId: string, id: string): Promise<BroadcastSource> {
   const broadcast = await requireBroadcast(sql, workspaceId, id)
-  const { name, template, params, contact_fields, segment_id, scheduled_at } = broadcast
+  const { name, segment_id, scheduled_at } = broadcast
   const rows = segment_id === null ? await listInputs(sql, workspaceId, broadcast.id) : []
   return {
     name,
-    template: { ...template, params, contact_fields },
+    template: templateOf(broadcast),
     segment_id,
     recipients: rows
       .slice(0, maxRecipients)
@@ -74,32 +72,22 @@ export async function editBroadcast(
   const { db, publicUrl } = context
   const { workspaceId } = caller
   const before = await requireBroadcast(db, workspaceId, id)
-  requireScheduled(before)
+  requireStatus(before, ['scheduled'], 'changed')
   const hasAudience = changes.recipients !== undefined || changes.segment_id !== undefined
   const kept = before.segment_id === null ? await listInputs(db, workspaceId, id) : undefined
   const input: NewBroadcast = {
     name: requireName(changes.name ?? before.name),
-    template: changes.template ?? {
-      ...before.template,
-      params: before.params,
-      contact_fields: before.contact_fields,
-    },
+    template: changes.template ?? templateOf(before),
     recipients: hasAudience ? changes.recipients : kept,
     segment_id: hasAudience ? changes.segment_id : (before.segment_id ?? undefined),
     scheduled_at: changes.scheduled_at ?? before.scheduled_at ?? undefined,
   }
   const scheduledAt = requireRules(input)
-  const { rows, startsAt, count } = await requireAcceptable(
-    context,
-    { ...caller, subject: undefined },
-    input,
-    scheduledAt,
-  )
+  const { rows, startsAt, count } = await requireAcceptable(context, caller, input, scheduledAt)
   await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
-  const values = [input.template.params, ...(input.recipients ?? []).map(({ params }) => params)]
   await withRetries(() =>
     db.begin(async (sql) => {
-      requireScheduled(await lockBroadcast(sql, workspaceId, id))
+      requireStatus(await lockBroadcast(sql, workspaceId, id), ['scheduled'], 'changed')
       const { name, language, params, contact_fields } = input.template
       // A broadcast that missed its time was paused by the service: a new time resumes it.
       await sql`
@@ -110,19 +98,10 @@ export async function editBroadcast(
         where workspace_id = ${workspaceId} and id = ${id}`
       await sql`delete from broadcast_recipients where workspace_id = ${workspaceId} and broadcast_id = ${id}`
       await sql`delete from broadcast_counts where workspace_id = ${workspaceId} and broadcast_id = ${id}`
-      if (rows.length > 0) {
-        await insertRecipients(sql, workspaceId, id, rows)
-        await requireCapacity(sql, workspaceId)
-      }
-      await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
+      await writeAudience(sql, workspaceId, id, input, rows, publicUrl)
     }),
   )
   return requireBroadcast(db, workspaceId, id)
-}
-
-function requireScheduled(broadcast: Pick<LockedBroadcast, 'status'> | undefined): void {
-  if (!broadcast) throw notFound('broadcast')
-  if (broadcast.status !== 'scheduled') throw badRequest(`a broadcast that is ${broadcast.status} cannot be changed`)
 }
 
 /** The recipients as the caller gave them, without erased ones. */

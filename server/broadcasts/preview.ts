@@ -6,26 +6,20 @@
  * number, opted out or lack a field, so a million take no longer than a count. Other errors in values show only when the
  * template is filled; that is checked on the first 1,000, and `values_checked` has the number.
  */
-import type { Template, TemplateParams } from '../channels/channel.ts'
-import { requireMsgapp } from '../channels/connections.ts'
-import { getTemplate } from '../channels/templates.ts'
-import { nowIso } from '../lib/clock.ts'
+import type { TemplateParams } from '../channels/channel.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
 import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
-import { memberCondition, requireSegment } from '../segments/segments.ts'
 import {
   type AcceptContext,
   type Caller,
-  checkTemplate,
   type NewBroadcast,
   type Recipient,
-  readRecipients,
+  requireAcceptable,
   requireRules,
-  requireSchedule,
 } from './accept.ts'
 import { optedOutReason } from './broadcasts.ts'
-import { type ChosenRecipient, type JudgedRecipient, judgeRecipients, missingFieldReason } from './choose.ts'
+import { type ChosenRecipient, createJudge, missingFieldReason } from './choose.ts'
 import { noPhoneReason } from './fill.ts'
 
 export type Preview = {
@@ -46,37 +40,26 @@ type Audience = {
   /** The number of quota units it would use. */
   quotaUnits: number
   skipped: Map<string, number>
-  judged: JudgedRecipient[]
+  /** Those whose values are checked. */
+  people: (ValuedContact & Pick<ChosenRecipient, 'given_params' | 'opted_out'>)[]
 }
 
 export async function previewBroadcast(
-  { db, slow, sealer, channel, fields }: AcceptContext,
-  { workspaceId, defaultCountry }: PreviewCaller,
+  context: AcceptContext,
+  caller: PreviewCaller,
   input: NewBroadcast,
 ): Promise<Preview> {
+  const { db, slow, channel } = context
+  const { workspaceId } = caller
   const scheduledAt = requireRules(input)
-  await requireSchedule(db, scheduledAt)
-  const connection = await requireMsgapp(db, sealer, workspaceId)
-  const { name, language } = input.template
-  const rows = await checkTemplate(
-    db,
-    channel,
-    connection,
-    input,
-    readRecipients(input.recipients ?? [], defaultCountry),
-  )
-  const template = requireRow(await getTemplate(db, workspaceId, name, language), 'the template')
-  const judgePeople = (people: readonly ChosenRecipient[]) =>
-    judgeRecipients(channel, [broadcastOf(input)], templatesOf(template), people)
-
-  let audience: Audience
-  if (input.segment_id === undefined) audience = await checkList(db, workspaceId, rows, judgePeople)
-  else {
-    const segment = await requireSegment(db, workspaceId, input.segment_id)
-    const condition = memberCondition(db, workspaceId, fields, segment)
-    audience = await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, condition, input.template, judgePeople))
-  }
-  const { total, quotaUnits, skipped, judged } = audience
+  const { connection, template, rows, members, startsAt } = await requireAcceptable(context, caller, input, scheduledAt)
+  const { params, contact_fields } = input.template
+  const audience = members
+    ? await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, members, input.template))
+    : await checkList(db, workspaceId, rows)
+  const { total, quotaUnits, skipped, people } = audience
+  const judge = createJudge(channel, { template, params, contact_fields })
+  const judged = people.map((person) => ({ phone: person.phone, ...judge(person) }))
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
   const first = judged.find(({ message }) => message)
@@ -86,52 +69,12 @@ export async function previewBroadcast(
     skipped: [...skipped].map(([reason, count]) => ({ reason, count })).sort((one, other) => other.count - one.count),
     values_checked: judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
-    plan: await readPlan(db, workspaceId, scheduledAt ?? nowIso(), quotaUnits),
-    sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? first.given_phone } : null,
+    plan: await readPlan(db, workspaceId, startsAt.toISOString(), quotaUnits),
+    sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? '' } : null,
   }
 }
 
-type JudgePeople = (people: readonly ChosenRecipient[]) => JudgedRecipient[]
-
-/** The id of the broadcast that does not exist yet. */
-const previewId = 'preview'
-const broadcastOf = ({ template: { name, language, params, contact_fields } }: NewBroadcast) => ({
-  id: previewId,
-  template_name: name,
-  template_language: language,
-  params,
-  contact_fields,
-  position: 0,
-  filled_count: 0,
-  plan_month: '',
-})
-const templatesOf = (template: Template) => new Map([[previewId, template]])
-
-function toChosenRecipient(
-  person: ValuedContact & { phone: string },
-  input: { name: string | null; params: TemplateParams | null; opted_out: boolean },
-): ChosenRecipient {
-  return {
-    ...person,
-    broadcast_id: previewId,
-    place: 0,
-    is_retry: false,
-    message_id: null,
-    attempt_count: 0,
-    given_phone: person.phone,
-    given_name: input.name,
-    given_params: input.params,
-    is_known: true,
-    opted_out: input.opted_out,
-  }
-}
-
-async function checkList(
-  sql: Sql,
-  workspaceId: string,
-  rows: readonly Recipient[],
-  judgePeople: JudgePeople,
-): Promise<Audience> {
+async function checkList(sql: Sql, workspaceId: string, rows: readonly Recipient[]): Promise<Audience> {
   const skipped = new Map<string, number>()
   for (const { reason } of rows) if (reason !== null) count(skipped, reason, 1)
   const usable = rows.filter(({ reason }) => reason === null)
@@ -142,11 +85,10 @@ async function checkList(
   )
   const people = usable.map(({ identity, phone, name, params }) => {
     const contact = known.get(identity ?? '') ?? { ...unknownContact, opted_out: false }
-    const person = { ...contact, name: name ?? contact.name, phone: contact.phone ?? phone }
-    return toChosenRecipient(person, { name, params, opted_out: contact.opted_out })
+    return { ...contact, name: name ?? contact.name, phone: contact.phone ?? phone, given_params: params }
   })
   const quotaUnits = people.filter(({ opted_out }) => !opted_out).length
-  return { total: rows.length, quotaUnits, skipped, judged: judgePeople(people) }
+  return { total: rows.length, quotaUnits, skipped, people }
 }
 
 /** Recipients whose values are checked. Without fields all recipients have the same values, and one is enough. */
@@ -157,7 +99,6 @@ async function checkSegment(
   workspaceId: string,
   condition: Fragment,
   { params, contact_fields }: NewBroadcast['template'],
-  judgePeople: JudgePeople,
 ): Promise<Audience> {
   const requiredFields = contact_fields ? listRequiredFields(params) : []
   const missingFields = requiredFields.reduce(
@@ -172,14 +113,13 @@ async function checkSegment(
     group by 1`
   const skipped = new Map(counted.flatMap(({ reason, count }) => (reason === null ? [] : [[reason, count] as const])))
   const total = counted.reduce((sum, { count }) => sum + count, 0)
-  const sample = await sql<(ValuedContact & { phone: string })[]>`
+  const sample = await sql<ValuedContact[]>`
     select c.name, c.phone, c.email, c.company
     from contacts c where c.workspace_id = ${workspaceId} and ${condition} and ${reason} is null
     order by c.id
     limit ${contact_fields && hasFields(params) ? sampleSize : 1}`
-  const people = sample.map((person) => toChosenRecipient(person, { name: null, params: null, opted_out: false }))
   const quotaUnits = total - (skipped.get(noPhoneReason) ?? 0) - (skipped.get(optedOutReason) ?? 0)
-  return { total, quotaUnits, skipped, judged: judgePeople(people) }
+  return { total, quotaUnits, skipped, people: sample.map((one) => ({ ...one, given_params: null, opted_out: false })) }
 }
 
 const unknownContact: ValuedContact = { name: null, phone: null, email: null, company: null }
