@@ -5,7 +5,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from '../../tests/receiver.ts'
-import { type Api, assertRefused, type Json, main, publicUrl, start, until } from '../../tests/support.ts'
+import {
+  type Api,
+  assertRefused,
+  type Json,
+  main,
+  publicUrl,
+  start,
+  type TestDatabase,
+  until,
+} from '../../tests/support.ts'
 import { setPlan } from '../accounts/plans.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
@@ -357,7 +366,7 @@ test('a segment is evaluated when sending starts, static or dynamic', async (t) 
 })
 
 test('a segment of several chunks is filled completely, even after a crash halfway', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, database, connect } = await start(t)
   await connect({ messagesPerSecond: 10_000 })
   const count = 5_000
   await db`
@@ -368,30 +377,16 @@ test('a segment of several chunks is filled completely, even after a crash halfw
     )
     insert into contact_identities (workspace_id, channel, external_id, contact_id)
     select ${api.workspaceId}, 'msgapp', phone, id from made`
-  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
-  const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data.id
-  const { id } = await accept(api, { segment_id: segment, scheduled_at: soon(3_600_000) })
-  // As it is left by one who counted, took the places, wrote 10 of 4,000 people and died.
-  await db`
-    insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status)
-    select ${api.workspaceId}, ${id}, n, c.id, c.phone, 'pending'
-    from (select row_number() over (order by id)::int as n, id, phone from contacts
-      where workspace_id = ${api.workspaceId} order by id limit 10) c`
-  await db`
-    update broadcasts set status = 'sending', is_paused = true, started_at = now(), total_count = 4000, filled_count = 10,
-      filled_to = (select max(contact_id::text)::uuid from broadcast_recipients where broadcast_id = ${id}),
-      plan_month = date_trunc('month', now() at time zone 'utc'), reserved_count = 4000
-    where id = ${id}`
-  await db`
-    insert into plan_usage values (${api.workspaceId}, date_trunc('month', now() at time zone 'utc'), 4000)`
+  const { id, fill } = await acceptSegment(api, db, database)
+  // It dies after the first chunk.
+  await fill({ chunks: 1 })
+  assert.equal((await recipientsOf(db, id)).length, 2_000)
+  const readFilled = async () => (await db<Json[]>`select is_filled, filled_count from broadcasts where id = ${id}`)[0]
   await resumeBroadcast(db, api.workspaceId, id)
-  await until('all recipients to be filled', async () => (await read(api, id)).total_count === count)
+  await until('filling to go on', async () => (await readFilled()).filled_count > 2_000)
   await pauseBroadcast(db, api.workspaceId, id)
-  const filled = await until('the end of filling', async () => {
-    const [row] = await db<Json[]>`select is_filled, filled_count from broadcasts where id = ${id}`
-    return row.is_filled && row
-  })
-  assert.equal(filled.filled_count, count)
+  await until('the end of filling', async () => (await readFilled()).is_filled)
+  assert.equal((await readFilled()).filled_count, count)
   const [places] = await db<Json[]>`
     select count(distinct contact_id)::int as people, max(place) as last from broadcast_recipients where broadcast_id = ${id}`
   assert.deepEqual(places, { people: count, last: count })
@@ -911,29 +906,36 @@ test('a message that was requeued long ago and is accepted during the sweep coun
   )
 })
 
-/** A paused broadcast to a segment of three, and a way to fill it as a process of its own does. */
+/** A paused broadcast to all contacts, and a way to write so many chunks of it as a process of its own does. */
+async function acceptSegment(api: Api, db: Db, database: TestDatabase) {
+  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
+  const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data.id
+  const { id } = await accept(api, { segment_id: segment, scheduled_at: soon(3_600_000) })
+  await db`update broadcasts set status = 'sending', is_paused = true where id = ${id}`
+  const fill = ({ chunks = Number.POSITIVE_INFINITY } = {}) => {
+    let written = 0
+    return fillBroadcast({
+      ...{ db: database.connect(2), fields: filterFields, workspaceId: api.workspaceId, id },
+      ...{ onChunk: () => written++, isStopped: () => written >= chunks },
+    })
+  }
+  return { id, fill }
+}
+
+/** The same, to a segment of three. */
 async function prepareSegment(t: TestContext) {
   const world = await start(t)
   const { api, db, database, connect } = world
   await connect()
   for (let i = 0; i < 3; i++) await api.post('/contacts', { phone: phoneOf(i) })
-  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
-  const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data.id
-  const { id } = await accept(api, { segment_id: segment, scheduled_at: soon(3_600_000) })
-  await db`update broadcasts set status = 'sending', is_paused = true where id = ${id}`
-  const fill = ({ isStopped = false } = {}) =>
-    fillBroadcast({
-      ...{ db: database.connect(2), fields: filterFields, workspaceId: api.workspaceId, id },
-      ...{ onChunk: () => {}, isStopped: () => isStopped },
-    })
-  return { ...world, id, fill }
+  return { ...world, ...(await acceptSegment(api, db, database)) }
 }
 
 test('after a crash a segment is unchanged: contacts who joined later are no recipients, and the quota holds', async (t) => {
   const { api, db, id, fill } = await prepareSegment(t)
   await setPlan(db, api.workspaceId, { messages_per_month: 3, state: 'active' })
   // It dies when it has listed the members and taken their places.
-  await fill({ isStopped: true })
+  await fill({ chunks: 0 })
   assert.deepEqual([(await read(api, id)).total_count, await usageOf(db, api)], [3, 3])
   await api.post('/contacts', { phone: phoneOf(3) })
   await fill()
@@ -951,7 +953,7 @@ test('after a crash a segment is unchanged: contacts who joined later are no rec
 
 test('two processes that fill one broadcast create one recipient per contact, even when one loses its connection', async (t) => {
   const { api, db, database, id, fill } = await prepareSegment(t)
-  await fill({ isStopped: true })
+  await fill({ chunks: 0 })
   const outside = database.connect(1)
   const row = await outside.reserve()
   await row`begin`

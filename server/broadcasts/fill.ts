@@ -7,12 +7,12 @@
  * list, all or none.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { quotaErrorOf, releaseQuota, reserveQuota } from '../accounts/quota.ts'
+import { releaseQuota } from '../accounts/quota.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
-import { cancelBroadcast, optedOutReason } from './broadcasts.ts'
+import { cancelBroadcast, optedOutReason, reserveRecipients } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { blockErasing, erasedReason } from './erase.ts'
 
@@ -82,10 +82,8 @@ async function tryFillLock(sql: Sql, id: string): Promise<boolean> {
 function listMembers(db: Db, fields: FilterFields, workspaceId: string, id: string): Promise<boolean> {
   return db.begin(async (sql): Promise<boolean> => {
     if (!(await tryFillLock(sql, id))) return false
-    const [broadcast] = await sql<
-      { segment_id: string; filled_to: string | null; has_list: boolean; is_started: boolean }[]
-    >`
-      select segment_id, filled_to, member_ids is not null as has_list, started_at is not null as is_started
+    const [broadcast] = await sql<{ segment_id: string; has_list: boolean }[]>`
+      select segment_id, member_ids is not null as has_list
       from broadcasts
       where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and not is_filled`
     if (!broadcast || broadcast.has_list) return broadcast !== undefined
@@ -99,42 +97,15 @@ function listMembers(db: Db, fields: FilterFields, workspaceId: string, id: stri
             ''::bytea) as flags
         from contacts c
         where c.workspace_id = ${workspaceId} and ${memberCondition(sql, workspaceId, fields, segment)}
-          and c.id > ${broadcast.filled_to ?? '00000000-0000-0000-0000-000000000000'}
       )
-      -- A broadcast that an earlier release started has rows already: they are zeros in both parts.
-      update broadcasts b set total_count = b.filled_count + l.total, member_ids =
-        decode(repeat('00', b.filled_count * 16), 'hex') || l.ids || decode(repeat('00', b.filled_count), 'hex') || l.flags
+      update broadcasts b set total_count = l.total, member_ids = l.ids || l.flags
       from member_list l
       where b.workspace_id = ${workspaceId} and b.id = ${id} and b.status = 'sending'
       returning l.usable`
     if (!listed) return false
-    if (broadcast.is_started) await correctReservation(sql, workspaceId, id, listed.usable)
-    else await start(sql, workspaceId, id, listed.usable)
+    await reserveRecipients(sql, workspaceId, id, listed.usable)
     return true
   }) as Promise<boolean>
-}
-
-async function start(sql: Sql, workspaceId: string, id: string, usable: number): Promise<void> {
-  const month = await reserveQuota(sql, workspaceId, usable)
-  if (month === undefined) throw await quotaErrorOf(sql, workspaceId, usable)
-  await sql`
-    update broadcasts set started_at = now(), plan_month = ${month}::text::date, reserved_count = ${usable}
-    where workspace_id = ${workspaceId} and id = ${id}`
-}
-
-/** An earlier release reserved another count. The right one is the pending recipients plus the usable members of the list. */
-async function correctReservation(sql: Sql, workspaceId: string, id: string, usable: number): Promise<void> {
-  const [quota] = await sql<{ plan_month: string; reserved: number; needed: number }[]>`
-    select b.plan_month::text, b.reserved_count as reserved, ${usable}::int + (
-      select count(*)::int from broadcast_recipients r
-      where r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.place > b.position and r.status = 'pending'
-    ) as needed
-    from broadcasts b
-    where b.workspace_id = ${workspaceId} and b.id = ${id}`
-  if (!quota) return
-  await releaseQuota(sql, workspaceId, quota.plan_month, quota.reserved - quota.needed)
-  await sql`
-    update broadcasts set reserved_count = ${quota.needed} where workspace_id = ${workspaceId} and id = ${id}`
 }
 
 /** Writes the recipients of the next chunk. Undefined: another process fills the broadcast, or it was canceled. */
@@ -144,9 +115,7 @@ function writeChunk(db: Db, workspaceId: string, id: string): Promise<{ isLast: 
       // The list may have a contact that was erased since. No further contact is erased until the commit.
       await blockErasing(sql, workspaceId)
       if (!(await tryFillLock(sql, id))) return undefined
-      const [chunk] = await sql<
-        { count: number; gone: number; last: string | null; is_last: boolean; month: string }[]
-      >`
+      const [chunk] = await sql<{ count: number; gone: number; is_last: boolean; month: string }[]>`
         with
         -- The next part of the list, and the length of the list.
         chunk as materialized (
@@ -166,7 +135,7 @@ function writeChunk(db: Db, workspaceId: string, id: string): Promise<{ isLast: 
         ),
         -- The members with their contacts, looked up one at a time: a plan that hashes all contacts takes a second.
         current_members as (
-          select l.place, l.is_usable, l.contact_id as listed_id, c.id as contact_id, c.phone,
+          select l.place, l.is_usable, c.id as contact_id, c.phone,
             case when c.id is null then ${erasedReason} when l.is_usable then null
               when c.phone is null then ${noPhoneReason} else ${optedOutReason} end as reason
           from chunk_members l
@@ -187,16 +156,14 @@ function writeChunk(db: Db, workspaceId: string, id: string): Promise<{ isLast: 
         -- The counters of the broadcast.
         updated_counts as (${addCounts(sql, sql`inserted_recipients`)})
         select p.count, p.filled_count + p.count >= p.length as is_last, p.plan_month::text as month,
-          (select count(*)::int from current_members where contact_id is null and is_usable) as gone,
-          (select listed_id from current_members order by place desc limit 1) as last
+          (select count(*)::int from current_members where contact_id is null and is_usable) as gone
         from chunk p`
       if (!chunk) return undefined
       // Last, so that the broadcast's row is locked only until the commit: handing over needs it (lock order: ARCHITECTURE.md).
-      const { count, gone, last, is_last: isLast, month } = chunk
+      const { count, gone, is_last: isLast, month } = chunk
       const updated = await sql`
-        update broadcasts set filled_count = filled_count + ${count}, filled_to = coalesce(${last}::uuid, filled_to),
-          is_filled = ${isLast}, reserved_count = reserved_count - ${gone},
-          member_ids = case when ${isLast} then null else member_ids end
+        update broadcasts set filled_count = filled_count + ${count}, is_filled = ${isLast},
+          reserved_count = reserved_count - ${gone}, member_ids = case when ${isLast} then null else member_ids end
         where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'`
       if (updated.count === 0) throw new CanceledError()
       if (gone > 0) await releaseQuota(sql, workspaceId, month, gone)

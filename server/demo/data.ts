@@ -288,10 +288,10 @@ async function insertBroadcast(
   const count = recipients.length
   await sql`
     insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id, total_count,
-      filled_count, is_filled, filled_to, position, created_at, started_at, served_at, completed_at)
+      filled_count, is_filled, position, created_at, started_at, served_at, completed_at)
     values (${workspaceId}, ${id}, ${name}, 'sent', ${template.name}, ${template.language},
-      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${recipients.at(-1)?.contact_id ?? null},
-      ${count}, ${timeOfId(id)}, ${started}, ${completed}, ${completed})`
+      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${count}, ${timeOfId(id)}, ${started},
+      ${completed}, ${completed})`
   const rows = recipients.map(({ message, ...recipient }) => {
     const skippedReason = recipient.phone === null ? noPhoneReason : optedOutReason
     const outcome = message
