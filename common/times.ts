@@ -36,7 +36,7 @@ export const times = {
   broadcasts: {
     /** A scheduled broadcast starts at most this late. */
     pollMs: 500,
-    /** A connection or a template is cached for this time. */
+    /** A connection is cached for this time. */
     cacheMs: secondMs,
     retryMs: secondMs,
     /** The channel accepts one message per recipient every six seconds. */

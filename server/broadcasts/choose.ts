@@ -13,6 +13,8 @@ const maxBroadcasts = 8
 
 export type ActiveBroadcast = {
   id: string
+  /** As it is stored now; null when it was deleted. */
+  template: Template | null
   template_name: string
   template_language: string
   params: TemplateParams
@@ -40,13 +42,19 @@ export type ChosenRecipient = {
 export async function lockActiveBroadcasts(sql: Sql, workspaceId: string): Promise<ActiveBroadcast[]> {
   return sql<ActiveBroadcast[]>`
     select b.id, b.template_name, b.template_language, b.params, b.contact_fields, b.position, b.filled_count,
-      b.plan_month::text
+      b.plan_month::text, (
+        select row_to_json(stored) from (
+          select t.external_id, t.name, t.language, t.status, t.category, t.parameter_format, t.components
+          from templates t
+          where t.workspace_id = b.workspace_id and t.name = b.template_name and t.language = b.template_language
+        ) stored
+      ) as template
     from broadcasts b
     where b.workspace_id = ${workspaceId} and b.completed_at is null and b.status = 'sending' and not b.is_paused
       and b.started_at is not null and ${hasWork(sql)}
     order by b.served_at nulls first, b.id
     limit ${maxBroadcasts}
-    for no key update`
+    for no key update of b`
 }
 
 /** Condition: broadcast `b` has recipients without an attempt, or some whose retry is due. */
@@ -127,15 +135,9 @@ export type JudgedRecipient = ChosenRecipient & Judgement
 export function judgeRecipients(
   channel: Channel,
   broadcasts: readonly ActiveBroadcast[],
-  templates: Map<string, Template>,
   chosen: readonly ChosenRecipient[],
 ): JudgedRecipient[] {
-  const judges = new Map(
-    broadcasts.map(({ id, ...values }) => [
-      id,
-      createJudge(channel, { ...values, template: templates.get(id) ?? null }),
-    ]),
-  )
+  const judges = new Map(broadcasts.map((broadcast) => [broadcast.id, createJudge(channel, broadcast)]))
   return chosen.flatMap((one) => {
     const judge = judges.get(one.broadcast_id)
     return judge ? [{ ...one, ...judge(one) }] : []
@@ -147,11 +149,7 @@ export const missingFieldReason = (field: ValueField): string => `the contact ha
 /** Returns a function that fills the template for a recipient, or gives the reason why it cannot. Shared values are filled once. */
 export function createJudge(
   channel: Channel,
-  {
-    template,
-    params,
-    contact_fields,
-  }: Pick<ActiveBroadcast, 'params' | 'contact_fields'> & { template: Template | null },
+  { template, params, contact_fields }: Pick<ActiveBroadcast, 'template' | 'params' | 'contact_fields'>,
 ): (one: ValuedContact & Pick<ChosenRecipient, 'given_params' | 'opted_out'>) => Judgement {
   const skip = (reason: string): Judgement => ({ message: undefined, reason })
   const fill = (values: TemplateParams): Judgement => {

@@ -1,5 +1,5 @@
 /**
- * Prepares the next recipients of a number's broadcasts for sending: one transaction per batch. `run.ts` then calls the channel.
+ * Prepares the next recipients of a number's broadcasts for sending: one transaction per batch. `driver.ts` then calls the channel.
  *
  * The transaction locks the number's pace, chooses as many recipients as may leave now, checks each against its contact,
  * and writes the messages as `pending`. A process that dies before the commit has changed nothing. After the commit the
@@ -11,7 +11,7 @@
 
 import type { Times } from '../../common/times.ts'
 import { moveQuota, releaseQuota } from '../accounts/quota.ts'
-import type { Channel, Connection, OutgoingMessage, Template } from '../channels/channel.ts'
+import type { Channel, Connection, OutgoingMessage } from '../channels/channel.ts'
 import type { PersonRef } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
@@ -19,6 +19,7 @@ import { newId, timeOfId } from '../lib/id.ts'
 import { type OutboundMessage, prepareReserved } from '../messages/prepare.ts'
 import { failUnsent } from '../messages/settle.ts'
 import type { MessageContent } from '../messages/template.ts'
+import { pauseWithReason } from './broadcasts.ts'
 import {
   type ActiveBroadcast,
   chooseRecipients,
@@ -56,8 +57,6 @@ export type HandOverResult =
   | { kind: 'busy' }
   /** No recipient is due. */
   | { kind: 'idle' }
-  /** The template cannot be sent now. */
-  | { kind: 'stuck'; broadcastId: string; reason: string }
 
 export type HandOverContext = {
   connection: Connection
@@ -66,8 +65,6 @@ export type HandOverContext = {
   limit: number
   policy: BreakerPolicy
   times: Times['broadcasts']
-  /** Reads in the transaction: waiting for a second connection of the same pool could deadlock. */
-  getTemplate: (sql: Sql, name: string, language: string) => Promise<Template | undefined>
 }
 
 /** A batch has the recipients that may leave within this time. Small, so that other users of the rows wait briefly. */
@@ -77,6 +74,7 @@ const maxBatchMs = 50
 
 export function handOver(db: Db, context: HandOverContext): Promise<HandOverResult> {
   const { connection, limit } = context
+  const { workspace_id: workspaceId } = connection
   return db.begin(async (sql): Promise<HandOverResult> => {
     const pace = await lockPace(sql, connection, context.times)
     if (!pace) return { kind: 'busy' }
@@ -90,42 +88,47 @@ export function handOver(db: Db, context: HandOverContext): Promise<HandOverResu
     if (allowed < 1) return { kind: 'handed', recipients: [], waitMs: waitFor(pace, 0, batchMs), breaker: pace.breaker }
     const maxCount = isProbe ? 1 : allowed
 
-    const broadcasts = await lockActiveBroadcasts(sql, connection.workspace_id)
+    const broadcasts = await pauseUnapproved(sql, workspaceId, await lockActiveBroadcasts(sql, workspaceId))
     if (broadcasts.length === 0) return { kind: 'idle' }
-    const templates = new Map<string, Template>()
-    for (const { id, template_name: name, template_language: language } of broadcasts) {
-      const template = await context.getTemplate(sql, name, language)
-      if (template?.status !== 'APPROVED') {
-        return { kind: 'stuck', broadcastId: id, reason: `The template ${name} in ${language} is not approved.` }
-      }
-      templates.set(id, template)
-    }
-    const { chosen, ends } = await chooseRecipients(sql, connection.workspace_id, broadcasts, maxCount)
-    const judged = judgeRecipients(context.channel, broadcasts, templates, chosen)
-    const prepared = await prepareRecipients(sql, connection, judged)
-    await moveRecipients(sql, connection.workspace_id, broadcasts, prepared, ends)
-    const count = prepared.filter(({ message }) => message).length
+    const { chosen, ends } = await chooseRecipients(sql, workspaceId, broadcasts, maxCount)
+    const judged = judgeRecipients(context.channel, broadcasts, chosen)
+    const prepared = await prepareRecipients(sql, workspaceId, judged, { handed_at: pace.at, is_probe: isProbe })
+    await moveRecipients(sql, workspaceId, broadcasts, prepared, ends)
+    const recipients = prepared.flatMap(({ handed }) => handed ?? [])
+    const count = recipients.length
     await spendAllowance(sql, connection, pace, count)
     // A skipped recipient cannot be the probe; the next one is.
     if (isProbe && count > 0) await saveBreaker(sql, connection, breaker)
     return {
       kind: 'handed',
-      recipients: prepared.flatMap((one) =>
-        one.message ? [toHandedRecipient(one, one.message, pace.at, isProbe)] : [],
-      ),
+      recipients,
       waitMs: waitFor(pace, count, batchMs),
       breaker: count > 0 ? breaker : pace.breaker,
     }
   }) as Promise<HandOverResult>
 }
 
-type PreparedRecipient = JudgedRecipient & { thread: Thread | undefined; message_id: string | null }
+/** Pauses the broadcasts whose template cannot be sent now. Returns the others. */
+async function pauseUnapproved(
+  sql: Sql,
+  workspaceId: string,
+  broadcasts: readonly ActiveBroadcast[],
+): Promise<ActiveBroadcast[]> {
+  for (const { id, template, template_name: name, template_language: language } of broadcasts) {
+    if (template?.status === 'APPROVED') continue
+    await pauseWithReason(sql, workspaceId, id, `The template ${name} in ${language} is not approved.`)
+  }
+  return broadcasts.filter(({ template }) => template?.status === 'APPROVED')
+}
+
+type PreparedRecipient = JudgedRecipient & { handed: HandedRecipient | undefined }
 
 /** Resolves contacts and conversations, and writes the messages. A retry has its message already. */
 async function prepareRecipients(
   sql: Sql,
-  { workspace_id }: Connection,
+  workspace_id: string,
   judged: readonly JudgedRecipient[],
+  batch: Pick<HandedRecipient, 'handed_at' | 'is_probe'>,
 ): Promise<PreparedRecipient[]> {
   const sending = judged.filter(({ message }) => message)
   const people: PersonRef[] = sending.map(({ phone, given_phone, given_name, is_known }) => ({
@@ -142,23 +145,47 @@ async function prepareRecipients(
   const rows: OutboundMessage[] = []
   const prepared = judged.map((one): PreparedRecipient => {
     const thread = threadOf.get(one)
-    if (!one.message || !thread) return { ...one, message: undefined, thread: undefined }
-    if (one.message_id !== null) return { ...one, thread }
-    const id = newId()
-    rows.push({
-      ...one.message.row,
-      workspace_id,
-      conversation_id: thread.conversation_id,
-      id,
-      sender_type: 'bot',
-      sender_id: null,
-      reply_to_message_id: null,
-      broadcast_id: one.broadcast_id,
-    })
-    return { ...one, thread, message_id: id }
+    if (!one.message || !thread) return { ...one, handed: undefined }
+    const id = one.message_id ?? newId()
+    if (one.message_id === null) {
+      rows.push({
+        ...one.message.row,
+        workspace_id,
+        conversation_id: thread.conversation_id,
+        id,
+        sender_type: 'bot',
+        sender_id: null,
+        reply_to_message_id: null,
+        broadcast_id: one.broadcast_id,
+      })
+    }
+    return { ...one, handed: { ...toHandedRecipient(one, one.message, thread, id), ...batch } }
   })
   if (rows.length > 0) await prepareReserved(sql, rows)
   return prepared
+}
+
+function toHandedRecipient(
+  { broadcast_id, place, attempt_count, given_name: name, phone, given_phone }: JudgedRecipient,
+  { content }: MessageContent,
+  { contact_id, conversation_id, name: storedName }: Thread,
+  message_id: string,
+): Omit<HandedRecipient, 'handed_at' | 'is_probe'> {
+  return {
+    broadcast_id,
+    place,
+    attempt: attempt_count + 1,
+    contact_id,
+    conversation_id,
+    rename: name !== null && name !== storedName ? { contact_id, name } : undefined,
+    outgoing: {
+      message_id,
+      to: { phone: phone ?? given_phone, user_id: null, name: null, username: null },
+      content,
+      reply_to: null,
+      late_reply: false,
+    },
+  }
 }
 
 /** Updates the recipients, the positions of their broadcasts, the counters and the reserved quota. */
@@ -169,12 +196,12 @@ async function moveRecipients(
   prepared: readonly PreparedRecipient[],
   ends: Map<string, number>,
 ): Promise<void> {
-  const rows = prepared.map(({ broadcast_id, place, message, message_id, thread, reason }) => ({
+  const rows = prepared.map(({ broadcast_id, place, handed, reason }) => ({
     broadcast_id,
     place,
-    status: message ? 'sending' : 'skipped',
-    message_id: message ? message_id : null,
-    contact_id: thread?.contact_id ?? null,
+    status: handed ? 'sending' : 'skipped',
+    message_id: handed?.outgoing.message_id ?? null,
+    contact_id: handed?.contact_id ?? null,
     reason,
   }))
   const isFirstAttemptOf = (id: string) => (one: PreparedRecipient) => one.broadcast_id === id && !one.is_retry
@@ -215,48 +242,18 @@ async function moveRecipients(
     ${addCounts(sql, sql`moved_recipients`)}`
   for (const { id, plan_month: month } of broadcasts) {
     const firstAttempts = prepared.filter(isFirstAttemptOf(id))
-    const skipped = firstAttempts.filter(({ message }) => !message).length
+    const skipped = firstAttempts.filter(({ handed }) => !handed).length
     if (skipped > 0) await releaseQuota(sql, workspaceId, month, skipped)
     // A message counts in the month in which it was created, which may be later than that of the reservation.
-    const months = firstAttempts.flatMap(({ message_id }) =>
-      message_id ? [`${timeOfId(message_id).slice(0, 7)}-01`] : [],
+    const months = firstAttempts.flatMap(({ handed }) =>
+      handed ? [`${timeOfId(handed.outgoing.message_id).slice(0, 7)}-01`] : [],
     )
     const laterMonths = months.filter((other) => other !== month)
     const [to] = laterMonths
     if (to !== undefined) await moveQuota(sql, workspaceId, { from: month, to, count: laterMonths.length })
   }
-  const unsent = prepared.flatMap(({ message, is_retry, message_id }) =>
-    !message && is_retry && message_id ? [message_id] : [],
-  )
+  const unsent = prepared.flatMap(({ handed, message_id }) => (!handed && message_id ? [message_id] : []))
   if (unsent.length > 0) await failUnsent(sql, workspaceId, unsent, 'skipped at its next attempt')
-}
-
-function toHandedRecipient(
-  one: PreparedRecipient,
-  { content }: MessageContent,
-  at: number,
-  isProbe: boolean,
-): HandedRecipient {
-  const { thread, message_id: id } = one
-  if (!thread || id === null) throw new Error('a recipient handed over has no message')
-  const { given_name: name } = one
-  return {
-    broadcast_id: one.broadcast_id,
-    place: one.place,
-    attempt: one.attempt_count + 1,
-    contact_id: thread.contact_id,
-    conversation_id: thread.conversation_id,
-    rename: name !== null && name !== thread.name ? { contact_id: thread.contact_id, name } : undefined,
-    handed_at: at,
-    is_probe: isProbe,
-    outgoing: {
-      message_id: id,
-      to: { phone: one.phone ?? one.given_phone, user_id: null, name: null, username: null },
-      content,
-      reply_to: null,
-      late_reply: false,
-    },
-  }
 }
 
 /**

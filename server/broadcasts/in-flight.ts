@@ -12,41 +12,38 @@ const maxInFlight = 400
 const maxPerNumber = 200
 const maxUnanswered = 25
 
+/** The sends of one number: in flight, and since the channel's last answer, in flight or ended without one. */
+export type Load = { count: number; unanswered: number }
+
 export type InFlight = {
   /** The number of further sends that may start for this number. */
-  capacity(key: string, messagesPerSecond: number): number
+  capacity(load: Load, messagesPerSecond: number): number
   /** Resolves when the channel answers a send or a send ends; immediately after `stop`. */
   whenFreed(): Promise<void>
   /** Counts a send until it ends. `run` never rejects; it calls `onAnswer` when the channel answers. */
-  track(key: string, run: (onAnswer: () => void) => Promise<void>): void
+  track(load: Load, run: (onAnswer: () => void) => Promise<void>): void
   /** Resolves all waiting callers, and waits for the sends in flight. */
   stop(): Promise<void>
 }
 
 export function createInFlight(): InFlight {
   const sends = new Set<Promise<void>>()
-  /** `unanswered`: sends since the last answer, in flight or ended without one. */
-  const loads = new Map<string, { count: number; unanswered: number }>()
-  let waiting: (() => void)[] = []
+  let freed = Promise.withResolvers<void>()
   let isStopped = false
 
   function free(): void {
-    const freed = waiting
-    waiting = []
-    for (const resolve of freed) resolve()
+    freed.resolve()
+    if (!isStopped) freed = Promise.withResolvers()
   }
 
   return {
-    capacity(key, messagesPerSecond) {
-      const { count, unanswered } = loads.get(key) ?? { count: 0, unanswered: 0 }
+    capacity({ count, unanswered }, messagesPerSecond) {
       const mostUnanswered = Math.max(maxUnanswered, Math.ceil(messagesPerSecond / 10))
       const unansweredLimit = Math.max(mostUnanswered - unanswered, count === 0 ? 1 : 0)
       return Math.min(maxInFlight - sends.size, maxPerNumber - count, unansweredLimit)
     },
-    whenFreed: () => (isStopped ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    track(key, run) {
-      const load = loads.get(key) ?? { count: 0, unanswered: 0 }
-      loads.set(key, load)
+    whenFreed: () => freed.promise,
+    track(load, run) {
       load.count++
       load.unanswered++
       const onAnswer = () => {
@@ -55,7 +52,6 @@ export function createInFlight(): InFlight {
       }
       const send = run(onAnswer).finally(() => {
         load.count--
-        if (load.count === 0 && load.unanswered === 0) loads.delete(key)
         sends.delete(send)
         free()
       })

@@ -39,19 +39,23 @@ export async function createPace(sql: Sql, { workspace_id, id }: Connection): Pr
     on conflict do nothing`
 }
 
-/** Locks the number's pace until the transaction ends (lock order: ARCHITECTURE.md). Undefined: another process has the lock. */
+/**
+ * Locks the number's pace until the transaction ends (lock order: ARCHITECTURE.md). Undefined: the connection was deleted, or
+ * another process has the lock, unless `waits`.
+ */
 export async function lockPace(
   sql: Sql,
-  { workspace_id, id, ...connection }: Connection,
+  { workspace_id, id, messages_per_second: pace }: Connection,
   { recoveryMs }: Recovery,
+  { waits = false } = {},
 ): Promise<Pace | undefined> {
-  const pace = connection.messages_per_second
   const [row] = await sql<({ allowance: number; rate: number; at: number; filled_at: number } & BreakerRow)[]>`
     select p.allowance, ${rateNow(sql, pace, recoveryMs)} as rate, extract(epoch from clock_timestamp())::float8 as at,
-      extract(epoch from p.filled_at)::float8 as filled_at, ${breakerColumns(sql)}
+      extract(epoch from p.filled_at)::float8 as filled_at, p.breaker_state, p.failure_count, p.probe_count, p.breaker_reason,
+      (extract(epoch from p.breaker_until) * 1000)::float8 as breaker_until_ms
     from broadcast_paces p
     where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
-    for update skip locked`
+    for update ${waits ? sql`` : sql`skip locked`}`
   if (!row) return undefined
   const gained = Math.max(0, row.at - row.filled_at) * row.rate
   const capacity = Math.max(1, row.rate * burstSeconds)
@@ -97,10 +101,6 @@ type BreakerRow = {
   breaker_reason: string | null
 }
 
-const breakerColumns = (sql: Sql) => sql`
-  p.breaker_state, p.failure_count, p.probe_count, p.breaker_reason,
-  (extract(epoch from p.breaker_until) * 1000)::float8 as breaker_until_ms`
-
 function toBreaker(row: BreakerRow): Breaker {
   const { breaker_state: state, failure_count, probe_count, breaker_until_ms, breaker_reason } = row
   if (state === 'closed') return { state, failureCount: failure_count }
@@ -124,19 +124,14 @@ export function recordOutcome(
   connection: Connection,
   event: BreakerEvent,
   policy: BreakerPolicy,
+  times: Recovery,
 ): Promise<{ before: Breaker; after: Breaker } | undefined> {
-  const { workspace_id, id } = connection
   return db.begin(async (sql) => {
-    const [row] = await sql<(BreakerRow & { now_ms: number })[]>`
-      select ${breakerColumns(sql)}, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
-      from broadcast_paces p
-      where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
-      for update`
-    if (!row) return undefined
-    const before = toBreaker(row)
-    const after = transition(before, event, row.now_ms, policy)
-    if (after !== before) await saveBreaker(sql, connection, after)
-    return { before, after }
+    const pace = await lockPace(sql, connection, times, { waits: true })
+    if (!pace) return undefined
+    const after = transition(pace.breaker, event, pace.at * 1000, policy)
+    if (after !== pace.breaker) await saveBreaker(sql, connection, after)
+    return { before: pace.breaker, after }
   }) as Promise<{ before: Breaker; after: Breaker } | undefined>
 }
 
