@@ -47,6 +47,13 @@ async function read(api: Api, id: string): Promise<Json> {
   return body.data
 }
 
+/** Waits until the broadcast meets a condition. */
+const untilRead = (api: Api, id: string, what: string, holds: (broadcast: Json) => boolean): Promise<Json> =>
+  until(what, async () => {
+    const broadcast = await read(api, id)
+    return holds(broadcast) && broadcast
+  })
+
 /** Waits until no recipient is pending, and checks that the counters equal the rows. */
 async function untilSent(db: Db, api: Api, id: string): Promise<Json> {
   await until('the broadcast to be sent', async () => (await read(api, id)).status === 'sent')
@@ -124,10 +131,7 @@ test(
     })
     assert.ok(created_at && started_at)
     await untilSent(db, api, id)
-    const done = await until('all recipients to read it', async () => {
-      const broadcast = await read(api, id)
-      return broadcast.read_count === 3 && broadcast
-    })
+    const done = await untilRead(api, id, 'all recipients to read it', ({ read_count }) => read_count === 3)
     assert.deepEqual(countsOf(done), [3, 3, 3, 3, 0, 0])
     await assertCounted(db, api, id)
     assert.equal((await read(api, id)).completed_at, done.completed_at, 'reports move no end')
@@ -391,10 +395,7 @@ test('a segment of several chunks is filled completely, even after a crash halfw
     select count(distinct contact_id)::int as people, max(place) as last from broadcast_recipients where broadcast_id = ${id}`
   assert.deepEqual(places, { people: count, last: count })
   await cancelBroadcast(db, api.workspaceId, id)
-  const canceled = await until('no recipient to be pending', async () => {
-    const broadcast = await read(api, id)
-    return broadcast.pending_count === 0 && broadcast
-  })
+  const canceled = await untilRead(api, id, 'no recipient to be pending', ({ pending_count }) => pending_count === 0)
   assert.equal(canceled.sent_count + canceled.skipped_count, count)
   await assertCounted(db, api, id)
   assert.equal(await usageOf(db, api), canceled.sent_count)
@@ -409,10 +410,12 @@ test('counters are exact through every outcome, repeated and out of order', asyn
   await provider.fault({ to: phoneOf(2), mode: 'drop_connection_after_accept' })
   await provider.fault({ to: phoneOf(3), mode: 'no_statuses' })
   const { id } = await accept(api, { recipients: [...people(6), ...magic.map((number) => ({ to: number }))] })
-  const done = await until('every report', async () => {
-    const broadcast = await read(api, id)
-    return broadcast.read_count === 5 && broadcast.failed_count === 3 && broadcast.delivered_count === 6 && broadcast
-  })
+  const done = await untilRead(
+    api,
+    id,
+    'every report',
+    (broadcast) => broadcast.read_count === 5 && broadcast.failed_count === 3 && broadcast.delivered_count === 6,
+  )
   assert.deepEqual(countsOf(done), [10, 7, 6, 5, 3, 0])
   await assertCounted(db, api, id)
   const rows = await recipientsOf(db, id)
@@ -711,10 +714,7 @@ test('a broadcast is paused, resumed and canceled; recipients not yet sent to ar
   await resumeBroadcast(db, api.workspaceId, id)
   await until('more to be sent', async () => (await read(api, id)).sent_count > position)
   await cancelBroadcast(db, api.workspaceId, id)
-  const canceled = await until('the sends in flight', async () => {
-    const broadcast = await read(api, id)
-    return broadcast.pending_count === 0 && broadcast
-  })
+  const canceled = await untilRead(api, id, 'the sends in flight', ({ pending_count }) => pending_count === 0)
   assert.equal(canceled.status, 'canceled')
   assert.ok(canceled.skipped_count > 0)
   await assertCounted(db, api, id)
@@ -737,10 +737,7 @@ test('a requeued message of a canceled broadcast is never sent and becomes faile
   await until('one to be requeued', async () => (await requeued(db, api)).length)
   await until('the other', async () => (await read(api, id)).sent_count === 1)
   await cancelBroadcast(db, api.workspaceId, id)
-  const canceled = await until('no recipient to be pending', async () => {
-    const broadcast = await read(api, id)
-    return broadcast.pending_count === 0 && broadcast
-  })
+  const canceled = await untilRead(api, id, 'no recipient to be pending', ({ pending_count }) => pending_count === 0)
   assert.deepEqual([canceled.sent_count, canceled.skipped_count], [1, 1])
   await assertCounted(db, api, id)
   const failed = await db`select 1 from messages where workspace_id = ${api.workspaceId} and status = 'failed'`
@@ -769,10 +766,7 @@ for (const { refused, code, reason, isFailing } of [
     const provider = await connect({ messagesPerSecond: 40 })
     await provider.fault({ mode: 'reject', code })
     const { id } = await accept(api, { recipients: people(50) })
-    const paused = await until('its pausing', async () => {
-      const broadcast = await read(api, id)
-      return broadcast.is_paused && broadcast
-    })
+    const paused = await untilRead(api, id, 'its pausing', ({ is_paused }) => is_paused)
     assert.match(paused.paused_reason, reason)
     assert.deepEqual([paused.status, paused.failed_count], ['sending', 0])
     const failing = await db`
@@ -883,10 +877,7 @@ test('a message that was requeued long ago and is accepted during the sweep coun
   await db`update messages set created_at = created_at - interval '20 minutes' where workspace_id = ${api.workspaceId}`
   await until('its second try', async () => (await recipientsOf(db, id))[0]?.attempt_count === 2)
   await sweepPending(db, { publicUrl, follower: recipientFollower })
-  const sent = await until('its outcome', async () => {
-    const broadcast = await read(api, id)
-    return broadcast.sent_count === 1 && broadcast
-  })
+  const sent = await untilRead(api, id, 'its outcome', ({ sent_count }) => sent_count === 1)
   assert.deepEqual(countsOf(sent), [1, 1, 0, 0, 0, 0])
   await assertCounted(db, api, id)
   assert.equal(await usageOf(db, api), 1)

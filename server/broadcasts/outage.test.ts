@@ -41,6 +41,12 @@ const untilSent = (api: Api, id: string): Promise<Json> =>
     20_000,
   )
 
+const untilProbes = (db: Db, count: number) =>
+  until(`${count} probes`, async () => {
+    const [number] = await db<{ probe_count: number }[]>`select probe_count from broadcast_paces`
+    return number && number.probe_count >= count
+  })
+
 async function assertOnce(provider: Provider, count: number): Promise<void> {
   const sent = (await provider.sent()).map(({ to }) => to)
   assert.deepEqual([sent.length, new Set(sent).size], [count, count])
@@ -84,10 +90,7 @@ test('after an outage without connections every recipient is sent to exactly onc
     assert.equal(status, 'sending')
     assert.match(paused_reason, /^The channel is not answering \(connection refused\)\. Next attempt /)
   }
-  await until('a few probes', async () => {
-    const [number] = await db<{ probe_count: number }[]>`select probe_count from broadcast_paces`
-    return number && number.probe_count >= 3
-  })
+  await untilProbes(db, 3)
   await provider.comeUp()
 
   for (const id of [first, second]) {
@@ -108,10 +111,7 @@ test('during an outage with 5xx errors nothing is sent twice, few outcomes stay 
   const { paused_reason, pending_count } = await untilPaused(api, id)
   assert.match(paused_reason, /^The channel is not answering \(131000: .*\)\. /)
   assert.equal(pending_count, count, 'an unknown outcome is pending')
-  await until('two probes', async () => {
-    const [number] = await db<{ probe_count: number }[]>`select probe_count from broadcast_paces`
-    return number && number.probe_count >= 2
-  })
+  await untilProbes(db, 2)
   await provider.control('DELETE', '/faults')
   const unknown = await until('all others', async () => {
     const { length } = await db`select 1 from messages where status = 'pending' and error like '131000%'`
@@ -154,10 +154,7 @@ test('a channel that throttles everything counts as an outage, and no message is
   await provider.fault({ mode: 'throttle' })
   const id = await accept(api, people(30))
   assert.match((await untilPaused(api, id)).paused_reason, /130429/)
-  await until('more probes than a recipient has tries', async () => {
-    const [number] = await db<{ probe_count: number }[]>`select probe_count from broadcast_paces`
-    return number && number.probe_count >= 6
-  })
+  await untilProbes(db, 6)
   await provider.control('DELETE', '/faults')
   assert.equal((await untilSent(api, id)).sent_count, 30)
   await assertOnce(provider, 30)
