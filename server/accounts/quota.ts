@@ -7,15 +7,15 @@
  *
  * `plan_usage` is locked last (see the lock order in ARCHITECTURE.md): a statement locks its conversations first.
  */
-import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
-import { ApiError } from '../lib/errors.ts'
-import { requirePlan, thisMonth } from './plans.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
+import { type Plan, thisMonth } from './plans.ts'
 
 /** The largest value of the counter's column, for a plan without a limit. */
 const unlimited = 2_147_483_647
 
-/** Reserves `count` units. Returns the month they count in, or undefined when the plan does not allow so many. */
-export async function reserveQuota(sql: Sql, workspaceId: string, count: number): Promise<string | undefined> {
+/** Reserves `count` units and returns the month they count in. Throws 402 when the plan does not allow so many. */
+export async function reserveQuota(sql: Sql, workspaceId: string, count: number): Promise<string> {
   const [reserved] = await sql<{ month: string }[]>`
     insert into plan_usage as u (workspace_id, month, message_count)
     select w.id, ${thisMonth(sql)}, ${count}::int
@@ -25,7 +25,8 @@ export async function reserveQuota(sql: Sql, workspaceId: string, count: number)
       where u.message_count + excluded.message_count <=
         (select coalesce(w.plan_messages_per_month, ${unlimited}::int) from workspaces w where w.id = u.workspace_id)
     returning u.month::text`
-  return reserved?.month
+  if (!reserved) throw await quotaError(sql, workspaceId, count)
+  return reserved.month
 }
 
 export async function releaseQuota(sql: Sql, workspaceId: string, month: string, count: number): Promise<void> {
@@ -83,76 +84,68 @@ export const releaseQuotaOf = (sql: Sql, messages: Fragment): Fragment => sql`
   ) r
   where u.workspace_id = r.workspace_id and u.month = r.month`
 
-export type Usage = {
+export type Quota = Plan & {
   /** A calendar month (UTC): `2026-01`. */
   month: string
+  /** The units that are used or reserved. */
+  used: number
+  /** Null when the plan has no limit. The limit may have been lowered below the use. */
+  left: number | null
+  resets_at: string
+}
+
+/** The quota of this month, or of the month of a later time, as far as is known now. */
+export async function readQuota(sql: Sql, workspaceId: string, at: string | null = null): Promise<Quota> {
+  const [quota] = await sql<Quota[]>`
+    select w.plan_state as state, w.plan_messages_per_month as messages_per_month, to_char(m.month, 'YYYY-MM') as month,
+      coalesce(u.message_count, 0) as used,
+      case when w.plan_messages_per_month is not null
+        then greatest(0, w.plan_messages_per_month - coalesce(u.message_count, 0)) end as left,
+      (m.month + interval '1 month') at time zone 'utc' as resets_at
+    from workspaces w
+    cross join (select date_trunc('month', greatest(${at}::timestamptz, now()) at time zone 'utc')::date as month) m
+    left join plan_usage u on u.workspace_id = w.id and u.month = m.month
+    where w.id = ${workspaceId}`
+  if (!quota) throw notFound('workspace')
+  return quota
+}
+
+export type Usage = {
+  month: string
   messages_sent: number
-  /** Null when the plan has no limit. */
   messages_limit: number | null
   resets_at: string
 }
 
-/** The units of this month that are used or reserved. */
+/** The quota of this month as the API shows it. */
 export async function requireUsage(sql: Sql, workspaceId: string): Promise<Usage> {
-  const [usage] = await sql<Usage[]>`
-    select to_char(${thisMonth(sql)}, 'YYYY-MM') as month, coalesce(u.message_count, 0) as messages_sent,
-      w.plan_messages_per_month as messages_limit, (${thisMonth(sql)} + interval '1 month') at time zone 'utc' as resets_at
-    from workspaces w
-    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
-    where w.id = ${workspaceId}`
-  return requireRow(usage, 'the workspace of the caller')
-}
-
-/** Throws 402 when the plan does not allow one more message. Otherwise returns whether the plan has a limit. */
-export async function requireQuota(sql: Sql, workspaceId: string): Promise<{ isLimited: boolean }> {
-  const [plan] = await sql<{ has_quota: boolean; is_limited: boolean }[]>`
-    select w.plan_state = 'active' and coalesce(u.message_count < w.plan_messages_per_month, true) as has_quota,
-      w.plan_messages_per_month is not null as is_limited
-    from workspaces w
-    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
-    where w.id = ${workspaceId}`
-  if (!plan?.has_quota) throw await quotaError(sql, workspaceId)
-  return { isLimited: plan.is_limited }
+  const { month, used, messages_per_month, resets_at } = await readQuota(sql, workspaceId)
+  return { month, messages_sent: used, messages_limit: messages_per_month, resets_at }
 }
 
 /**
  * Throws 402 when the plan does not allow `count` more messages in the month of `at`, as far as is known now. Reserves
- * nothing. Calls `count` only if the plan has a limit.
+ * nothing. Calls `count` only if the plan has a limit, and returns whether it has one.
  */
-export async function requireQuotaFor(
+export async function requireQuota(
   sql: Sql,
   workspaceId: string,
-  at: Date,
-  count: () => Promise<number>,
-): Promise<void> {
-  const [plan] = await sql<{ state: string; units_left: number | null }[]>`
-    select w.plan_state as state, w.plan_messages_per_month - coalesce(u.message_count, 0) as units_left
-    from workspaces w
-    left join plan_usage u on u.workspace_id = w.id and u.month = ${`${at.toISOString().slice(0, 7)}-01`}::text::date
-    where w.id = ${workspaceId}`
-  if (plan?.state === 'active' && plan.units_left === null) return
-  const needed = plan?.state === 'active' ? await count() : 0
-  if (plan?.state !== 'active' || needed > (plan.units_left ?? 0)) throw await quotaErrorOf(sql, workspaceId, needed)
-}
-
-/** The 402 for one message that does not fit into the plan. */
-export async function quotaError(sql: Sql, workspaceId: string): Promise<ApiError> {
-  const plan = await requirePlan(sql, workspaceId)
-  if (plan.state === 'lapsed') return lapsedError()
-  return new ApiError(
-    'plan_limit_reached',
-    `the plan allows ${plan.messages_per_month} messages a month, and they are used up`,
-  )
+  { at = null, count = () => 1 }: { at?: string | null; count?: () => number | Promise<number> } = {},
+): Promise<{ isLimited: boolean }> {
+  const quota = await readQuota(sql, workspaceId, at)
+  const isLimited = quota.left !== null
+  const needed = quota.state === 'active' && isLimited ? await count() : 0
+  if (quota.state === 'lapsed' || needed > (quota.left ?? 0)) throw refuse(quota, needed)
+  return { isLimited }
 }
 
 /** The 402 for `count` messages that do not fit into the plan. */
-export async function quotaErrorOf(sql: Sql, workspaceId: string, count: number): Promise<ApiError> {
-  const plan = await requirePlan(sql, workspaceId)
-  if (plan.state === 'lapsed') return lapsedError()
-  return new ApiError(
-    'plan_limit_reached',
-    `the plan allows ${plan.messages_per_month} messages a month, and fewer than ${count} are left`,
-  )
+export async function quotaError(sql: Sql, workspaceId: string, count = 1): Promise<ApiError> {
+  return refuse(await readQuota(sql, workspaceId), count)
 }
 
-const lapsedError = () => new ApiError('subscription_lapsed', 'the subscription of this workspace has lapsed')
+function refuse({ state, messages_per_month: limit }: Plan, count: number): ApiError {
+  if (state === 'lapsed') return new ApiError('subscription_lapsed', 'the subscription of this workspace has lapsed')
+  const left = count === 1 ? 'they are used up' : `fewer than ${count} are left`
+  return new ApiError('plan_limit_reached', `the plan allows ${limit} messages a month, and ${left}`)
+}

@@ -8,7 +8,7 @@ import { lengthOf } from '../lib/text.ts'
 import { insertMember } from './members.ts'
 import { readOptOutWords } from './opt-out-words.ts'
 import { requirePassword } from './passwords.ts'
-import { type Plan, thisMonth } from './plans.ts'
+import { type Quota, readQuota } from './quota.ts'
 
 export type NewWorkspace = {
   name: string
@@ -48,29 +48,15 @@ export type Workspace = {
   default_country: string
   opt_out_words: string[]
   requires_second_factor: boolean
-  plan: Plan & {
-    /** Messages in this calendar month (UTC). */
-    used: number
-    /** Null: no limit. */
-    left: number | null
-    resets_at: string
-  }
+  plan: Omit<Quota, 'month'>
 }
 
 export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<Workspace> {
-  type Row = Omit<Workspace, 'plan'> & Omit<Workspace['plan'], 'left'>
-  const [row] = await sql<Row[]>`
-    select w.id, w.name, w.default_country, w.opt_out_words, w.requires_second_factor, w.plan_state as state,
-      w.plan_messages_per_month as messages_per_month, coalesce(u.message_count, 0) as used,
-      (${thisMonth(sql)} + interval '1 month') at time zone 'utc' as resets_at
-    from workspaces w
-    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
-    where w.id = ${workspaceId}`
-  if (!row) throw notFound('workspace')
-  const { state, messages_per_month: limit, used, resets_at, ...workspace } = row
-  // The limit may have been lowered below the use.
-  const left = limit === null ? null : Math.max(0, limit - used)
-  return { ...workspace, plan: { state, messages_per_month: limit, used, left, resets_at } }
+  const [workspace] = await sql<Omit<Workspace, 'plan'>[]>`
+    select id, name, default_country, opt_out_words, requires_second_factor from workspaces where id = ${workspaceId}`
+  if (!workspace) throw notFound('workspace')
+  const { month: _, ...plan } = await readQuota(sql, workspaceId)
+  return { ...workspace, plan }
 }
 
 /** A workspace as the operator sees it. */

@@ -4,12 +4,11 @@
  * An error in one recipient skips that recipient, with a reason. An error that concerns all recipients refuses the request.
  */
 
-import { requireQuotaFor } from '../accounts/quota.ts'
+import { requireQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, Template, TemplateParams } from '../channels/channel.ts'
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { identityOfPhone, parsePhone } from '../contacts/phone.ts'
-import { nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -76,9 +75,10 @@ export async function checkBroadcast(
   input: NewBroadcast,
 ): Promise<CheckedBroadcast> {
   requireName(input.name)
-  const { startsAt, count } = await requireAcceptable(context, caller, input, requireRules(input))
+  const at = requireRules(input)
+  const { count } = await requireAcceptable(context, caller, input, at)
   const { total, usable } = await count()
-  await requireQuotaFor(context.db, caller.workspaceId, startsAt, async () => usable)
+  await requireQuota(context.db, caller.workspaceId, { at, count: () => usable })
   return { recipient_count: usable, skipped_count: total - usable }
 }
 
@@ -91,10 +91,10 @@ export async function acceptBroadcast(context: AcceptContext, caller: Caller, in
   const existing = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (existing) return existing
 
-  const { isDue, startsAt, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
+  const { isDue, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
   // A list that starts now reserves its quota below, and a draft when it starts. For the others the quota is only checked.
   if (!isDraft && (!isDue || segmentId !== null)) {
-    await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
+    await requireQuota(db, workspaceId, { at: scheduledAt, count: async () => (await count()).usable })
   }
   const id = subject?.id ?? newId()
   const insert = async (sql: Sql) => {
@@ -118,7 +118,6 @@ export async function requireAcceptable(
 ) {
   const { db, slow, fields } = context
   const isDue = await requireSchedule(db, scheduledAt)
-  const startsAt = new Date(isDue || !scheduledAt ? nowMs() : scheduledAt)
   const read = readRecipients(input.recipients ?? [], defaultCountry)
   const { connection, template, rows } = await checkTemplate(context, workspaceId, input, read)
   const segment = input.segment_id === undefined ? undefined : await requireSegment(db, workspaceId, input.segment_id)
@@ -127,7 +126,7 @@ export async function requireAcceptable(
     members
       ? slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, members))
       : { total: rows.length, usable: rows.filter(({ reason }) => reason === null).length }
-  return { isDue, startsAt, connection, template, rows, members, count }
+  return { isDue, connection, template, rows, members, count }
 }
 
 export const maxNameLength = 80

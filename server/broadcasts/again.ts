@@ -5,8 +5,7 @@
  * A broadcast is sent again at most once, so two members cannot send it twice by accident. Recipients that the second one
  * does not reach either are reached by sending the second one again.
  */
-import { requireQuotaFor } from '../accounts/quota.ts'
-import { nowMs } from '../lib/clock.ts'
+import { requireQuota } from '../accounts/quota.ts'
 import { type Fragment, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
@@ -39,7 +38,7 @@ export async function sendAgain(
   if (count === 0) throw noRecipientLeft()
   await requireApproved(context, workspaceId, first.template)
   // Checked before up to a million rows are copied in vain.
-  await requireQuotaFor(db, workspaceId, new Date(nowMs()), async () => count)
+  await requireQuota(db, workspaceId, { count: () => count })
   const againId = newId()
   const copy = async (sql: Sql) => {
     await claimAgain(sql, workspaceId, id, againId)

@@ -9,7 +9,7 @@
  * recipient is handed over, and to the message from then on.
  */
 
-import { quotaErrorOf, releaseQuota, reserveQuota } from '../accounts/quota.ts'
+import { releaseQuota, reserveQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
@@ -169,7 +169,6 @@ export async function start(
 /** Reserves the quota of all recipients that can be sent to. From then on they may be handed over. Throws 402. */
 export async function reserveRecipients(sql: Sql, workspaceId: string, id: string, count: number): Promise<void> {
   const month = await reserveQuota(sql, workspaceId, count)
-  if (month === undefined) throw await quotaErrorOf(sql, workspaceId, count)
   await sql`
     update broadcasts set started_at = now(), plan_month = ${month}::text::date, reserved_count = ${count}
     where workspace_id = ${workspaceId} and id = ${id}`

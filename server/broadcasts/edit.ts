@@ -5,7 +5,7 @@
  * compares the time again. So of a change and a start at the same moment one comes first: either the broadcast starts as it
  * was and the change is refused, or the change applies and the broadcast starts by its new time. Nothing is sent twice.
  */
-import { requireQuotaFor } from '../accounts/quota.ts'
+import { requireQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import { type Sql, withRetries } from '../lib/db.ts'
 import type { TemplateDraft } from '../messages/draft.ts'
@@ -83,8 +83,8 @@ export async function editBroadcast(
     scheduled_at: changes.scheduled_at ?? before.scheduled_at ?? undefined,
   }
   const scheduledAt = requireRules(input)
-  const { rows, startsAt, count } = await requireAcceptable(context, caller, input, scheduledAt)
-  await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
+  const { rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
+  await requireQuota(db, workspaceId, { at: scheduledAt, count: async () => (await count()).usable })
   await withRetries(() =>
     db.begin(async (sql) => {
       requireStatus(await lockBroadcast(sql, workspaceId, id), ['scheduled'], 'changed')

@@ -6,6 +6,7 @@
  * number, opted out or lack a field, so a million take no longer than a count. Other errors in values show only when the
  * template is filled; that is checked on the first 1,000, and `values_checked` has the number.
  */
+import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
@@ -52,7 +53,7 @@ export async function previewBroadcast(
   const { db, slow, channel } = context
   const { workspaceId } = caller
   const scheduledAt = requireRules(input)
-  const { connection, template, rows, members, startsAt } = await requireAcceptable(context, caller, input, scheduledAt)
+  const { connection, template, rows, members } = await requireAcceptable(context, caller, input, scheduledAt)
   const { params, contact_fields } = input.template
   const audience = members
     ? await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, members, input.template))
@@ -63,13 +64,14 @@ export async function previewBroadcast(
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
   const first = judged.find(({ message }) => message)
+  const { state, left } = await readQuota(db, workspaceId, scheduledAt)
   return {
     total,
     sendable,
     skipped: [...skipped].map(([reason, count]) => ({ reason, count })).sort((one, other) => other.count - one.count),
     values_checked: judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
-    plan: await readPlan(db, workspaceId, startsAt.toISOString(), quotaUnits),
+    plan: { left, fits: state === 'active' && (left === null || quotaUnits <= left), state },
     sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? '' } : null,
   }
 }
@@ -144,19 +146,6 @@ const isBlank = (sql: Sql, field: ValueField): Fragment => sql`coalesce(btrim(c.
 
 function count(counts: Map<string, number>, reason: string, more: number): void {
   counts.set(reason, (counts.get(reason) ?? 0) + more)
-}
-
-/** The quota that is left in the month of the start, as far as is known now. */
-async function readPlan(sql: Sql, workspaceId: string, startsAt: string, quotaUnits: number): Promise<Preview['plan']> {
-  const [plan] = await sql<{ state: 'active' | 'lapsed'; units_left: number | null }[]>`
-    select w.plan_state as state, w.plan_messages_per_month - coalesce(u.message_count, 0) as units_left
-    from workspaces w
-    left join plan_usage u on u.workspace_id = w.id
-      and u.month = date_trunc('month', greatest(${startsAt}::timestamptz, now()) at time zone 'utc')::date
-    where w.id = ${workspaceId}`
-  const { state, units_left } = requireRow(plan, 'the workspace')
-  const left = units_left === null ? null : Math.max(0, units_left)
-  return { left, fits: state === 'active' && (left === null || quotaUnits <= left), state }
 }
 
 type KnownContact = ValuedContact & { opted_out: boolean }
