@@ -205,6 +205,11 @@ test('a statement with too few results fails all of its items', async () => {
   for (const result of await Promise.allSettled([1, 2].map(call))) assert.equal(result.status, 'rejected')
 })
 
+test('a statement without results resolves each of its items', async () => {
+  const call = createBatch({ run: async (_items: readonly number[]): Promise<void> => {} })
+  assert.deepEqual(await Promise.all([1, 2].map(call)), [undefined, undefined])
+})
+
 test('a failure, sync or async, frees its lane', async () => {
   let runs = 0
   const call = createBatch<number, number>({
@@ -212,7 +217,7 @@ test('a failure, sync or async, frees its lane', async () => {
     run: (items) => {
       runs++
       if (runs === 1) throw new Error('at once')
-      return runs === 2 ? Promise.reject(new Error('later')) : Promise.resolve(items)
+      return runs === 2 ? Promise.reject<number[]>(new Error('later')) : Promise.resolve([...items])
     },
   })
   await assert.rejects(call(1), /at once/)

@@ -7,7 +7,7 @@
  * If more items wait than a batch takes, each flow (a workspace) gets an equal share of it. So the items of a workspace wait for at
  * most the batches in flight, however many items another one has. The items of one flow keep their order.
  *
- * Callers are independent. `run` returns one result per item, in order: a value or an `Error`. If the database refuses the
+ * Callers are independent. `run` returns one result per item, in order: a value or an `Error`; or it returns nothing. If the database refuses the
  * statement as a whole, nothing was written, and each flow runs by itself; the items of a flow that is refused run one by one, so
  * that only the faulty item fails. A statement that deadlocked is retried. If the connection is lost the outcome is unknown, so
  * nothing is retried and every item fails.
@@ -18,7 +18,7 @@ import { outageOf } from './outage.ts'
 export type Batch<Item, Result> = (item: Item) => Promise<Result>
 
 type BatchOptions<Item, Result> = {
-  run: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>
+  run: (items: readonly Item[]) => Promise<readonly (Result | Error)[]> | Promise<void>
   /** The flow of an item, mostly its workspace. Without it all items are one flow. */
   flowOf?: (item: Item) => string
   /** Items per statement. */
@@ -31,7 +31,7 @@ type BatchOptions<Item, Result> = {
 
 type PendingItem<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
-export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
+export function createBatch<Item, Result = undefined>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
   const { run, flowOf = () => '', max = 500, lanes = 2, waitMs = 0 } = options
   /** The waiting items by flow; the flow to be served next comes first. */
   const flows = new Map<string, PendingItem<Item, Result>[]>()
@@ -77,10 +77,11 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
 
   async function runBatch(batch: PendingItem<Item, Result>[]): Promise<void> {
     try {
-      const results = await withRetries(() => run(batch.map(({ item }) => item)))
-      if (results.length !== batch.length) throw new Error(`a batch of ${batch.length} got ${results.length} results`)
+      const results = await withRetries(async () => run(batch.map(({ item }) => item)))
+      if (results && results.length !== batch.length)
+        throw new Error(`a batch of ${batch.length} got ${results.length} results`)
       batch.forEach(({ resolve, reject }, i) => {
-        const result = results[i]
+        const result = results?.[i]
         if (result instanceof Error) reject(result)
         else resolve(result as Result)
       })

@@ -81,10 +81,7 @@ async function sendWithRetries(
 /** Records what an answer shows besides the outcome: whether the connection works, and further ids of the recipient. */
 export function createAnswerRecorder(sql: Sql) {
   const learn = createBatch({
-    run: async (people: readonly PersonDetails[]) => {
-      await enrichPeople(sql, people)
-      return people.map(() => undefined)
-    },
+    run: (people: readonly PersonDetails[]) => enrichPeople(sql, people),
     flowOf: ({ workspace_id }) => workspace_id,
     lanes: 1,
   })

@@ -61,7 +61,7 @@ async function settleMessages(
   sql: Sql,
   outcomes: readonly SendOutcome[],
   { publicUrl, follower }: StatusContext,
-): Promise<undefined[]> {
+): Promise<void> {
   const rows = outcomes.map(({ rename, ...outcome }) =>
     rename ? { ...outcome, contact_id: rename.contact_id, name: rename.name, name_key: fold(rename.name) } : outcome,
   )
@@ -111,7 +111,6 @@ async function settleMessages(
     ${countOutcomes(sql, sql`settled_messages`)}${followStatus(sql, follower, sql`settled_messages`)},
     ${reindexFailedReplies(sql, sql`settled_messages`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
     ${releaseQuotaOf(sql, sql`settled_messages`)}`
-  return outcomes.map(() => undefined)
 }
 
 /** Member of a `with` list, with a comma after it. */
