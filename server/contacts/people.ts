@@ -37,18 +37,6 @@ export function identitiesOf({ phone, user_id }: Pick<PersonRef, 'phone' | 'user
   ) as string[]
 }
 
-/** For each person, whether the user id belongs to a contact. */
-export async function haveUserIds(sql: Sql, people: readonly PersonRef[]): Promise<boolean[]> {
-  const known = await sql<{ index: number }[]>`
-    select p.index::int
-    from unnest(${people.map(({ workspace_id }) => workspace_id)}::uuid[], ${people.map(({ channel }) => channel)}::text[],
-      ${people.map(({ user_id }) => user_id)}::text[]) with ordinality as p (workspace_id, channel, user_id, index)
-    join contact_identities i
-      on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.user_id`
-  const indexes = new Set(known.map(({ index }) => index))
-  return people.map((_, i) => indexes.has(i + 1))
-}
-
 /** Only user names of the social channel are stored; the primary channel has others. */
 const usernameOf = ({ channel, username }: Pick<PersonRef, 'channel' | 'username'>): string | null =>
   (channel === 'social' && username) || null
@@ -217,6 +205,27 @@ export async function enrichPeople(sql: Sql, people: readonly PersonDetails[]): 
       or c.email is null and g.email is not null or c.social_username is null and g.username is not null
       or c.avatar_url is null and g.avatar_url is not null
     )`
+}
+
+/** Adds the user ids of people who are known by their number. Most are known already, so this only probes two indexes. */
+export async function learnUserIds(sql: Sql, people: readonly PersonRef[]): Promise<void> {
+  await sql`
+    insert into contact_identities (workspace_id, channel, external_id, contact_id)
+    select p.workspace_id, p.channel, p.user_id, i.contact_id
+    from unnest(${people.map(({ workspace_id }) => workspace_id)}::uuid[], ${people.map(({ channel }) => channel)}::text[],
+      ${people.map(({ phone }) => phone && identityOfPhone(phone))}::text[],
+      ${people.map(({ user_id }) => user_id)}::text[]) as p (workspace_id, channel, number, user_id)
+    join contact_identities i
+      on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.number
+    -- The lock waits for a transaction that erases or merges the contact.
+    join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+    where not exists (
+      select from contact_identities u
+      where u.workspace_id = p.workspace_id and u.channel = p.channel and u.external_id = p.user_id
+    )
+    order by p.workspace_id, p.channel, p.user_id
+    for key share of c
+    on conflict do nothing`
 }
 
 /**

@@ -26,10 +26,17 @@ export type Thread = {
 }
 
 export type FoundThread = Omit<Thread, 'conversation_id' | 'contact_created'> & {
-  index: number
   conversation_id: string | null
   /** How many of the ids in the query belong to the contact. */
   identity_count: number
+}
+
+/** A person whose thread is looked for, with what is found or created. */
+export type Lookup = {
+  who: PersonRef
+  thread?: FoundThread | undefined
+  /** The contact that was created for this lookup, the first of several of the same person. */
+  createdId?: string
 }
 
 /** The threads of these people, in order; undefined for an unknown person. */
@@ -46,7 +53,7 @@ export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promi
       identities.push(identity)
     }
   })
-  const found = await sql<FoundThread[]>`
+  const found = await sql<(FoundThread & { index: number })[]>`
     with known_people as (
       select distinct on (p.index) p.index, p.workspace_id, p.channel, i.contact_id,
         count(*) over (partition by p.index, i.contact_id)::int as identity_count
@@ -66,103 +73,87 @@ export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promi
   return threads
 }
 
-/** The contacts of these people, created where missing, and those that this call created. `known`: as below. */
-export async function resolvePeople(
-  sql: Sql,
-  people: readonly PersonRef[],
-  known?: readonly (FoundThread | undefined)[],
-): Promise<{ found: readonly (FoundThread | undefined)[]; made: readonly CreatedPerson[] }> {
-  const found = known ?? (await findThreads(sql, people))
-  await storeNewDetails(sql, people, found)
-  const unknown = people.filter((_, i) => !found[i])
-  if (unknown.length === 0) return { found, made: [] }
-  const made = await createPeople(sql, unknown)
-  const created = toNewThreads(unknown, made)
-  // Another caller has created these contacts meanwhile.
-  const others = unknown.filter((_, i) => !created[i])
-  const late = others.length > 0 ? await findThreads(sql, others) : []
-  const resolved = fillGaps(created, late)
-  await storeNewDetails(sql, unknown, resolved)
-  return { found: fillGaps(found, resolved), made }
-}
-
-/** Replaces each undefined entry with the next of `values`. */
-function fillGaps<Value>(list: readonly (Value | undefined)[], values: readonly (Value | undefined)[]) {
-  let next = 0
-  return list.map((entry) => entry ?? values[next++])
-}
-
-/** The threads of people whose contacts were just created; undefined for the others. */
-function toNewThreads(people: readonly PersonRef[], made: readonly CreatedPerson[]): (FoundThread | undefined)[] {
-  const keyOf = (workspaceId: string, channel: string, identity = '') => `${workspaceId} ${channel} ${identity}`
-  const byIdentity = new Map(made.map((one) => [keyOf(one.workspace_id, one.channel, one.external_id), one]))
-  return people.map((who, index) => {
-    const identities = identitiesOf(who)
-    const created = byIdentity.get(keyOf(who.workspace_id, who.channel, identities[0]))
-    if (!created) return undefined
-    const { contact_id, phone, name, email, social_username, external_id, second_id } = created
-    const identity_count = identities.filter((identity) => identity === external_id || identity === second_id).length
-    return {
-      ...{ index, contact_id, phone, name, email, social_username, identity_count },
-      ...{ conversation_id: null, last_inbound_at: null },
-    }
+/** Sets the threads of these lookups. */
+export async function lookUp(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
+  const found = lookups.length > 0 ? await findThreads(sql, whoOf(lookups)) : []
+  lookups.forEach((lookup, i) => {
+    lookup.thread = found[i]
   })
 }
 
-/** The threads of these people, created where missing. `known`: the result of a `findThreads` just before. */
-export async function resolveThreads(
-  sql: Sql,
-  people: readonly PersonRef[],
-  known?: readonly (FoundThread | undefined)[],
-): Promise<Thread[]> {
-  const created = new Set<string>()
-  let found = known
-  // A round finds or creates everything, unless a contact is erased or merged meanwhile.
-  for (let round = 0; round < maxRounds; round++) {
-    const resolved = await resolvePeople(sql, people, found)
-    for (const { contact_id } of resolved.made) created.add(contact_id)
-    const missing = listMissing(people, resolved.found)
-    const conversations = missing.length > 0 ? await createConversations(sql, missing) : []
-    found = addConversations(people, resolved.found, conversations)
-    if (found.every((thread) => thread?.conversation_id)) break
-    // Another caller created a conversation, or its contact is gone.
-    found = await findThreads(sql, people)
-    if (found.every((thread) => thread?.conversation_id)) break
+const whoOf = (lookups: readonly Lookup[]): PersonRef[] => lookups.map(({ who }) => who)
+
+/** Creates the contacts that `lookUp` did not find, and stores new details of the others. */
+export async function resolveContacts(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
+  await storeNewDetails(sql, lookups)
+  const unknown = lookups.filter(({ thread }) => !thread)
+  if (unknown.length === 0) return
+  const created = await createPeople(sql, whoOf(unknown))
+  const keyOf = (who: Pick<PersonRef, 'workspace_id' | 'channel'>, identity = '') =>
+    `${who.workspace_id} ${who.channel} ${identity}`
+  const byIdentity = new Map(created.map((person) => [keyOf(person, person.external_id), person]))
+  const createdIds = new Set(created.map(({ contact_id }) => contact_id))
+  for (const lookup of unknown) {
+    const person = byIdentity.get(keyOf(lookup.who, identitiesOf(lookup.who)[0]))
+    if (!person) continue
+    lookup.thread = toNewThread(lookup.who, person)
+    if (createdIds.delete(person.contact_id)) lookup.createdId = person.contact_id
   }
-  return (found ?? []).map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
+  // Another caller has created these contacts meanwhile.
+  await lookUp(
+    sql,
+    unknown.filter(({ thread }) => !thread),
+  )
+  await storeNewDetails(sql, unknown)
 }
 
-function addConversations(
-  people: readonly PersonRef[],
-  found: readonly (FoundThread | undefined)[],
-  conversations: readonly CreatedConversation[],
-): readonly (FoundThread | undefined)[] {
-  if (conversations.length === 0) return found
-  const ids = new Map(conversations.map(({ contact_id, channel, id }) => [`${contact_id} ${channel}`, id]))
-  return found.map((thread, i) => {
-    if (!thread || thread.conversation_id) return thread
-    return { ...thread, conversation_id: ids.get(`${thread.contact_id} ${people[i]?.channel}`) ?? null }
+function toNewThread(who: PersonRef, created: CreatedPerson): FoundThread {
+  const { contact_id, phone, name, email, social_username, external_id, second_id } = created
+  const identity_count = identitiesOf(who).filter(
+    (identity) => identity === external_id || identity === second_id,
+  ).length
+  return {
+    ...{ contact_id, phone, name, email, social_username, identity_count },
+    ...{ conversation_id: null, last_inbound_at: null },
+  }
+}
+
+/** The threads of these people, created where missing. */
+export async function resolveThreads(sql: Sql, people: readonly PersonRef[]): Promise<Thread[]> {
+  const lookups = people.map((who): Lookup => ({ who }))
+  await lookUp(sql, lookups)
+  await resolveLookups(sql, lookups)
+  return lookups.map(threadOf)
+}
+
+/** Creates what `lookUp` did not find. */
+export async function resolveLookups(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
+  const isComplete = () => lookups.every(({ thread }) => thread?.conversation_id)
+  await retryMoved(async () => {
+    await resolveContacts(sql, lookups)
+    await createConversations(sql, lookups)
+    // Otherwise another caller created a conversation, or its contact is gone.
+    if (!isComplete()) await lookUp(sql, lookups)
+    return isComplete() || undefined
   })
 }
 
-/** Each round loses a race against another erasure or merge of the same contact, so few rounds are enough. */
-const maxRounds = 5
-
-/** The conversations that do not exist yet, each once. */
-function listMissing(people: readonly PersonRef[], found: readonly (FoundThread | undefined)[]): NewConversation[] {
-  const missing = new Map<string, NewConversation>()
-  people.forEach(({ workspace_id, channel }, i) => {
-    const thread = found[i]
-    if (thread && !thread.conversation_id) {
-      missing.set(`${thread.contact_id} ${channel}`, { workspace_id, channel, contact_id: thread.contact_id })
-    }
-  })
-  return [...missing.values()]
+/** The thread of a lookup that was resolved. */
+export function threadOf({ thread, createdId }: Lookup): Thread {
+  if (!thread?.conversation_id) throw new Error('a conversation that was just resolved does not exist')
+  return { ...thread, conversation_id: thread.conversation_id, contact_created: createdId === thread.contact_id }
 }
 
-function toThread(found: FoundThread | undefined, created: boolean): Thread {
-  if (!found?.conversation_id) throw new Error('a conversation that was just resolved does not exist')
-  return { ...found, conversation_id: found.conversation_id, contact_created: created }
+/** Each attempt loses a race against another erasure or merge of the same contact, so few are enough. */
+const maxAttempts = 5
+
+/** Repeats `run` while it returns undefined, because its contact or conversation was erased or merged at the same moment. */
+export async function retryMoved<Result>(run: () => Promise<Result | undefined>): Promise<Result> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const result = await run()
+    if (result !== undefined) return result
+  }
+  throw new Error(`a contact was erased or merged during each of ${maxAttempts} attempts`)
 }
 
 /** Locks a contact's conversations: no message is added to them until the transaction ends. */
@@ -174,13 +165,8 @@ export async function lockThreadsOf(sql: Sql, workspaceId: string, contactId: st
 }
 
 /** Stores details that the contacts did not have yet: a further id, a name, a phone number, an e-mail address. */
-async function storeNewDetails(
-  sql: Sql,
-  people: readonly PersonRef[],
-  found: readonly (FoundThread | undefined)[],
-): Promise<void> {
-  const learnt = people.flatMap((who, i) => {
-    const thread = found[i]
+async function storeNewDetails(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
+  const learnt = lookups.flatMap(({ who, thread }) => {
     if (!thread) return []
     const hasNews =
       thread.identity_count < identitiesOf(who).length ||
@@ -193,25 +179,23 @@ async function storeNewDetails(
   if (learnt.length > 0) await enrichPeople(sql, learnt)
 }
 
-type NewConversation = { workspace_id: string; channel: ChannelName; contact_id: string }
-
-type CreatedConversation = { id: string; channel: ChannelName; contact_id: string }
-
-/** Creates conversations. Returns only those that this call created. */
-async function createConversations(
-  sql: Sql,
-  conversations: readonly NewConversation[],
-): Promise<readonly CreatedConversation[]> {
-  const rows = conversations.map((conversation) => {
-    const id = newId()
-    return { ...conversation, id, created_at: timeOfId(id) }
-  })
-  return sql<CreatedConversation[]>`
+/** Creates the conversations of contacts that have none. One that another caller creates meanwhile is not set. */
+async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
+  const keyOf = (contactId: string, channel: ChannelName) => `${contactId} ${channel}`
+  const missing = lookups.flatMap(({ who, thread }) => (thread && !thread.conversation_id ? [{ who, thread }] : []))
+  if (missing.length === 0) return
+  const rows = new Map(
+    missing.map(({ who: { workspace_id, channel }, thread: { contact_id } }) => {
+      const id = newId()
+      return [keyOf(contact_id, channel), { workspace_id, channel, contact_id, id, created_at: timeOfId(id) }] as const
+    }),
+  )
+  const created = await sql<{ id: string; channel: ChannelName; contact_id: string }[]>`
     with
     -- The conversations to create.
     input as (
       select *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
+      from json_to_recordset(${JSON.stringify([...rows.values()])}::text::json) as i (
         workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz
       )
     ),
@@ -248,4 +232,6 @@ async function createConversations(
       ),
     })}
     select id, channel, contact_id from inserted_conversations`
+  const ids = new Map(created.map(({ contact_id, channel, id }) => [keyOf(contact_id, channel), id]))
+  for (const { who, thread } of missing) thread.conversation_id = ids.get(keyOf(thread.contact_id, who.channel)) ?? null
 }

@@ -27,7 +27,7 @@ const minPerWorkspace = 10
 const maxPerWorkspace = 10_000
 
 /** Stores reports until their messages exist. */
-export async function storeEarlyReports(sql: Sql, reports: readonly EarlyReport[]): Promise<undefined[]> {
+export async function storeEarlyReports(sql: Sql, reports: readonly EarlyReport[]): Promise<void> {
   const rows = reports.map(({ workspace_id, report }) => ({
     workspace_id,
     id: newId(),
@@ -39,7 +39,6 @@ export async function storeEarlyReports(sql: Sql, reports: readonly EarlyReport[
     select workspace_id, id, external_id, report, now()
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
       as i (workspace_id uuid, id uuid, external_id text, report jsonb)`
-  return reports.map(() => undefined)
 }
 
 /** Applies the stored reports whose message exists by now, and notifies their workspaces. */
@@ -56,9 +55,9 @@ export async function applyEarlyReports(
     for (const { workspace_id: workspaceId, report } of claimed) {
       const { channel } = report
       if (report.kind === 'status') updates.push({ workspaceId, channel, report })
-      else if (report.kind === 'edit' || report.kind === 'revoke') {
-        onMediaGone((await applyCorrection(sql, workspaceId, channel, report)).media)
-      } else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+      else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+      else if (report.kind === 'edit' || report.kind === 'revoke')
+        await applyCorrection(sql, workspaceId, channel, report, onMediaGone)
     }
     if (updates.length > 0) await applyStatuses(sql, updates, context)
     return claimed

@@ -1,6 +1,6 @@
 /** Reads customers' messages from reports: the sender with their profile, the content, and whether it opts out. */
 import { type OptOutRequest, readOptOutRequest, toKeys } from '../accounts/opt-out-words.ts'
-import type { Channel, Report, WrittenMessage } from '../channels/channel.ts'
+import type { Channel, Profile, Report, WrittenMessage } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { PersonRef } from '../contacts/people.ts'
@@ -11,10 +11,9 @@ import { within } from '../lib/time.ts'
 export type MessageReport = Extract<Report, { kind: 'message' }>
 
 export type InboundMessage = {
-  workspaceId: string
-  channel: ChannelName
   /** Created on arrival, so that ids keep the order of arrival. */
   id: string
+  /** The sender, with the workspace and the channel. */
   from: PersonRef
   written: WrittenMessage
   /** The path of a file that is stored already (web). */
@@ -32,8 +31,7 @@ export function toInbound(
   { from, ...written }: MessageReport,
   details: Partial<PersonRef> = {},
 ): InboundMessage {
-  const sender = { workspace_id: workspaceId, channel, ...from, ...details }
-  return { workspaceId, channel, id: newId(), from: sender, written }
+  return { id: newId(), from: { workspace_id: workspaceId, channel, ...from, ...details }, written }
 }
 
 /** The messages of one callback, in the order of their reports. */
@@ -49,7 +47,7 @@ export async function readInbound(
     ...toInbound(workspaceId, channel, report),
     wish: wishOf(channel, report, words),
   }))
-  if (adapter.fetchProfile && messages.length > 0) await addProfiles(adapter, connection, messages, findThread)
+  if (adapter.fetchProfile) await addProfiles(adapter, connection, messages, findThread)
   return messages
 }
 
@@ -66,13 +64,15 @@ async function addProfiles(
   messages: readonly InboundMessage[],
   findThread: (who: PersonRef) => Promise<FoundThread | undefined>,
 ): Promise<void> {
-  const threads = await Promise.all(messages.map(({ from }) => findThread(from)))
-  const unknown = messages.filter(({ from }, i) => from.user_id && !threads[i]?.social_username)
-  const byUser = Map.groupBy(unknown, ({ from }) => from.user_id ?? '')
-  const addProfile = async ([userId, written]: [string, InboundMessage[]]) => {
-    const profile = await within(profileTimeoutMs, Promise.resolve(adapter.fetchProfile?.(connection, userId)))
-    if (!profile) return
-    for (const { from } of written) Object.assign(from, { ...profile, name: from.name ?? profile.name })
+  const profiles = new Map<string, Promise<Profile | undefined>>()
+  const addProfile = async ({ from }: InboundMessage) => {
+    const { user_id: userId } = from
+    if (!userId || (await findThread(from))?.social_username) return
+    const fetched =
+      profiles.get(userId) ?? within(profileTimeoutMs, Promise.resolve(adapter.fetchProfile?.(connection, userId)))
+    profiles.set(userId, fetched)
+    const profile = await fetched
+    if (profile) Object.assign(from, { ...profile, name: from.name ?? profile.name })
   }
-  await Promise.all([...byUser].map(addProfile))
+  await Promise.all(messages.map(addProfile))
 }

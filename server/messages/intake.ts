@@ -14,10 +14,10 @@ import { recordSignal } from '../channels/signals.ts'
 import { changeTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { applyDecisions, type Decision } from '../contacts/opt-out.ts'
-import { enrichPeople, haveUserIds, identitiesOf, movePerson, type PersonRef } from '../contacts/people.ts'
-import { findThreads, resolvePeople } from '../conversations/threads.ts'
+import { learnUserIds, movePerson, type PersonRef } from '../contacts/people.ts'
+import { findThreads, type Lookup, lookUp, resolveContacts, retryMoved } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
-import { type Db, isUnkeepable } from '../lib/db.ts'
+import { type Db, isUnkeepable, requireRow } from '../lib/db.ts'
 import { type EarlyReport, storeEarlyReports } from './early-reports.ts'
 import { applyEcho } from './echoes.ts'
 import { type InboundMessage, readInbound } from './inbound.ts'
@@ -49,7 +49,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const { db, channels, log, signals, onMediaGone, publicUrl, follower, times } = options
   const ofPerson = ({ workspace_id }: PersonRef) => workspace_id
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
-  const hasUserId = createBatch({ run: (people: readonly PersonRef[]) => haveUserIds(db, people), flowOf: ofPerson })
+  const learnUserId = createBatch({ run: (people: readonly PersonRef[]) => learnUserIds(db, people), flowOf: ofPerson })
   const storeMessage = createBatch({
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
     flowOf: ({ workspaceId }) => workspaceId,
@@ -57,10 +57,7 @@ export function createIntake(options: IntakeOptions): Intake {
   })
   // In groups, because a callback may have hundreds of them: one promise per group instead of several per report.
   const applyGroup = createBatch({
-    run: async (groups: readonly (readonly StatusUpdate[])[]) => {
-      const conversations = [...(await applyStatuses(db, groups.flat(), { publicUrl, follower }))]
-      return groups.map(({ length }) => conversations.splice(0, length))
-    },
+    run: (groups: readonly (readonly StatusUpdate[])[]) => applyStatuses(db, groups.flat(), { publicUrl, follower }),
     flowOf: ([first]) => first?.workspaceId ?? '',
     max: 100,
   })
@@ -76,7 +73,8 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function receive(message: InboundMessage): Promise<StoredMessage | undefined> {
     const stored = await storeMessage(message)
-    if (stored) signalMessages(signals, message.workspaceId, message.channel, stored.conversation_id)
+    const { workspace_id, channel } = message.from
+    if (stored) signalMessages(signals, workspace_id, channel, stored.conversation_id)
     if (stored?.has_media) signals.mediaPending()
     return stored
   }
@@ -93,41 +91,38 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function applyStatusReports(connection: Connection, reports: readonly StatusReport[]): Promise<void> {
     const { workspace_id: workspaceId, channel } = connection
-    const updates = reports.map((report) => ({ workspaceId, channel, report }))
-    const conversations = await applyGroup(updates).catch((error: unknown) => {
+    const updates = reports.map((report): StatusUpdate => ({ workspaceId, channel, report }))
+    try {
+      await applyGroup(updates)
+    } catch (error) {
       if (reports.length === 1 || !isUnkeepable(error)) throw error
-    })
-    if (!conversations) {
       // The database cannot store one of them.
       for (const report of reports) await tolerate('status', () => applyStatusReports(connection, [report]))
       return
     }
-    const changed = conversations.filter((id) => id !== undefined)
+    const changed = updates.flatMap(({ conversationId }) => conversationId ?? [])
     if (changed.length > 0) signals.inboxChanged(workspaceId, changed)
-    const early = reports.filter((_, i) => conversations[i] === undefined)
-    await Promise.all(early.map((report) => storeEarly({ workspace_id: workspaceId, report: { ...report, channel } })))
+    const early = updates.filter(({ conversationId }) => !conversationId)
+    await Promise.all(early.map(({ report }) => storeReport(connection, report)))
   }
+
+  const storeReport = ({ workspace_id, channel }: Connection, report: Extract<Report, { external_id: string }>) =>
+    storeEarly({ workspace_id, report: { ...report, channel } })
 
   async function apply(connection: Connection, report: Report): Promise<unknown> {
     const { workspace_id: workspaceId, channel } = connection
-    const storeUnlessApplied = async (report: EarlyReport['report'], isApplied: boolean) =>
-      isApplied || storeEarly({ workspace_id: workspaceId, report })
     switch (report.kind) {
-      case 'preference':
-        return applyPreference({ workspaceId, channel, report })
-      case 'echo':
-        return storeUnlessApplied(
-          { ...report, channel },
-          await applyEcho(db, workspaceId, channel, report, times, follower),
-        )
-      case 'edit':
-      case 'revoke': {
-        const { isKnown, media } = await applyCorrection(db, workspaceId, channel, report)
-        onMediaGone(media)
-        return storeUnlessApplied({ ...report, channel }, isKnown)
+      case 'preference': {
+        const { phone, user_id, name } = report.from
+        return applyPreference({ who: { workspace_id: workspaceId, channel, phone, user_id, name }, report })
       }
+      case 'echo':
+        return (await applyEcho(db, workspaceId, channel, report, times, follower)) || storeReport(connection, report)
+      case 'edit':
+      case 'revoke':
+        return (await applyCorrection(db, workspaceId, channel, report, onMediaGone)) || storeReport(connection, report)
       case 'read_up_to':
-        return storeUnlessApplied({ ...report, channel }, await applyReadUpTo(db, workspaceId, report.external_id))
+        return (await applyReadUpTo(db, workspaceId, report.external_id)) || storeReport(connection, report)
       case 'template':
         return changeTemplate(db, workspaceId, report)
       case 'signal':
@@ -188,16 +183,7 @@ export function createIntake(options: IntakeOptions): Intake {
       const { phone, user_id } = (isFirst && report.recipient) || { phone: null, user_id: null }
       if (phone && user_id) recipients.set(user_id, { workspace_id, channel, phone, user_id })
     }
-    const reported = [...recipients.values()]
-    const isKnown = await Promise.all(reported.map(hasUserId))
-    const people = reported.filter((_, i) => !isKnown[i])
-    const threads = await Promise.all(people.map(findThread))
-    const learnt = people.flatMap((person, i) => {
-      const thread = threads[i]
-      const hasNewIdentity = thread && thread.identity_count < identitiesOf(person).length
-      return hasNewIdentity ? [{ ...person, contact_id: thread.contact_id }] : []
-    })
-    if (learnt.length > 0) await enrichPeople(db, learnt)
+    await Promise.all([...recipients.values()].map(learnUserId))
   }
 }
 
@@ -218,26 +204,24 @@ const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preferenc
 /** Of a callback, in the log. */
 const maxReasons = 5
 
-type PreferenceUpdate = { workspaceId: string; channel: ChannelName; report: Extract<Report, { kind: 'preference' }> }
+type PreferenceUpdate = Lookup & { report: Extract<Report, { kind: 'preference' }> }
 
 /**
  * Opt-outs that customers set in the channel itself. An unknown customer becomes a contact, so that the next broadcast
  * respects the choice.
  */
-async function applyPreferences(db: Db, updates: readonly PreferenceUpdate[]): Promise<undefined[]> {
-  const people = updates.map(({ workspaceId, channel, report }) => {
-    const { phone, user_id, name } = report.from
-    return { workspace_id: workspaceId, channel, phone, user_id, name }
+async function applyPreferences(db: Db, updates: readonly PreferenceUpdate[]): Promise<void> {
+  let left = [...updates]
+  await retryMoved(async () => {
+    await lookUp(db, left)
+    await resolveContacts(db, left)
+    const decisions = left.map(({ who: { workspace_id }, thread, report }): Decision => {
+      const { contact_id } = requireRow(thread, 'the contact of a preference')
+      return { workspace_id, contact_id, wish: report.wants, by: 'channel', at: report.at, message_id: null }
+    })
+    const existing = await applyDecisions(db, decisions)
+    // A contact that was merged or erased meanwhile: the decision applies to the contact with that identity now.
+    left = left.filter(({ thread }) => !existing.has(thread?.contact_id ?? ''))
+    return left.length === 0 || undefined
   })
-  const { found } = await resolvePeople(db, people)
-  const decisions = updates.map(({ workspaceId, report }, i): Decision => {
-    const contact_id = found[i]?.contact_id
-    if (!contact_id) throw new Error('a contact that was just resolved does not exist')
-    return { workspace_id: workspaceId, contact_id, wish: report.wants, by: 'channel', at: report.at, message_id: null }
-  })
-  const existing = await applyDecisions(db, decisions)
-  // A contact that was merged or erased meanwhile: the decision applies to the contact with that identity now.
-  const moved = updates.filter((_, i) => !existing.has(decisions[i]?.contact_id ?? ''))
-  if (moved.length > 0) await applyPreferences(db, moved)
-  return updates.map(() => undefined)
 }

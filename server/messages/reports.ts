@@ -9,6 +9,7 @@ import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { identitiesOf } from '../contacts/people.ts'
+import { retryMoved } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { emit } from '../webhooks/emit.ts'
 import { messageColumns, messageStatuses } from './messages.ts'
@@ -20,28 +21,25 @@ export type StatusUpdate = {
   workspaceId: string
   channel: ChannelName
   report: Extract<Report, { kind: 'status' }>
+  /** The conversation of the message, set when the update is applied. */
+  conversationId?: string
 }
 
-/** Returns for each update the id of its conversation, or undefined if its message was not found. */
-export async function applyStatuses(
-  sql: Sql,
-  updates: readonly StatusUpdate[],
-  context: StatusContext,
-): Promise<(string | undefined)[]> {
-  const conversations = await updateStatuses(sql, updates, context)
-  const unknown = updates.filter((update) => !conversations.has(update))
-  if (unknown.length === 0) return updates.map((update) => conversations.get(update))
+/** Sets the `conversationId` of each update whose message is stored. */
+export async function applyStatuses(sql: Sql, updates: readonly StatusUpdate[], context: StatusContext): Promise<void> {
+  await updateStatuses(sql, updates, context)
+  const unknown = updates.filter(({ conversationId }) => !conversationId)
+  if (unknown.length === 0) return
   const identified = await identifyMessages(sql, unknown, context)
-  const later = identified.size > 0 ? await updateStatuses(sql, [...identified], context) : undefined
-  return updates.map((update) => conversations.get(update) ?? later?.get(update))
+  if (identified.length > 0) await updateStatuses(sql, identified, context)
 }
 
-/** Applies the updates whose message has the channel's id. Returns these updates with the id of the conversation. */
+/** Applies the updates whose message has the channel's id. */
 async function updateStatuses(
   sql: Sql,
   updates: readonly StatusUpdate[],
   { publicUrl, follower }: StatusContext,
-): Promise<Map<StatusUpdate, string>> {
+): Promise<void> {
   const highest = findHighest(updates)
   const rows = updates.map(({ workspaceId, channel, report }, index) => ({
     index,
@@ -94,12 +92,10 @@ async function updateStatuses(
     ${reindexFailedReplies(sql, sql`updated_messages`)},
     ${emitReported(sql, publicUrl)}
     select index, conversation_id from found_messages`
-  return new Map(
-    found.flatMap(({ index, conversation_id }) => {
-      const update = updates[index]
-      return update ? [[update, conversation_id] as const] : []
-    }),
-  )
+  for (const { index, conversation_id } of found) {
+    const update = updates[index]
+    if (update) update.conversationId = conversation_id
+  }
 }
 
 /**
@@ -110,7 +106,7 @@ async function identifyMessages(
   sql: Sql,
   updates: readonly StatusUpdate[],
   { follower }: StatusContext,
-): Promise<Set<StatusUpdate>> {
+): Promise<StatusUpdate[]> {
   const rows = updates.map(({ workspaceId, report }, index) => ({
     index,
     workspace_id: workspaceId,
@@ -156,7 +152,7 @@ async function identifyMessages(
     counted_quota as (${releaseQuotaOf(sql, sql`identified_messages`)})
     select i.index from input i
     join identified_messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id`
-  return new Set(identified.flatMap(({ index }) => updates[index] ?? []))
+  return identified.flatMap(({ index }) => updates[index] ?? [])
 }
 
 /**
@@ -209,20 +205,17 @@ const attachmentNumbers = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
 export type Correction = Extract<Report, { kind: 'edit' | 'revoke' }>
 
-export type CorrectionResult = {
-  /** False when the message is not stored yet. */
-  isKnown: boolean
-  /** The ids of deleted media, for the caller to delete from the store. */
-  media: string[]
-}
-
-/** Applies an edit or a deletion. Only the sender of a message can correct it. */
+/**
+ * Applies an edit or a deletion. Only the sender of a message can correct it. Returns false when the message is not stored yet.
+ * `onMediaGone` gets the ids of deleted media, to delete them from the store.
+ */
 export async function applyCorrection(
   sql: Sql,
   workspaceId: string,
   channel: ChannelName,
   report: Correction,
-): Promise<CorrectionResult> {
+  onMediaGone: (ids: readonly string[]) => void,
+): Promise<boolean> {
   const { external_id: id } = report
   const isRevoked = report.kind === 'revoke'
   const externalIds = isRevoked ? [id, ...attachmentNumbers.map((n) => `${id}:${n}`)] : [id]
@@ -236,7 +229,7 @@ export async function applyCorrection(
     from messages m
     where m.workspace_id = ${workspaceId} and m.external_id = any(${externalIds})`
   const corrected = messages.filter(({ is_sender }) => is_sender).map(({ id }) => id)
-  if (corrected.length === 0) return { isKnown: messages.length > 0, media: [] }
+  if (corrected.length === 0) return messages.length > 0
   // Media is locked before messages, as in the fetch loop (see the lock order in ARCHITECTURE.md).
   const media = isRevoked
     ? await sql<{ id: string }[]>`
@@ -260,17 +253,19 @@ export async function applyCorrection(
       select from messages n
       where n.workspace_id = ${workspaceId} and n.conversation_id = c.conversation_id and n.id > c.id
     )`
-  return { isKnown: true, media: media.map(({ id }) => id) }
+  onMediaGone(media.map(({ id }) => id))
+  return true
 }
 
 /** Marks everything we sent in a conversation up to a message as read. Returns false when it is not stored yet. */
 export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: string): Promise<boolean> {
-  const [last] = await sql<{ conversation_id: string; id: string }[]>`
-    select conversation_id, id from messages where workspace_id = ${workspaceId} and external_id = ${externalId}`
-  if (!last) return false
-  // With the rows of the conversation locked, the message is still in it: merging two contacts moves all of them.
-  const isRead = await readUpTo(sql, workspaceId, last)
-  return isRead || applyReadUpTo(sql, workspaceId, externalId)
+  return retryMoved(async () => {
+    const [last] = await sql<{ conversation_id: string; id: string }[]>`
+      select conversation_id, id from messages where workspace_id = ${workspaceId} and external_id = ${externalId}`
+    if (!last) return false
+    // With the rows of the conversation locked, the message is still in it: merging two contacts moves all of them.
+    return (await readUpTo(sql, workspaceId, last)) || undefined
+  })
 }
 
 /** Returns false when the message has moved to another conversation. */

@@ -10,7 +10,7 @@ import { type Decision, recordDecisions } from '../contacts/opt-out.ts'
 import { identitiesOf } from '../contacts/people.ts'
 import { contactJson } from '../contacts/resource.ts'
 import { recordReopenings } from '../conversations/activity.ts'
-import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
+import { type Lookup, lookUp, resolveLookups, retryMoved, threadOf } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { timeOfId } from '../lib/id.ts'
 import { toMediaColumns } from '../media/media.ts'
@@ -20,66 +20,54 @@ import { messageColumns } from './messages.ts'
 
 export type StoredMessage = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
 
+/** A message on its way: whose it is, and where it is stored. */
+type Arrival = Lookup & { message: InboundMessage; stored?: StoredMessage }
+
 /** Returns for each message where it is stored, or undefined when it was stored before. */
 export async function storeInbound(
   sql: Sql,
   messages: readonly InboundMessage[],
   publicUrl: string,
 ): Promise<(StoredMessage | undefined)[]> {
-  const people = messages.map(({ from }) => from)
-  const threads = await findThreads(sql, people)
+  const arrivals = messages.map((message): Arrival => ({ message, who: message.from }))
+  let left: Arrival[] = arrivals
+  await retryMoved(async () => {
+    left = await storeArrivals(sql, left, publicUrl)
+    return left.length === 0 || undefined
+  })
+  return arrivals.map(({ stored }) => stored)
+}
+
+/** Returns the messages whose conversation is gone or has another contact since its thread was found. */
+async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], publicUrl: string): Promise<Arrival[]> {
+  await lookUp(sql, arrivals)
   // No contact is created for a repeated message: its sender may have another phone number by now.
-  const repeatedIds = await findRepeated(
+  const repeated = await findRepeated(
     sql,
-    messages.filter((_, i) => !threads[i]?.conversation_id),
+    arrivals.filter(({ thread }) => !thread?.conversation_id),
   )
-  const isNew = messages.map(({ written }) => !repeatedIds.has(written.external_id))
-  const resolved = await resolveThreads(
-    sql,
-    people.filter((_, i) => isNew[i]),
-    threads.filter((_, i) => isNew[i]),
-  )
-  const inserted = await insertMessages(
-    sql,
-    messages.filter((_, i) => isNew[i]),
-    resolved,
-    publicUrl,
-  )
-  let next = 0
-  const results = isNew.map((isOne) => (isOne ? inserted[next++] : undefined))
-  const isMoved = results.map((result) => result === 'moved')
-  const storedAgain = isMoved.includes(true)
-    ? await storeInbound(
-        sql,
-        messages.filter((_, i) => isMoved[i]),
-        publicUrl,
-      )
-    : []
-  next = 0
-  return results.map((result) => (result === 'moved' ? storedAgain[next++] : result))
+  const fresh = arrivals.filter((arrival) => !repeated.has(arrival))
+  if (fresh.length === 0) return []
+  await resolveLookups(sql, fresh)
+  return insertMessages(sql, fresh, publicUrl)
 }
 
-/** The channel's ids of the messages that are already stored. */
-async function findRepeated(sql: Sql, messages: readonly InboundMessage[]): Promise<Set<string>> {
-  if (messages.length === 0) return new Set()
-  const known = await sql<{ external_id: string }[]>`
-    select m.external_id
-    from unnest(${messages.map(({ workspaceId }) => workspaceId)}::uuid[],
-      ${messages.map(({ written }) => written.external_id)}::text[]) as i (workspace_id, external_id)
+/** The messages that are already stored. */
+async function findRepeated(sql: Sql, arrivals: readonly Arrival[]): Promise<Set<Arrival>> {
+  if (arrivals.length === 0) return new Set()
+  const known = await sql<{ position: number }[]>`
+    select i.position::int
+    from unnest(${arrivals.map(({ who }) => who.workspace_id)}::uuid[],
+      ${arrivals.map(({ message }) => message.written.external_id)}::text[])
+      with ordinality as i (workspace_id, external_id, position)
     join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id`
-  return new Set(known.map(({ external_id }) => external_id))
+  return new Set(known.flatMap(({ position }) => arrivals[position - 1] ?? []))
 }
 
-/** Returns `moved` for a message whose conversation is gone or has another contact since its thread was found. */
-async function insertMessages(
-  sql: Sql,
-  messages: readonly InboundMessage[],
-  threads: readonly Thread[],
-  publicUrl: string,
-): Promise<(StoredMessage | 'moved' | undefined)[]> {
-  if (messages.length === 0) return []
-  const rows = messages.map((message, i) => toRow(message, threads[i] as Thread))
-  const decisions = messages.flatMap((message, i) => toDecision(message, threads[i] as Thread) ?? [])
+async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl: string): Promise<Arrival[]> {
+  const rows = arrivals.map(toRow)
+  const decisions = arrivals.flatMap(toDecision)
+  const channels = [...new Set(arrivals.map(({ who }) => who.channel))].sort()
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
@@ -175,7 +163,7 @@ async function insertMessages(
       where i.media_id is not null
     ),
     ${decided}
-    ${emitReceived(sql, [publicUrl, ...[...new Set(messages.map(({ channel }) => channel))].sort()].join(' '))}
+    ${emitReceived(sql, [publicUrl, ...channels].join(' '))}
     -- The messages that were not inserted; most batches have none.
     select i.id, l.id is null as is_moved
     from input i
@@ -183,12 +171,13 @@ async function insertMessages(
       on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id
     where i.id not in (select id from inserted_messages)`
   const skippedById = new Map(skipped.map((message) => [message.id, message]))
-  return messages.map(({ id, written }, i) => {
-    const message = skippedById.get(id)
-    if (message) return message.is_moved ? 'moved' : undefined
-    const { conversation_id, contact_id } = threads[i] as Thread
-    return { id, conversation_id, contact_id, has_media: written.media !== null }
-  })
+  for (const arrival of arrivals) {
+    const { id, written } = arrival.message
+    if (skippedById.has(id)) continue
+    const { conversation_id, contact_id } = threadOf(arrival)
+    arrival.stored = { id, conversation_id, contact_id, has_media: written.media !== null }
+  }
+  return arrivals.filter(({ message }) => skippedById.get(message.id)?.is_moved)
 }
 
 /**
@@ -218,15 +207,15 @@ const emitReceived = sharedFragment((sql, key) => {
   })
 })
 
-function toRow(
-  { workspaceId, channel, id, from, written, media_url }: InboundMessage,
-  { conversation_id, contact_id }: Thread,
-) {
+function toRow(arrival: Arrival) {
+  const { id, from, written, media_url } = arrival.message
+  const { conversation_id, contact_id } = threadOf(arrival)
   const { external_id, at, content_type, content_text, content, media, reply_to, interactive_reply_id } = written
+  const { workspace_id, channel } = from
   const isWeb = channel === 'web'
   // A field that is undefined is not in the JSON and null in the statement: this halves the time to read a text message.
   return {
-    workspace_id: workspaceId,
+    workspace_id,
     conversation_id,
     contact_id,
     id,
@@ -248,7 +237,9 @@ function toRow(
   }
 }
 
-function toDecision({ workspaceId, id, wish, written }: InboundMessage, { contact_id }: Thread): Decision | undefined {
-  if (!wish) return undefined
-  return { workspace_id: workspaceId, contact_id, wish, by: 'customer', at: written.at, message_id: id }
+function toDecision(arrival: Arrival): Decision[] {
+  const { id, from, wish, written } = arrival.message
+  if (!wish) return []
+  const { contact_id } = threadOf(arrival)
+  return [{ workspace_id: from.workspace_id, contact_id, wish, by: 'customer', at: written.at, message_id: id }]
 }
