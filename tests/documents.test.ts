@@ -194,8 +194,8 @@ test('docs/limits.md has the numbers of the code', async () => {
       length(`${list}.sections.items.properties.title`),
     ],
     'body, label, URL of a message with a link': ['body', 'text', 'url'].map((name) => length(`${link}.${name}`)),
-    'text on `social`': [constant('server/messages/sendable.ts', 'maxSocialBytes')],
-    'body of a message with a link on `social`': [constant('server/messages/sendable.ts', 'maxSocialLinkText')],
+    'text on `social`': [constant('server/messages/check.ts', 'maxSocialBytes')],
+    'body of a message with a link on `social`': [constant('server/messages/check.ts', 'maxSocialLinkText')],
     'files that members upload': ['image', 'video'].map((kind) => mebibytes(constant('server/media/uploads.ts', kind))),
     'reports of a channel in one callback': [constant('server/messages/callbacks.ts', 'maxReports'), 400],
     'files of customers': [

@@ -177,6 +177,5 @@ export async function sendTest(
   { template, to }: TestSend,
 ): Promise<SendResult> {
   const draft = { type: 'template', ...template } as const
-  const message = { to, name: undefined, draft, replyTo: undefined, memberId, subject }
-  return sender.sendToPhone({ workspaceId, defaultCountry, ...message })
+  return sender.send({ workspaceId, to: { phone: to, defaultCountry }, draft, memberId, subject })
 }

@@ -9,7 +9,7 @@ import { createBatch } from '../lib/batch.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 import { requireRow, type Sql } from '../lib/db.ts'
-import { ApiError, notFound } from '../lib/errors.ts'
+import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { Connection } from './channel.ts'
 import { currentSignals, type StoredSignal } from './signals.ts'
@@ -99,12 +99,17 @@ export async function requireConnection(
 /** The connection of the primary channel. Throws `msgapp_not_configured` without one. */
 export async function requireMsgapp(sql: Sql, sealer: Sealer, workspaceId: string): Promise<Connection> {
   const connection = await getConnection(sql, sealer, workspaceId, 'msgapp')
-  if (connection) return connection
-  throw new ApiError(
-    'msgapp_not_configured',
-    'the workspace has no msgapp connection; connect one in the dashboard, or run npx parley workspace connect-simulator',
-  )
+  if (!connection) throw notConnected('msgapp')
+  return connection
 }
+
+export const notConnected = (channel: ChannelName): ApiError =>
+  channel === 'msgapp'
+    ? new ApiError(
+        'msgapp_not_configured',
+        'the workspace has no msgapp connection; connect one in the dashboard, or run npx parley workspace connect-simulator',
+      )
+    : badRequest(`the workspace has no ${channel} connection`)
 
 export async function listConnections(
   sql: Sql,

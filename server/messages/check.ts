@@ -1,17 +1,45 @@
-/** Checks whether a message may be sent: the window, the channel's limits, the quoted message, the recipient. */
-import type { Channel, Interactive, Person } from '../channels/channel.ts'
+/** The first step of a send: whether the message may be sent. The rules of the channel, the window, the quoted message. */
+import type { Channel, Connection, Interactive, Person } from '../channels/channel.ts'
+import { notConnected } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import { identityOfPhone } from '../contacts/phone.ts'
 import { windowOf } from '../conversations/window.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
-import type { Draft, Quote } from './draft.ts'
+import { type Draft, type Quote, readQuote } from './draft.ts'
+import type { Target } from './target.ts'
+
+/** What the next steps need and a target may lack. */
+export type CheckedTarget = {
+  connection: Connection
+  person: Person
+  /** Our id and the channel's id of the quoted message. */
+  quotedId: string | null
+  quoted: string | null
+  /** Whether only a member may still write. */
+  isLate: boolean
+}
+
+/** Throws 400 with the reason when the message may not be sent. */
+export async function checkTarget(
+  sql: Sql,
+  target: Target,
+  { draft, replyTo, memberId }: { draft: Draft; replyTo?: string | undefined; memberId?: string | undefined },
+): Promise<CheckedTarget> {
+  const { channel, connection, person } = target
+  if (!connection) throw notConnected(channel.name)
+  requireSendable(channel.name, draft)
+  const quote = readQuote(draft, replyTo)
+  const quoted = quote ? await requireQuoted(sql, target, quote) : null
+  const isLate = draft.type !== 'template' && requireWindow(channel, target.windowFrom, memberId !== undefined)
+  if (!person) throw badRequest(`the contact cannot be reached on ${channel.name}`)
+  return { connection, person, quotedId: quote?.id ?? null, quoted, isLate }
+}
 
 /** Throws 400 when the window is closed. Returns whether only a member may still write (the late window). */
-export function requireWindow(channel: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
+function requireWindow(channel: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
   const { windowMs, lateWindowMs } = channel
   if (windowMs === null) return false
   const hint = lateWindowMs === null ? '; use a template' : ''
@@ -26,7 +54,7 @@ export function requireWindow(channel: Channel, lastInboundAt: string | null, by
 }
 
 /** Throws 400 for content that the channel does not support. */
-export function requireSendable(channel: ChannelName, draft: Draft): void {
+function requireSendable(channel: ChannelName, draft: Draft): void {
   if (channel === 'msgapp') return
   if (draft.type === 'template') throw badRequest('type: only the msgapp channel has templates')
   if (draft.type === 'reaction') {
@@ -65,20 +93,16 @@ function requireBytes(text: string, field: string): void {
 }
 
 /** The channel's id of the message to quote. 400 when it is not in the conversation or the channel has no id for it. */
-export async function requireQuoted(
+async function requireQuoted(
   sql: Sql,
-  workspaceId: string,
-  channel: Channel,
-  conversationId: string | null | undefined,
-  quote: Quote | undefined,
-): Promise<string | null> {
-  if (quote === undefined) return null
-  const { id, field } = quote
+  { workspaceId, channel, thread }: Target,
+  { id, field }: Quote,
+): Promise<string> {
   const [message] =
-    conversationId && isUuid(id)
+    thread && isUuid(id)
       ? await sql<{ external_id: string | null; is_sent: boolean }[]>`
           select external_id, status not in ('pending', 'failed') as is_sent from messages
-          where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
+          where workspace_id = ${workspaceId} and conversation_id = ${thread.conversation_id} and id = ${id}`
       : []
   if (!message) throw badRequest(`${field}: not a message of this conversation`)
   const { external_id, is_sent } = message
@@ -86,38 +110,3 @@ export async function requireQuoted(
   if (quoted === null) throw badRequest(`${field}: the channel has no id for this message, so it cannot be quoted`)
   return quoted
 }
-
-/**
- * The contact of a conversation as the channel identifies them. 400 when the channel does not know them. A merged contact has
- * several numbers or user ids: the one that the customer last wrote from, or else the contact's number.
- */
-export async function requireReachable(
-  sql: Sql,
-  workspaceId: string,
-  channel: ChannelName,
-  contact: { id: string; phone: string | null },
-): Promise<Person> {
-  const identities = await sql<{ external_id: string; is_last: boolean }[]>`
-    select i.external_id, coalesce(i.external_id = v.last_inbound_identity, false) as is_last
-    from contact_identities i
-    left join conversations v
-      on v.workspace_id = i.workspace_id and v.contact_id = i.contact_id and v.channel = i.channel
-    where i.workspace_id = ${workspaceId} and i.contact_id = ${contact.id} and i.channel = ${channel}
-    order by i.external_id`
-  const isNumber = ({ external_id }: { external_id: string }) => external_id.startsWith('+')
-  const numbers = identities.filter(isNumber)
-  const userIds = identities.filter((identity) => !isNumber(identity))
-  const last = identities.find(({ is_last }) => is_last)
-  const phone = channel === 'msgapp' ? contact.phone : null
-  if (last && (isNumber(last) ? numbers : userIds).length > 1) {
-    const isOwn = phone !== null && identityOfPhone(phone) === last.external_id
-    const number = isOwn ? phone : last.external_id
-    return { phone: isNumber(last) ? number : null, user_id: isNumber(last) ? null : last.external_id, ...unnamed }
-  }
-  const userId = userIds[0]?.external_id ?? null
-  const number = phone ?? numbers[0]?.external_id ?? null
-  if (!number && !userId) throw badRequest(`the contact cannot be reached on ${channel}`)
-  return { phone: number, user_id: userId, ...unnamed }
-}
-
-const unnamed = { name: null, username: null }

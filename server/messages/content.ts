@@ -1,67 +1,74 @@
 /** The content of a message: what the channel receives and what the message's row stores. */
 import { requireQuota } from '../accounts/quota.ts'
-import type { Channel, Connection, Template } from '../channels/channel.ts'
+import type { Connection, Template } from '../channels/channel.ts'
 import type { Sql } from '../lib/db.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import type { Draft } from './draft.ts'
-import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
+import type { Target } from './target.ts'
+import {
+  fillContactFields,
+  type MessageContent,
+  requireFilled,
+  requireTemplate,
+  toTemplateContent,
+} from './template.ts'
 
-/** The content of a draft. `stored` is the template that a template draft names, as far as we know it. */
+/** The content of a draft. A template is filled. 400 for a wrong value, 502 when the template could not be checked. */
 export async function readContent(
   sql: Sql,
-  channel: Channel,
+  target: Target,
   connection: Connection,
   draft: Draft,
-  stored: Template | undefined,
 ): Promise<MessageContent> {
-  if (draft.type === 'text') {
-    const row = { content_type: 'text', content_text: draft.text, content: null, media_url: null, template_name: null }
-    return { content: draft, row }
-  }
-  if (draft.type === 'reaction') {
-    const { emoji } = draft
-    const row = { content_type: 'reaction', content_text: emoji || null, content: null, media_url: null }
-    return { content: { type: 'reaction', emoji }, row: { ...row, template_name: null } }
-  }
-  if (draft.type === 'interactive' || draft.type === 'location') {
-    const { text, content } = describeStructured(draft)
-    const row = { content_type: draft.type, content_text: text, content, media_url: null, template_name: null }
-    return { content: draft, row }
-  }
-  if (draft.type !== 'template') {
-    const { type, text, media_url, filename } = draft
-    const content = filename ? { filename } : null
-    return { content: draft, row: { content_type: type, content_text: text, content, media_url, template_name: null } }
-  }
-  const fill = (template: Template) => channel.fillTemplate?.(template, draft.params)
-  const template = await requireTemplate(sql, channel, connection, draft, stored, (one) => fill(one)?.ok === true)
+  if (draft.type !== 'template') return toContent(draft)
+  const { channel } = target
+  const params = draft.contact_fields ? await fillContactFields(sql, target, draft.params) : draft.params
+  const fill = (template: Template) => channel.fillTemplate?.(template, params)
+  const isUsable = (template: Template) => fill(template)?.ok === true
+  const template = await requireTemplate(sql, channel, connection, draft, target.template, isUsable)
   return toTemplateContent(draft, requireFilled(draft, fill(template)))
 }
 
-/** The line that lists show, and the content as the message's row has it: in the shape of the request. */
-function describeStructured(draft: Extract<Draft, { type: 'interactive' | 'location' }>) {
-  if (draft.type === 'interactive') {
-    const { interactive } = draft
-    return { text: interactive.body, content: { interactive } }
+type Row = MessageContent['row']
+const rowOf = (content_type: Draft['type'], content_text: string | null, more: Partial<Row> = {}): Row => ({
+  ...{ content_type, content_text, content: null, media_url: null, template_name: null },
+  ...more,
+})
+
+/** The text is the line that lists show. Structured content is stored in the shape of the request. */
+function toContent(draft: Exclude<Draft, { type: 'template' }>): MessageContent {
+  const { type } = draft
+  if (type === 'text') return { content: draft, row: rowOf(type, draft.text) }
+  if (type === 'reaction') {
+    const { emoji } = draft
+    return { content: { type, emoji }, row: rowOf(type, emoji || null) }
   }
-  const { location } = draft
-  const words = [location.name, location.address].filter((part) => part !== undefined)
-  return { text: words.join(', ') || `${location.latitude}, ${location.longitude}`, content: { location } }
+  if (type === 'interactive') {
+    const { interactive } = draft
+    return { content: draft, row: rowOf(type, interactive.body, { content: { interactive } }) }
+  }
+  if (type === 'location') {
+    const { location } = draft
+    const words = [location.name, location.address].filter((part) => part !== undefined).join(', ')
+    const text = words || `${location.latitude}, ${location.longitude}`
+    return { content: draft, row: rowOf(type, text, { content: { location } }) }
+  }
+  const { text, media_url, filename } = draft
+  return { content: draft, row: rowOf(type, text, { content: filename ? { filename } : null, media_url }) }
 }
 
 /**
- * Marks the uploaded files that a draft links to as used, so that they are not deleted, and stores their path instead of
+ * Marks the uploaded files that a message links to as used, so that they are not deleted, and stores their path instead of
  * their URL. The last step before the message is prepared, with the quota checked: the file of a refused message is
  * deleted after a day.
  */
 export async function linkUploads(
   sql: Sql,
   workspaceId: string,
-  draft: Draft,
   message: MessageContent,
   publicUrl: string,
 ): Promise<MessageContent> {
-  const tokens = tokensIn(JSON.stringify(draft), publicUrl)
+  const tokens = tokensIn(JSON.stringify(message.content), publicUrl)
   if (tokens.length === 0) return message
   await requireQuota(sql, workspaceId)
   const uploads = await markUploadsUsed(sql, workspaceId, tokens)

@@ -1,6 +1,6 @@
 /**
  * Buttons, lists, links and locations in a send request: their schemas, and the rules that a schema cannot express. The
- * limits are those of the primary channel. `sendable.ts` has the limits of the other channels.
+ * limits are those of the primary channel. `check.ts` has the limits of the other channels.
  */
 import type { Interactive, Location } from '../channels/channel.ts'
 import { badRequest } from '../lib/errors.ts'

@@ -6,11 +6,12 @@
  */
 import { countQuota, quotaError, requireQuota } from '../accounts/quota.ts'
 import type { PersonRef } from '../contacts/people.ts'
-import { resolveThreads, type Thread } from '../conversations/threads.ts'
+import { resolveThreads } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, requireRow, type Sql, withRetries } from '../lib/db.ts'
-import { type ApiError, notFound } from '../lib/errors.ts'
+import { notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
+import type { Target, TargetThread } from './target.ts'
 
 export type OutboundMessage = {
   workspace_id: string
@@ -30,14 +31,13 @@ export type OutboundMessage = {
   visitor_id?: string | null
 }
 
-export type Preparer = {
-  /** Writes a message of an existing conversation. 402 when the plan is used up, 404 when the conversation was erased. */
-  prepare(message: OutboundMessage): Promise<void>
-  /** Creates the contact or the conversation that does not exist yet, and writes the first message. 402 as above. */
-  prepareFirst(who: PersonRef, message: Omit<OutboundMessage, 'conversation_id'>): Promise<Thread>
-}
+type NewMessage = Omit<OutboundMessage, 'conversation_id'>
 
-export function createPreparer(db: Db): Preparer {
+/**
+ * Returns a function that writes the message of a target, with the contact and the conversation that do not exist yet. It
+ * throws 402 when the plan is used up, and 404 when the conversation was erased.
+ */
+export function createPreparer(db: Db) {
   const resolveThread = createBatch({
     run: (people: readonly PersonRef[]) => resolveThreads(db, people),
     flowOf: ({ workspace_id }) => workspace_id,
@@ -49,22 +49,26 @@ export function createPreparer(db: Db): Preparer {
     lanes: 1,
   })
 
-  async function prepare(message: OutboundMessage): Promise<void> {
-    if (await prepareOne(message)) return
+  /** Returns false when the conversation is gone. */
+  async function write(message: NewMessage, { conversation_id }: TargetThread): Promise<boolean> {
+    const row = { ...message, conversation_id }
     // Either the batch as a whole did not fit into the plan, or this message alone does not.
-    const [isPrepared] = await withRetries(() => prepareMessages(db, [message]))
-    if (!isPrepared) throw await refusalOf(db, message)
+    return (await prepareOne(row)) || withRetries(() => prepareAlone(db, row))
   }
 
-  return {
-    prepare,
-    async prepareFirst(who, message) {
-      const { isLimited } = await requireQuota(db, who.workspace_id)
-      if (isLimited) return prepareWithContact(db, who, message)
-      const thread = await resolveThread(who)
-      await prepare({ ...message, conversation_id: thread.conversation_id })
-      return thread
-    },
+  async function writeFirst(message: NewMessage, who: PersonRef): Promise<TargetThread> {
+    const { isLimited } = await requireQuota(db, who.workspace_id)
+    if (isLimited) return withRetries(() => db.begin((sql) => prepareWithContact(sql, message, who)))
+    const thread = await resolveThread(who)
+    if (!(await write(message, thread))) throw notFound('conversation')
+    return thread
+  }
+
+  return async ({ thread, who }: Pick<Target, 'thread' | 'who'>, message: NewMessage): Promise<TargetThread> => {
+    if (thread && (await write(message, thread))) return thread
+    // The number of a contact that was erased or merged at the same moment leads elsewhere now.
+    if (!who) throw notFound('conversation')
+    return writeFirst(message, who)
   }
 }
 
@@ -78,20 +82,23 @@ export async function prepareReserved(sql: Sql, messages: readonly OutboundMessa
  * Creates the contact and writes the message, or neither: a plan with a limit creates no contact for a message that it
  * refuses. The quota is locked last, as everywhere (see the lock order in ARCHITECTURE.md).
  */
-async function prepareWithContact(
-  db: Db,
-  who: PersonRef,
-  message: Omit<OutboundMessage, 'conversation_id'>,
-): Promise<Thread> {
-  const run = async (sql: Sql) => {
-    const [resolved] = await resolveThreads(sql, [who])
-    const thread = requireRow(resolved, 'the resolved conversation')
-    const row = { ...message, conversation_id: thread.conversation_id }
-    const [isPrepared] = await prepareMessages(sql, [row])
-    if (!isPrepared) throw await refusalOf(sql, row)
-    return thread
-  }
-  return withRetries(() => db.begin(run) as Promise<Thread>)
+async function prepareWithContact(sql: Sql, message: NewMessage, who: PersonRef): Promise<TargetThread> {
+  const [resolved] = await resolveThreads(sql, [who])
+  const thread = requireRow(resolved, 'the resolved conversation')
+  const { conversation_id } = thread
+  if (!(await prepareAlone(sql, { ...message, conversation_id }))) throw notFound('conversation')
+  return thread
+}
+
+/** Writes one message. Returns false when its conversation was erased at the same moment. 402 when the plan is used up. */
+async function prepareAlone(sql: Sql, message: OutboundMessage): Promise<boolean> {
+  const [isPrepared] = await prepareMessages(sql, [message])
+  if (isPrepared) return true
+  const { workspace_id, conversation_id } = message
+  const [conversation] = await sql`
+    select 1 from conversations where workspace_id = ${workspace_id} and id = ${conversation_id}`
+  if (conversation) throw await quotaError(sql, workspace_id)
+  return false
 }
 
 /** Returns which messages were written. Of one workspace they are all those whose conversation exists, or none. */
@@ -163,14 +170,4 @@ async function prepareMessages(
     select id from inserted_messages`
   const ids = new Set(inserted.map(({ id }) => id))
   return messages.map(({ id }) => ids.has(id))
-}
-
-/** The reason why a message was not written: 404 when its conversation was erased at the same moment, else 402. */
-async function refusalOf(
-  sql: Sql,
-  { workspace_id, conversation_id }: Pick<OutboundMessage, 'workspace_id' | 'conversation_id'>,
-): Promise<ApiError> {
-  const [conversation] = await sql`
-    select 1 from conversations where workspace_id = ${workspace_id} and id = ${conversation_id}`
-  return conversation ? quotaError(sql, workspace_id) : notFound('conversation')
 }

@@ -5,13 +5,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Times } from '../../common/times.ts'
 import type { Signals } from '../accounts/signals.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
 import type { Batch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
 import { getMessage, type Message, type MessageStatus } from './messages.ts'
 import { platformError } from './platform-error.ts'
 import { isSweptError, isUnsentError, type SendOutcome } from './settle.ts'
 import { signalMessages } from './signal-messages.ts'
+import type { Target } from './target.ts'
 
 /** A message has one of these only after the channel accepted it. */
 const acceptedStatuses = new Set<MessageStatus>(['sent', 'delivered', 'read'])
@@ -32,8 +32,9 @@ export function createRepeatReader({
   times: Pick<Times['messages'], 'repeatMs' | 'repeatPollMs'>
 }) {
   return async (
-    workspaceId: string,
-    { conversationId, id, channel }: { conversationId: string; id: string; channel: ChannelName },
+    { workspaceId, channel: { name: channel } }: Pick<Target, 'workspaceId' | 'channel'>,
+    conversationId: string,
+    id: string,
   ): Promise<Message | undefined> => {
     const deadline = performance.now() + times.repeatMs
     for (;;) {

@@ -1,9 +1,10 @@
 /**
  * `/messages`: send, read one. `/conversations/{id}/messages`: reply, list.
  *
- * The journey of a send, file by file: `routes.ts` (HTTP) → `draft.ts` (the fields of the request) → `send.ts` → `repeat.ts`
- * (a repeated request) → `sendable.ts` (window, channel, quoted message) → `content.ts`, `template.ts` (what is sent) →
- * `prepare.ts` (contact, conversation, quota, the `pending` row) → `dispatch.ts` (the channel) → `settle.ts` → 201.
+ * The journey of a send, file by file: `routes.ts` (HTTP) → `draft.ts` (the fields of the request) → `send.ts` → `target.ts`
+ * (contact, conversation, connection) → `repeat.ts` (a repeated request) → `check.ts` (channel, quoted message, window) →
+ * `content.ts`, `template.ts` (what is sent) → `prepare.ts` (quota, the `pending` row) → `dispatch.ts` (the channel) →
+ * `settle.ts` → 201.
  */
 
 import type { KeyCaller } from '../accounts/callers.ts'
@@ -165,8 +166,8 @@ const CheckedMessage = Type.Object(
 )
 
 function readRequest({ workspaceId, defaultCountry }: KeyCaller, body: Static<typeof NewMessage>) {
-  const { to, name, reply_to_message_id: replyTo } = body
-  return { workspaceId, defaultCountry, to, name, draft: readDraft(body), replyTo }
+  const to = { phone: body.to, defaultCountry, name: body.name }
+  return { workspaceId, to, draft: readDraft(body), replyTo: body.reply_to_message_id }
 }
 
 export function messageTable({
@@ -193,7 +194,7 @@ export function messageTable({
       data: SendResult,
       status: { 201: 'The channel accepted the message.' },
       run: ({ caller, body, idempotency }) =>
-        sender.sendToPhone({ ...readRequest(caller, body), subject: idempotency?.subject }),
+        sender.send({ ...readRequest(caller, body), subject: idempotency?.subject }),
     }),
     row({
       call: 'POST /messages/check',
@@ -206,7 +207,7 @@ export function messageTable({
       body: NewMessage,
       data: CheckedMessage,
       status: { 200: 'The message would be sent to the channel.' },
-      run: ({ caller, body }) => sender.checkToPhone({ ...readRequest(caller, body), subject: undefined }),
+      run: ({ caller, body }) => sender.check(readRequest(caller, body)),
     }),
     row({
       call: 'GET /messages/:id',
@@ -233,9 +234,9 @@ export function messageTable({
       status: { 201: 'The channel accepted the message.' },
       run: async ({ caller: { workspaceId }, params, body, idempotency }) => {
         const draft = readDraft(body)
-        const request = { workspaceId, conversationId: params.id, draft, replyTo: body.reply_to_message_id }
-        const id = await sender.reply({ ...request, subject: idempotency?.subject })
-        return readMessage(workspaceId, id)
+        const request = { workspaceId, to: { conversationId: params.id }, draft, replyTo: body.reply_to_message_id }
+        const { message_id } = await sender.send({ ...request, subject: idempotency?.subject })
+        return readMessage(workspaceId, message_id)
       },
     }),
     row({

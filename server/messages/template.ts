@@ -5,6 +5,7 @@ import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { platformError } from './platform-error.ts'
 import type { OutboundMessage } from './prepare.ts'
+import type { Target } from './target.ts'
 import { expandValues, findValueFault, hasFields, tooLongReason, type ValuedContact } from './values.ts'
 
 export type TemplateName = { name: string; language: string }
@@ -14,29 +15,24 @@ export type MessageContent = {
   row: Pick<OutboundMessage, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
 }
 
-/** The recipient of a template. A new contact has no id yet. */
-export type TemplateRecipient = { id: string | undefined; phone: string | null; name: string | null }
-
 /**
  * Replaces contact fields in the values of a template, such as `{{contact.name|there}}`. 400 for an unknown field, for an
  * empty field without a fallback, and for a value that is too long with its fields.
  */
 export async function fillContactFields(
   sql: Sql,
-  workspaceId: string,
+  { workspaceId, contactId, who, newName }: Target,
   params: TemplateParams,
-  { id, phone, name }: TemplateRecipient,
 ): Promise<TemplateParams> {
   if (!hasFields(params)) return params
   const fault = findValueFault(params, 'template.params')
   if (fault) throw badRequest(fault)
-  const [stored] = id
+  const [stored] = contactId
     ? await sql<ValuedContact[]>`
-        select name, phone, email, company from contacts where workspace_id = ${workspaceId} and id = ${id}`
+        select name, phone, email, company from contacts where workspace_id = ${workspaceId} and id = ${contactId}`
     : []
-  const { email = null, company = null } = stored ?? {}
-  const contact = { email, company, name: name ?? stored?.name ?? null, phone: phone ?? stored?.phone ?? null }
-  const expanded = expandValues(params, contact)
+  const { name = null, phone = null, email = null, company = null } = stored ?? {}
+  const expanded = expandValues(params, { email, company, name: newName ?? name, phone: phone ?? who?.phone ?? null })
   if (expanded.ok) return expanded.params
   const { missing } = expanded
   if (!missing) throw badRequest(`template.params: ${tooLongReason}`)

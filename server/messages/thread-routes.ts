@@ -121,7 +121,8 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
         const draft = readDraft(body, true)
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
         const replyTo = body.reply_to_message_id
-        const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
+        const request = { workspaceId, to: { conversationId }, memberId: member.id, draft, replyTo, subject }
+        const { message_id: id } = await sender.send(request)
         return requireMemberMessage(db, workspaceId, context, { channel, id })
       },
     }),
@@ -138,8 +139,9 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
         const { workspaceId, member, defaultCountry } = caller
         const { phone } = await requireContact(db, workspaceId, params.id)
         if (!phone) throw badRequest('the contact has no phone number')
-        const { conversation_id, message_id } = await sender.sendToPhone({
-          ...{ workspaceId, defaultCountry, to: phone, name: undefined, replyTo: undefined },
+        const { conversation_id, message_id } = await sender.send({
+          workspaceId,
+          to: { phone, defaultCountry },
           draft: readDraft({ type: 'template', template: body.template }, true),
           memberId: member.id,
           subject: idempotency?.subject,
