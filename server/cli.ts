@@ -12,7 +12,7 @@ import { times } from '../common/times.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { unlinkAccountsOf } from './accounts/oidc.ts'
-import { requirePlan, setPlan } from './accounts/plans.ts'
+import { setPlan } from './accounts/quota.ts'
 import { resetFactorsOf } from './accounts/second-factor.ts'
 import { toEmailKey } from './accounts/sessions.ts'
 import { createWorkspace, listWorkspaces, requireWorkspace } from './accounts/workspaces.ts'
@@ -103,7 +103,7 @@ const commands: Record<string, Command> = {
     options: { workspace: 'string', url: 'string', 'messages-per-second': 'string' },
     run: async (db, options, config) => {
       const workspaceId = requiredId(options, 'workspace')
-      await requirePlan(db, workspaceId)
+      await requireWorkspace(db, workspaceId)
       const pace = text(options, 'messages-per-second')
       if (pace !== undefined && !(/^\d{1,5}$/.test(pace) && Number(pace) >= 1 && Number(pace) <= 10_000)) {
         throw badRequest('--messages-per-second: must be a whole number, 1 to 10000')
@@ -153,7 +153,7 @@ const commands: Record<string, Command> = {
     },
     run: async (db, options) => {
       const workspaceId = requiredId(options, 'workspace')
-      const before = await requirePlan(db, workspaceId)
+      const { plan: before } = await requireWorkspace(db, workspaceId)
       const monthly = text(options, 'messages-per-month')
       if (monthly !== undefined && !/^\d{1,9}$/.test(monthly))
         throw badRequest('--messages-per-month: must be a whole number')
@@ -173,7 +173,7 @@ const commands: Record<string, Command> = {
     options: { workspace: 'string', name: 'string', key: 'string', scopes: 'string', 'expires-at': 'string' },
     run: async (db, options) => {
       const workspaceId = requiredId(options, 'workspace')
-      await requirePlan(db, workspaceId)
+      await requireWorkspace(db, workspaceId)
       const expiresAt = text(options, 'expires-at')
       if (expiresAt !== undefined && !isWithinCalendar(Date.parse(expiresAt))) {
         throw badRequest('--expires-at: not a date-time')

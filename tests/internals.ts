@@ -11,7 +11,7 @@ export { createKey, importKey, scopes } from '../server/accounts/keys.ts'
 // Rows as the service writes them, for states that HTTP reaches only with time; and the operator's new password.
 export { insertMember, resetPassword } from '../server/accounts/members.ts'
 export { unlinkAccountsOf } from '../server/accounts/oidc.ts'
-export { setPlan } from '../server/accounts/plans.ts'
+export { setPlan } from '../server/accounts/quota.ts'
 export { createWorkspace } from '../server/accounts/workspaces.ts'
 // Statements whose work is counted, and settings that only a test has.
 export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'

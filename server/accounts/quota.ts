@@ -1,5 +1,6 @@
 /**
- * Quota: the messages of a calendar month (UTC) counted against the plan of the workspace.
+ * Quota: the messages of a calendar month (UTC) counted against the plan of the workspace. A plan says how many they may be, and
+ * whether the subscription is active.
  *
  * One message uses one quota unit. A single send counts its unit in the statement that writes the message. A broadcast
  * reserves the units of all its recipients before it starts, all or none, and releases those it does not use. A message
@@ -9,7 +10,23 @@
  */
 import type { Fragment, Sql } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
-import { type Plan, thisMonth } from './plans.ts'
+import type { Metrics } from '../lib/metrics.ts'
+
+/** `messages_per_month` is null when the plan has no limit. */
+export type Plan = { messages_per_month: number | null; state: 'active' | 'lapsed' }
+
+export async function setPlan(sql: Sql, workspaceId: string, plan: Plan): Promise<Plan> {
+  const [stored] = await sql<Plan[]>`
+    update workspaces
+    set plan_messages_per_month = ${plan.messages_per_month}, plan_state = ${plan.state}
+    where id = ${workspaceId}
+    returning plan_messages_per_month as messages_per_month, plan_state as state`
+  if (!stored) throw notFound('workspace')
+  return stored
+}
+
+/** The calendar month (UTC) in which a message counts now. */
+const thisMonth = (sql: Sql): Fragment => sql`date_trunc('month', now() at time zone 'utc')::date`
 
 /** The largest value of the counter's column, for a plan without a limit. */
 const unlimited = 2_147_483_647
@@ -148,4 +165,28 @@ function refuse({ state, messages_per_month: limit }: Plan, count: number): ApiE
   if (state === 'lapsed') return new ApiError('subscription_lapsed', 'the subscription of this workspace has lapsed')
   const left = count === 1 ? 'they are used up' : `fewer than ${count} are left`
   return new ApiError('plan_limit_reached', `the plan allows ${limit} messages a month, and ${left}`)
+}
+
+/** Bounds the number of Prometheus series: the oldest workspaces with a limit have one each. */
+const maxWatched = 1_000
+
+export function watchPlans(sql: Sql, metrics: Metrics): void {
+  metrics.gauges(
+    'parley_plan_messages',
+    'Messages of this month, and how many the plan allows, of workspaces with a limit.',
+    ['workspace', 'what'],
+    async () => {
+      const plans = await sql<{ workspace: string; used: number; limit: number }[]>`
+        select w.id as workspace, coalesce(u.message_count, 0) as used, w.plan_messages_per_month as limit
+        from workspaces w
+        left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
+        where w.plan_messages_per_month is not null
+        order by w.id
+        limit ${maxWatched}`
+      return plans.flatMap(({ workspace, used, limit }) => [
+        { labels: { workspace, what: 'used' }, value: used },
+        { labels: { workspace, what: 'limit' }, value: limit },
+      ])
+    },
+  )
 }

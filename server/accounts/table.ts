@@ -115,6 +115,8 @@ function mount(
   const answer = (text?: string) => (list ? ListOf(toResponse(list)) : data && DataOf(toResponse(data), text))
   const texts = typeof status === 'number' ? { [status]: undefined } : status
   const answers = Object.entries(texts).map(([code, text]) => [code, answer(text)] as const)
+  const [only, another] = Object.keys(texts).map(Number)
+  const code = another === undefined ? only : undefined
   const route: RouteOptions = {
     ...{ method, url, config: { ...config, ...access } },
     ...defined({ bodyLimit, handlerTimeout, onRequest, preValidation }),
@@ -124,7 +126,7 @@ function mount(
       ...(data || list ? { response: Object.fromEntries(answers) } : {}),
     },
     handler: async (request, reply) => {
-      if (typeof status === 'number' && status !== 200) reply.code(status)
+      if (code !== undefined && code !== 200) reply.code(code)
       const result = await run(request, reply)
       return list || !data ? result : { data: result }
     },

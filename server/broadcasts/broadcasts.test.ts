@@ -15,7 +15,7 @@ import {
   type TestDatabase,
   until,
 } from '../../tests/support.ts'
-import { setPlan } from '../accounts/plans.ts'
+import { setPlan } from '../accounts/quota.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
 import { sweepPending } from '../messages/settle.ts'

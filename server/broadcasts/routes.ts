@@ -47,11 +47,10 @@ export const broadcastTable = ({ context, signals }: BroadcastOptions): readonly
     body: NewBroadcastSchema,
     data: BroadcastSchema,
     status: { 202: 'Accepted.' },
-    run: async ({ caller: { workspaceId, defaultCountry, member }, body, idempotency }, reply) => {
+    run: async ({ caller: { workspaceId, defaultCountry, member }, body, idempotency }) => {
       const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
       const { id } = await acceptBroadcast(context, caller, readBroadcast(body, member !== undefined))
       signals.broadcastReady()
-      reply.code(202)
       return requireBroadcast(context.db, workspaceId, id)
     },
   }),
