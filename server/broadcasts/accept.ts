@@ -7,7 +7,6 @@
 import { requireQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, Template, TemplateParams } from '../channels/channel.ts'
 import { requireMsgapp } from '../channels/connections.ts'
-import { getTemplate } from '../channels/templates.ts'
 import { identityOfPhone, parsePhone } from '../contacts/phone.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
@@ -210,8 +209,7 @@ export async function requireApproved(
   isUsable: (template: Template) => boolean = () => true,
 ): Promise<{ connection: Connection; template: Template }> {
   const connection = await requireMsgapp(db, sealer, workspaceId)
-  const stored = await getTemplate(db, workspaceId, template.name, template.language)
-  return { connection, template: await requireTemplate(db, channel, connection, template, stored, isUsable) }
+  return { connection, template: await requireTemplate(db, channel, connection, template, isUsable) }
 }
 
 /** Skips recipients whose values do not fit the template. Throws 400 with the first error when no recipient is left. */

@@ -25,7 +25,7 @@ export async function readContent(
   const params = draft.contact_fields ? await fillContactFields(sql, target, draft.params) : draft.params
   const fill = (template: Template) => channel.fillTemplate?.(template, params)
   const isUsable = (template: Template) => fill(template)?.ok === true
-  const template = await requireTemplate(sql, channel, connection, draft, target.template, isUsable)
+  const template = await requireTemplate(sql, channel, connection, draft, isUsable, target.template)
   return toTemplateContent(draft, requireFilled(draft, fill(template)))
 }
 

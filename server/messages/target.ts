@@ -53,7 +53,11 @@ type FinderOptions = { sql: Sql; sealer: Sealer; channels: Record<ChannelName, C
 
 /** Returns a function that finds targets. It throws 400 for a wrong number and 404 for an unknown conversation. */
 export function createTargetFinder({ sql, sealer, channels }: FinderOptions) {
-  const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(sql, people), lanes: 1 })
+  const findThread = createBatch({
+    run: (people: readonly PersonRef[]) => findThreads(sql, people),
+    flowOf: ({ workspace_id }) => workspace_id,
+    lanes: 1,
+  })
   // Concurrent sends share one read. Without it, each of the two reads was a third of all statements.
   const readConnection = createTtlCache((key) => {
     const [workspaceId = '', channel] = key.split(' ')

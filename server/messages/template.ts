@@ -42,16 +42,17 @@ export async function fillContactFields(
 /**
  * Returns the approved template, or throws 400. A stored template that is not approved or not usable may have changed at
  * the provider, so the list is fetched again once before the caller gets an error. 502 if it cannot be fetched: the request
- * may be right.
+ * may be right. `known`: the stored template, if the caller has read it.
  */
 export async function requireTemplate(
   sql: Sql,
   channel: Channel,
   connection: Connection,
   { name, language }: TemplateName,
-  stored: Template | undefined,
-  isUsable: (template: Template) => boolean,
+  isUsable: (template: Template) => boolean = () => true,
+  known?: Template,
 ): Promise<Template> {
+  const stored = known ?? (await getTemplate(sql, connection.workspace_id, name, language))
   if (stored?.status === 'APPROVED' && isUsable(stored)) return stored
   if (!(await refreshTemplates(sql, channel, connection))) {
     const reason = `the template ${name} in ${language} could not be checked: the channel did not return its templates`
