@@ -166,16 +166,10 @@ async function findContacts(
 export type TestSend = { template: NewBroadcast['template']; to: string }
 
 /** Sends the template to one number now, as an ordinary message of a member. */
-export async function sendTest(
+export function sendTest(
   sender: Sender,
-  {
-    workspaceId,
-    defaultCountry,
-    memberId,
-    subject,
-  }: PreviewCaller & Pick<SendRequest, 'subject'> & { memberId: string },
+  { defaultCountry, ...caller }: PreviewCaller & Pick<SendRequest, 'memberId' | 'subject'>,
   { template, to }: TestSend,
 ): Promise<SendResult> {
-  const draft = { type: 'template', ...template } as const
-  return sender.send({ workspaceId, to: { phone: to, defaultCountry }, draft, memberId, subject })
+  return sender.send({ ...caller, to: { phone: to, defaultCountry }, draft: { type: 'template', ...template } })
 }

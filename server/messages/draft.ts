@@ -135,41 +135,29 @@ export type Draft =
 
 /** Applies the rules between the fields of a request. 400 names the field and the rule. `hasFields`: as for `readTemplate`. */
 export function readDraft(body: Static<typeof Draft>, hasFields = false): Draft {
-  const { type = 'text', text, media_url: mediaUrl, template } = body
+  const { type = 'text', text, template, interactive, location, reaction, media_url: mediaUrl } = body
   if (text !== undefined && type !== 'text')
     requireLength(text, 0, type === 'template' ? maxTextLength : maxCaptionLength)
-  if (type === 'template') {
-    if (!template) throw badRequest('template: required')
-    return { type, ...readTemplate(template, hasFields) }
-  }
-  if (type === 'interactive') {
-    if (!body.interactive) throw badRequest('interactive: required')
-    return { type, interactive: readInteractive(body.interactive) }
-  }
-  if (type === 'location') {
-    if (!body.location) throw badRequest('location: required')
-    return { type, location: readLocation(body.location) }
-  }
+  if (type === 'text') return { type, text: requireText(requireField(text, type)) }
+  if (type === 'template') return { type, ...readTemplate(requireField(template, type), hasFields) }
+  if (type === 'interactive') return { type, interactive: readInteractive(requireField(interactive, type)) }
+  if (type === 'location') return { type, location: readLocation(requireField(location, type)) }
   if (type === 'reaction') {
-    if (!body.reaction) throw badRequest('reaction: required')
-    const { message_id, emoji } = body.reaction
+    const { message_id, emoji } = requireField(reaction, type)
     if (emoji !== '' && !isEmoji(emoji)) throw badRequest('reaction.emoji: must be one emoji')
     return { type, message_id, emoji }
   }
-  if (type === 'text') {
-    if (text === undefined) throw badRequest('text: required')
-    return { type, text: requireText(text) }
-  }
-  if (mediaUrl === undefined) throw badRequest('media_url: required')
-  if (!isHttpUrl(mediaUrl)) throw badRequest('media_url: must be an http or https URL')
+  const url = requireField(mediaUrl, 'media_url')
+  if (!isHttpUrl(url)) throw badRequest('media_url: must be an http or https URL')
   if (type === 'audio' && text !== undefined) throw badRequest('text: a voice message has no caption')
   if (text) requireNotBlank(text)
-  return {
-    type,
-    media_url: mediaUrl.trim(),
-    text: text || null,
-    filename: type === 'document' ? body.filename || null : null,
-  }
+  const filename = type === 'document' ? body.filename || null : null
+  return { type, media_url: url.trim(), text: text || null, filename }
+}
+
+function requireField<Value>(value: Value | undefined, field: string): Value {
+  if (value === undefined) throw badRequest(`${field}: required`)
+  return value
 }
 
 /** The message that a request quotes or reacts to, and the field that names it. */
