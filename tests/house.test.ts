@@ -8,6 +8,7 @@ import { configurationFile, describeConfiguration, describeExample, exampleFile 
 import { describeRoutes, routesFile } from '../scripts/routes.ts'
 import { describeSchema, schemaFile } from '../scripts/schema.ts'
 import { describeSdkTypes } from '../scripts/sdk-types.ts'
+import { describeStatements, statementsFile } from '../scripts/statements.ts'
 import { ConfigError, readConfig, settings } from '../server/config.ts'
 import { isMigrated, migrate } from '../server/lib/migrate.ts'
 import { createDatabase } from './support.ts'
@@ -202,6 +203,10 @@ test('CONTRIBUTING.md gives the reason for every dependency', () => {
 
 test('server/ROUTES.md lists every route with its handler and access', async () => {
   assert.equal(await describeRoutes(), readFileSync(routesFile, 'utf8'), 'run `npm run routes`')
+})
+
+test('server/STATEMENTS.md shows the hot statements as the database receives them', async () => {
+  assert.equal(await describeStatements(), readFileSync(statementsFile, 'utf8'), 'run `npm run statements`')
 })
 
 test('the generated types of the SDK match the API', async () => {

@@ -78,7 +78,7 @@ type RateWindow = [
 ]
 
 /** Finds the keys, counts the requests and updates the last use. Requests of one key get consecutive numbers. */
-async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admission | undefined)[]> {
+export async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admission | undefined)[]> {
   const counts = new Map<string, number>()
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1)
   const distinct = [...counts.keys()]

@@ -175,7 +175,7 @@ async function claimKey(
 }
 
 /** Takes the key if it is free, together with the subject of the request that this one repeats. */
-async function insertClaim(sql: Sql, claim: Claim, { leaseMs }: Times['idempotency']): Promise<boolean> {
+export async function insertClaim(sql: Sql, claim: Claim, { leaseMs }: Times['idempotency']): Promise<boolean> {
   const { id, workspaceId, path, key, bodyHash, subject } = claim
   const [claimed] = await sql<{ subject_id: string }[]>`
     insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, subject_id, created_at, locked_until)
@@ -195,7 +195,7 @@ async function insertClaim(sql: Sql, claim: Claim, { leaseMs }: Times['idempoten
 
 type FirstRequest = { body_hash: string; status: number | null; body: string | null; is_free: boolean }
 
-async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<FirstRequest | undefined> {
+export async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<FirstRequest | undefined> {
   const [first] = await sql<FirstRequest[]>`
     select body_hash, status, body, ${isFreeKey(sql)} as is_free from idempotency_keys k
     where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
@@ -206,7 +206,7 @@ async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<Fi
 const isFreeKey = (sql: Sql): Fragment =>
   sql`(k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until <= now()))`
 
-async function settleKey(
+export async function settleKey(
   sql: Sql,
   claim: Claim,
   { status, body, hasEffect }: StoredResponse & { hasEffect: boolean },

@@ -189,7 +189,7 @@ function toHandedRecipient(
 }
 
 /** Updates the recipients, the positions of their broadcasts, the counters and the reserved quota. */
-async function moveRecipients(
+export async function moveRecipients(
   sql: Sql,
   workspaceId: string,
   broadcasts: readonly ActiveBroadcast[],

@@ -52,7 +52,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const learnUserId = createBatch({ run: (people: readonly PersonRef[]) => learnUserIds(db, people), flowOf: ofPerson })
   const storeMessage = createBatch({
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
-    flowOf: ({ workspaceId }) => workspaceId,
+    flowOf: ({ from }) => from.workspace_id,
     max: 1_000,
   })
   // In groups, because a callback may have hundreds of them: one promise per group instead of several per report.
@@ -63,7 +63,7 @@ export function createIntake(options: IntakeOptions): Intake {
   })
   const applyPreference = createBatch({
     run: (updates: readonly PreferenceUpdate[]) => applyPreferences(db, updates),
-    flowOf: ({ workspaceId }) => workspaceId,
+    flowOf: ({ who }) => who.workspace_id,
   })
   const storeEarly = createBatch({
     run: (reports: readonly EarlyReport[]) => storeEarlyReports(db, reports),
