@@ -29,6 +29,25 @@ create table api_keys (
 );
 comment on table api_keys is 'API keys of servers. Only a hash of the key is stored.';
 
+create table api_requests (
+  workspace_id uuid not null,
+  id uuid not null,
+  key_id uuid not null,
+  method text not null,
+  path text not null,
+  status smallint,
+  duration_ms integer not null,
+  request_id text not null,
+  error_code text,
+  error_message text,
+  body text,
+  constraint api_requests_pkey PRIMARY KEY (workspace_id, id)
+) partition by RANGE (id);
+comment on table api_requests is 'The request log: requests of API keys, kept for 7 days in partitions of a day.';
+comment on column api_requests.id is 'Its time is the end of the request.';
+comment on column api_requests.status is 'Null if the client closed the connection before the response.';
+comment on column api_requests.body is 'The body of a write that failed, without secrets.';
+
 create table audit_log (
   workspace_id uuid not null,
   id uuid not null,
@@ -775,17 +794,6 @@ create table removed_members (
 );
 comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
 comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
-
-create table request_blocks (
-  workspace_id uuid not null,
-  id uuid not null,
-  failed_count integer not null,
-  entries text not null,
-  constraint request_blocks_pkey PRIMARY KEY (workspace_id, id)
-) partition by RANGE (id);
-comment on table request_blocks is 'The request log: requests of a workspace in blocks of at most a second and 250 requests, kept for 7 days in partitions of a day.';
-comment on column request_blocks.id is 'Its time is the time of the newest request of the block.';
-comment on column request_blocks.entries is 'JSON of requests, in the form that server/accounts/request-log.ts defines.';
 
 create table segment_members (
   workspace_id uuid not null,

@@ -50,7 +50,7 @@ const tables: Record<string, readonly string[]> = {
     'idempotency_keys',
     'plan_usage',
     'audit_log',
-    'request_blocks',
+    'api_requests',
   ],
   webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_listeners'],
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags', 'contact_notes'],

@@ -12,7 +12,7 @@ const smallTables = new Set(
 )
 
 /** An index of such a table cannot be built concurrently, but those of its partitions can. */
-const partitionedTables = new Set(['webhook_attempts', 'webhook_events', 'request_blocks'])
+const partitionedTables = new Set(['webhook_attempts', 'webhook_events', 'api_requests'])
 
 /** Each of them waits up to 300 ms for its lock while the migration holds those of the others. */
 const maxTablesAtOnce = 2

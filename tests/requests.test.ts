@@ -145,9 +145,9 @@ test('the body of a failed write is kept without secrets, that of any other requ
   assert.deepEqual([read.body, read.path], [null, '/v1/contacts?status=failed&limit=1&api_key=[removed]&tag=1'])
   assert.equal(cut.path.length, 500)
   assert.match(nested.body, /^\{"password":"\[removed\]","nested":\[{4000}/)
-  const rows = await db<{ entries: string }[]>`
-    select entries from request_blocks where workspace_id = ${api.workspaceId}`
-  assert.ok(rows.every(({ entries }) => !entries.includes(secret) && !entries.includes('svc_live_')))
+  const rows = await db<{ row: string }[]>`
+    select r::text as row from api_requests r where workspace_id = ${api.workspaceId}`
+  assert.ok(rows.every(({ row }) => !row.includes(secret) && !row.includes('svc_live_')))
 })
 
 test('a replayed failure has its error, and a request whose client left has no status', async (t) => {
@@ -189,14 +189,14 @@ test('requests are answered while the log cannot be written, and are logged afte
   const { api, database, db, logged } = await startReader(t)
   const blocker = await database.connect(1).reserve()
   await blocker`begin`
-  await blocker`lock table request_blocks in access exclusive mode`
+  await blocker`lock table api_requests in access exclusive mode`
   const answers: Answer[] = []
   const attempts = new Set<string>()
   await until('a second attempt, after the log gave up the first', async () => {
     if (answers.length < 100) answers.push(await api.get('/me'))
     const waiting = await db<{ attempt: string }[]>`
       select pid || ' ' || query_start as attempt from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query ~ 'into request_blocks'`
+      where datname = current_database() and wait_event_type = 'Lock' and query ~ 'into api_requests'`
     for (const { attempt } of waiting) attempts.add(attempt)
     return attempts.size > 1
   })

@@ -2,7 +2,7 @@
 import type { Db } from '../server/lib/db.ts'
 
 /** Written by every request, so they show nothing about its effect. */
-const counters = ['api_keys', 'api_key_windows', 'request_blocks']
+const counters = ['api_keys', 'api_key_windows', 'api_requests']
 
 /** Derived from messages and conversations by a background loop. */
 const digested = [

@@ -5,10 +5,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import pino from 'pino'
 import { createDatabase, until } from '../../tests/support.ts'
 import { nowMs } from '../lib/clock.ts'
-import { idAt, newId } from '../lib/id.ts'
+import { newId, pastId } from '../lib/id.ts'
 import { createMetrics } from '../lib/metrics.ts'
+import { type Page, readPosition } from '../lib/page.ts'
 import { createRequestLog, keepRequestDays } from './request-log.ts'
-import { listRequests } from './requests.ts'
+import { type LoggedRequest, listRequests, type RequestFilter } from './requests.ts'
 
 const silent = pino({ level: 'silent' })
 const dayMs = 86_400_000
@@ -35,42 +36,46 @@ async function startLog(t: TestContext) {
     const reply = { raw: { ...raw, statusCode: status }, elapsedTime: 1.4 }
     log.recordClosed(request as unknown as FastifyRequest, reply as unknown as FastifyReply)
   }
-  const countRows = async () => {
-    const [sums] = await db<{ blocks: number; requests: number }[]>`
-      select count(*)::int as blocks, coalesce(sum(json_array_length(entries::json -> 0) / 7), 0)::int as requests
-      from request_blocks`
-    return sums
+  const countRows = async (): Promise<number> => (await db`select from api_requests`).length
+  /** Rows as the log of another process would write them. */
+  const insert = (rows: { id: string; path: string }[]) => db`
+    insert into api_requests (workspace_id, id, key_id, method, path, status, duration_ms, request_id)
+    select ${workspaceId}, id, ${keyId}, 'GET', path, 200, 1, 'r'
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (id uuid, path text)`
+  /** The paths on all pages of a filter, and the number of pages. */
+  const listPaths = async (filter: RequestFilter, limit: string, budgetMs?: number) => {
+    const paths: string[] = []
+    for (let cursor: string | null = null, pages = 1; ; pages++) {
+      const position = readPosition({ limit, cursor })
+      const page: Page<LoggedRequest> = await listRequests(db, workspaceId, filter, position, budgetMs)
+      paths.push(...page.data.map(({ path }) => path))
+      cursor = page.meta.next_cursor
+      if (!cursor) return { paths, pages }
+    }
   }
   const dropped = async (reason: string) =>
     Number(new RegExp(`dropped_total{reason="${reason}"} (\\d+)`).exec(await metrics.read())?.[1] ?? 0)
-  return { database, db, log, workspaceId, record, countRows, dropped, countFailures: () => failures }
+  return { database, db, log, record, countRows, insert, listPaths, dropped, countFailures: () => failures }
 }
 
-test('requests that collect before a flush are written in blocks of at most 250, the last ones at the stop', async (t) => {
-  const { db, log, workspaceId, record, countRows } = await startLog(t)
+test('requests that collect before a flush are written together, the last ones at the stop, and listed newest first', async (t) => {
+  const { log, record, countRows, listPaths } = await startLog(t)
   for (let i = 0; i < 600; i++) record({ path: `/v1/contacts?page=${i}` })
   record({ workspaceId: newId() })
   await log.stop()
-  assert.deepEqual(await countRows(), { blocks: 4, requests: 601 })
-  // Every request is listed once, newest first, although all ended within the same few milliseconds.
-  const paths: string[] = []
-  for (let cursor: unknown; ; ) {
-    const page = await listRequests(db, workspaceId, {}, { limit: 70, cursor })
-    paths.push(...page.data.map(({ path }) => path))
-    cursor = page.meta.next_cursor
-    if (!cursor) break
-  }
-  assert.deepEqual(
-    paths.toSorted((one, other) => Number(one.split('=')[1]) - Number(other.split('=')[1])),
-    Array.from({ length: 600 }, (_, i) => `/v1/contacts?page=${i}`),
-  )
+  assert.equal(await countRows(), 601)
+  // All ended within the same few milliseconds.
+  assert.deepEqual(await listPaths({}, '70'), {
+    paths: Array.from({ length: 600 }, (_, i) => `/v1/contacts?page=${599 - i}`),
+    pages: 9,
+  })
 })
 
 test('while the table is locked requests collect up to a limit, the newest are dropped and counted, and a later flush writes the rest', async (t) => {
   const { database, log, record, countRows, dropped, countFailures } = await startLog(t)
   const blocker = await database.connect(1).reserve()
   await blocker`begin`
-  await blocker`lock table request_blocks in access exclusive mode`
+  await blocker`lock table api_requests in access exclusive mode`
   const body = JSON.stringify({ text: 'x'.repeat(4_000) })
   for (let i = 0; i < 3_000; i++) record({ status: 400, body })
   const overflow = await dropped('overflow')
@@ -78,10 +83,10 @@ test('while the table is locked requests collect up to a limit, the newest are d
   await until('a flush that gives up', async () => countFailures() > 0)
   await blocker`rollback`
   blocker.release()
-  await until('the rest', async () => (await countRows())?.requests === 3_000 - overflow)
+  await until('the rest', async () => (await countRows()) === 3_000 - overflow)
   record()
   await log.stop()
-  assert.equal((await countRows())?.requests, 3_001 - overflow)
+  assert.equal(await countRows(), 3_001 - overflow)
   assert.equal(await dropped('failed'), 0)
 })
 
@@ -89,39 +94,31 @@ test('of the requests over the rate limit ten per second are kept', async (t) =>
   const { log, record, countRows, dropped } = await startLog(t)
   for (let i = 0; i < 100; i++) record({ status: 429 })
   await log.stop()
-  const { requests = 0 } = (await countRows()) ?? {}
-  assert.ok(requests >= 10 && requests <= 20, `${requests}`)
-  assert.equal(await dropped('rate_limited'), 100 - requests)
+  assert.deepEqual([await countRows(), await dropped('rate_limited')], [10, 90])
+})
+
+test('texts that PostgreSQL cannot store are logged without the characters in question', async (t) => {
+  const { db, log, record, dropped } = await startLog(t)
+  record({ status: 400, body: 'not JSON: a\0b' })
+  // The cut at 4,096 is in the middle of a character.
+  record({ status: 400, body: `x${'😀'.repeat(3_000)}` })
+  await log.stop()
+  const bodies = await db<{ body: string }[]>`select body from api_requests order by id`
+  assert.equal(bodies[0]?.body, 'not JSON: a\ufffdb')
+  assert.ok(bodies[1]?.body.endsWith('😀\ufffd…'))
+  assert.equal(await dropped('failed'), 0)
 })
 
 test('a page of a rare match ends in time and its cursor continues the search', async (t) => {
-  const { db, workspaceId, log, record } = await startLog(t)
-  record({ path: '/v1/rare' })
-  await log.stop()
-  // One request per block, as in a workspace with little traffic.
-  await db`
-    insert into request_blocks (workspace_id, id, failed_count, entries)
-    select ${workspaceId}, (substr(${idAt(nowMs())}, 1, 13) || '-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 0, '[[],{}]'
-    from generate_series(1, 20000) i`
-  let pages = 0
-  for (let cursor: unknown; ; pages++) {
-    const page = await listRequests(db, workspaceId, { path: 'rare' }, { limit: 50, cursor })
-    cursor = page.meta.next_cursor
-    if (page.data.length > 0 || !cursor) {
-      assert.equal(page.data[0]?.path, '/v1/rare')
-      break
-    }
-    assert.ok(pages < 100)
-  }
+  const { insert, listPaths } = await startLog(t)
+  await insert(Array.from({ length: 9_500 }, (_, i) => ({ id: newId(), path: i === 0 ? '/v1/rare' : '/v1/me' })))
+  assert.deepEqual(await listPaths({ path: 'rare' }, '50', 0), { paths: ['/v1/rare'], pages: 10 })
+  assert.deepEqual(await listPaths({ path: 'rare' }, '50', 60_000), { paths: ['/v1/rare'], pages: 1 })
 })
 
 test('no request is kept for longer than seven days', async (t) => {
-  const { db, workspaceId } = await startLog(t)
-  const insert = (ageMs: number) => db`
-    insert into request_blocks (workspace_id, id, failed_count, entries)
-    values (${workspaceId}, ${newId(nowMs() - ageMs)}, 0, '[[],{}]')`
-  for (let days = 0; days <= 8; days++) await insert(days * dayMs)
+  const { db, countRows, insert } = await startLog(t)
+  await insert(Array.from({ length: 9 }, (_, days) => ({ id: pastId(nowMs() - days * dayMs), path: '/v1/me' })))
   await keepRequestDays(db, silent)
-  const [oldest] = await db<{ count: number }[]>`select count(*)::int as count from request_blocks`
-  assert.equal(oldest?.count, 7)
+  assert.equal(await countRows(), 7)
 })

@@ -43,10 +43,8 @@ export const requestTable = (db: Db, slow: SlowReads): readonly Row[] => [
     members: roles,
     query: ListQuery(Filters),
     list: RequestView,
-    run: async ({ caller, query }) => {
-      const position = { limit: readPosition(query).limit, cursor: query.cursor }
-      return slow(caller.workspaceId, (sql) => listRequests(sql, caller.workspaceId, query, position))
-    },
+    run: ({ caller: { workspaceId }, query }) =>
+      slow(workspaceId, (sql) => listRequests(sql, workspaceId, query, readPosition(query))),
   }),
   row({
     call: 'GET /requests/:id',
