@@ -437,6 +437,17 @@ test('labels are created by their first use, unique without regard to case, and 
   assertRefused(await browser.call('DELETE', `/labels/${created.body.data.id}`), 404, 'not_found')
 })
 
+test('a workspace has at most 1,000 labels, and those that exist stay usable', async (t) => {
+  const { browser, api, db } = await startInbox(t)
+  await db`
+    insert into labels (workspace_id, id, name, name_key, color, created_at)
+    select ${api.workspaceId}, gen_random_uuid(), 'L' || i, 'l' || i, '#000000', now() from generate_series(1, 1000) i`
+  const refused = await browser.call('POST', '/labels', { name: 'One more' })
+  assertRefused(refused, 400, 'bad_request', 'labels: a workspace has at most 1000 labels')
+  assert.equal((await browser.call('POST', '/labels', { name: 'l1' })).status, 200)
+  assert.equal((await browser.call('GET', '/labels')).body.data.length, 1_000)
+})
+
 test('a bulk change answers for each conversation with its state before and after', async (t) => {
   const world = await startInbox(t)
   const { browser, me, workspace, url } = world

@@ -104,9 +104,9 @@ async function createContact(db: Db, workspaceId: string, draft: ContactDraft): 
   // Only tags need a transaction. The event contains them, so it is recorded last.
   if (tagNames.size === 0) return insert(db, { emits: true })
   const createTagged = async (sql: Sql): Promise<boolean> => {
-    const tagIds = await resolveTags(sql, workspaceId, tagNames)
+    await resolveTags(sql, workspaceId, tagNames)
     if (!(await insert(sql, { emits: false }))) throw new LostRace()
-    await replaceTags(sql, workspaceId, id, tagIds)
+    await replaceTags(sql, workspaceId, id, [...tagNames.keys()])
     await recordCreated(sql, workspaceId, [id])
     return true
   }
@@ -150,7 +150,7 @@ export async function updateContact(
   if (!isUuid(id)) throw notFound('contact')
   if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
   const update = async (sql: Sql): Promise<void> => {
-    const tagIds = await resolveTags(sql, workspaceId, tags.replaced ?? tags.added)
+    await resolveTags(sql, workspaceId, tags.replaced ?? tags.added)
     // The address that a visitor typed is kept only while it is the contact's.
     const { email_key: emailKey } = columns
     const columnChanges = Object.entries(columns).reduce(
@@ -165,7 +165,7 @@ export async function updateContact(
       where workspace_id = ${workspaceId} and id = ${id}
       returning id`
     if (changed.length === 0) throw notFound('contact')
-    if (tags.replaced) await replaceTags(sql, workspaceId, id, tagIds)
+    if (tags.replaced) await replaceTags(sql, workspaceId, id, [...tags.replaced.keys()])
     const toTagged = (names: Map<string, string>) => [...names.keys()].map((key) => ({ contact_id: id, key }))
     if (tags.removed.size > 0) await dropTags(sql, workspaceId, toTagged(tags.removed))
     if (tags.added.size > 0) {

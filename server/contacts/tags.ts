@@ -1,5 +1,6 @@
 /**
- * Tags: labels that a workspace gives to its contacts.
+ * Tags of contacts, and labels of conversations: names with a color, in tables of the same shape. A function with a `kind` serves
+ * both, and otherwise the tags of contacts.
  *
  * A name is unique without regard to case, in the spelling of its first use. The first use creates the tag, and it stays
  * until a member deletes it.
@@ -15,6 +16,21 @@ export const maxTags = 100
 export const maxNames = 10 * maxTags
 /** Of a tag, a label, and a view of the inbox. */
 export const maxTagLength = 80
+
+export type Tag = { id: string; name: string; color: string }
+
+/** The names of the tables. The constraint on the names of tags is `<table>_name_unique`. */
+export type TagKind = {
+  noun: string
+  table: string
+  /** Which contact or conversation has which tag. */
+  links: string
+  /** The column of `links` with the id of the tag. */
+  tagId: string
+  maxInWorkspace?: number
+}
+
+const contactTags: TagKind = { noun: 'tag', table: 'tags', links: 'contact_tags', tagId: 'tag_id' }
 
 /** Names as stored: trimmed, each once, in the order of the input, keyed by their folded form. `field` is for errors. */
 export function readTagNames(names: readonly string[], field = 'tags', max = maxTags): Map<string, string> {
@@ -49,56 +65,72 @@ export const tagIds = (sql: Sql): Fragment => sql`array_to_string(array(
   select ct.tag_id from contact_tags ct where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
 ), ' ')`
 
-export type Tag = { id: string; name: string; color: string }
-
-/** Reads tags by id, in the order of their names. For lists of `tagIds`. */
+/** Reads tags by id, in the order of their names. For lists of ids in the rows of a page. */
 export const readTagsOf =
-  (sql: Sql, workspaceId: string) =>
+  (sql: Sql, workspaceId: string, kind = contactTags) =>
   (ids: string[]): Promise<readonly Tag[]> =>
     sql<Tag[]>`
-    select id, name, color from tags where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
+    select id, name, color from ${sql(kind.table)} where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
     order by name_key`
 
 /**
- * Returns the ids of these tags, and creates those that do not exist. They cannot be deleted until the transaction ends. Call it
- * before contacts are locked (lock order: ARCHITECTURE.md).
+ * Returns the tags with these names by their folded name, and creates those that do not exist, by default in the color of their
+ * name. They cannot be deleted until the transaction ends. Call it before contacts and conversations are locked (lock order:
+ * ARCHITECTURE.md).
  */
-export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<string, string>): Promise<string[]> {
-  if (byKey.size === 0) return []
-  const tags = [...byKey].map(([key, name]) => ({ key, name, id: newId(), color: colorOf(key) }))
-  const keys = tags.map(({ key }) => key)
-  await sql`
-    insert into tags (workspace_id, id, name, name_key, color, created_at)
-    select ${workspaceId}, id, name, key, color, created_at
-    from unnest(
-      ${tags.map(({ id }) => id)}::uuid[], ${tags.map(({ name }) => name)}::text[], ${keys}::text[],
-      ${tags.map(({ color }) => color)}::text[], ${tags.map(({ id }) => timeOfId(id))}::timestamptz[]
-    ) as i (id, name, key, color, created_at)
-    where not exists (select from tags t where t.workspace_id = ${workspaceId} and t.name_key = i.key)
+export async function resolveTags(
+  sql: Sql,
+  workspaceId: string,
+  byKey: ReadonlyMap<string, string>,
+  { kind = contactTags, color }: { kind?: TagKind; color?: string | undefined } = {},
+): Promise<Map<string, Tag & { isNew: boolean }>> {
+  if (byKey.size === 0) return new Map()
+  const table = sql(kind.table)
+  const input = [...byKey].map(([key, name]) => {
+    const id = newId()
+    return { id, name, key, color: color ?? colorOf(key), created_at: timeOfId(id) }
+  })
+  const created = await sql<{ id: string }[]>`
+    insert into ${table} (workspace_id, id, name, name_key, color, created_at)
+    select ${workspaceId}, i.id, i.name, i.key, i.color, i.created_at
+    from json_to_recordset(${JSON.stringify(input)}::text::json)
+      as i (id uuid, name text, key text, color text, created_at timestamptz)
+    where not exists (select from ${table} t where t.workspace_id = ${workspaceId} and t.name_key = i.key)
     -- Sorted, so that two callers that create the same tags cannot deadlock.
-    order by key collate "C"
-    on conflict (workspace_id, name_key) do nothing`
-  const rows = await sql<{ id: string }[]>`
-    select id from tags where workspace_id = ${workspaceId} and name_key = any(${keys}::text[])
+    order by i.key collate "C"
+    on conflict (workspace_id, name_key) do nothing
+    returning id`
+  if (created.length > 0) await requireCapacity(sql, workspaceId, kind)
+  const tags = await sql<(Tag & { key: string })[]>`
+    select id, name, color, name_key as key from ${table}
+    where workspace_id = ${workspaceId} and name_key = any(${[...byKey.keys()]}::text[])
     order by id
     for key share`
-  return rows.map(({ id }) => id)
+  const newIds = new Set(created.map(({ id }) => id))
+  return new Map(tags.map(({ key, ...tag }) => [key, { ...tag, isNew: newIds.has(tag.id) }]))
 }
 
-/** Gives a contact exactly these tags. */
+async function requireCapacity(sql: Sql, workspaceId: string, { table, maxInWorkspace }: TagKind): Promise<void> {
+  if (maxInWorkspace === undefined) return
+  const [{ count = 0 } = {}] = await sql<{ count: number }[]>`
+    select count(*)::int as count from ${sql(table)} where workspace_id = ${workspaceId}`
+  if (count > maxInWorkspace) throw badRequest(`${table}: a workspace has at most ${maxInWorkspace} ${table}`)
+}
+
+/** Gives a contact exactly the tags with these folded names. The transaction has resolved them before. */
 export async function replaceTags(
   sql: Sql,
   workspaceId: string,
   contactId: string,
-  tagIds: readonly string[],
+  keys: readonly string[],
 ): Promise<void> {
   await sql`
     delete from contact_tags
-    where workspace_id = ${workspaceId} and contact_id = ${contactId} and tag_id <> all(${[...tagIds]}::uuid[])`
-  await sql`
-    insert into contact_tags (workspace_id, contact_id, tag_id)
-    select ${workspaceId}, ${contactId}, tag_id from unnest(${[...tagIds]}::uuid[]) as i (tag_id)
-    on conflict do nothing`
+    where workspace_id = ${workspaceId} and contact_id = ${contactId} and tag_id <> all(array(
+      select t.id from tags t where t.workspace_id = ${workspaceId} and t.name_key = any(${[...keys]}::text[])
+    ))`
+  const tagged = keys.map((key) => ({ contact_id: contactId, key }))
+  if (tagged.length > 0) await addTags(sql, workspaceId, tagged)
 }
 
 /** A contact and the folded name of a tag. */
@@ -131,37 +163,38 @@ export async function addTags(sql: Sql, workspaceId: string, tagged: readonly Ta
     on conflict do nothing`
 }
 
-export type CountedTag = {
-  id: string
-  name: string
-  color: string
-  /** Counted up to `maxCounted`. */
-  contact_count: number
-  has_more_contacts: boolean
-}
-
 const maxListed = 1_000
 /** 10,000 entries of the index are read in a millisecond; a list of tags must not read millions. */
-const maxCounted = 10_000
+export const maxCounted = 10_000
 
-/** The first 1,000 by name, with the number of contacts of each. */
-export async function listTags(sql: Sql, workspaceId: string): Promise<CountedTag[]> {
+/** How many contacts or conversations have the tag `t`, at most one more than `maxCounted`. */
+const countUses = (sql: Sql, workspaceId: string, { links, tagId }: TagKind): Fragment => sql`(
+  select count(*)::int from (
+    select from ${sql(links)} u where u.workspace_id = ${workspaceId} and u.${sql(tagId)} = t.id limit ${maxCounted + 1}
+  ) uses
+)`
+
+type CountedTag = Tag & { use_count: number }
+
+/** The first 1,000 by name. */
+export async function countTags(sql: Sql, workspaceId: string, kind = contactTags): Promise<CountedTag[]> {
   return sql<CountedTag[]>`
-    select t.id, t.name, t.color, least(n.count, ${maxCounted})::int as contact_count,
-      n.count > ${maxCounted} as has_more_contacts
-    from (
-      select id, name, name_key, color from tags
-      where workspace_id = ${workspaceId} order by name_key limit ${maxListed}
-    ) t
-    cross join lateral (
-      select count(*) as count from (
-        select from contact_tags ct
-        where ct.workspace_id = ${workspaceId} and ct.tag_id = t.id
-        limit ${maxCounted + 1}
-      ) counted
-    ) n
-    order by t.name_key`
+    select t.id, t.name, t.color, ${countUses(sql, workspaceId, kind)} as use_count
+    from ${sql(kind.table)} t
+    where t.workspace_id = ${workspaceId}
+    order by t.name_key
+    limit ${maxListed}`
 }
+
+const withContactCount = <Row extends CountedTag>(tag: Row) => ({
+  ...tag,
+  contact_count: Math.min(tag.use_count, maxCounted),
+  has_more_contacts: tag.use_count > maxCounted,
+})
+
+/** The tags of contacts with the number of contacts of each. */
+export const listTags = async (sql: Sql, workspaceId: string) =>
+  (await countTags(sql, workspaceId)).map(withContactCount)
 
 /**
  * A page of up to 1,000 tags by name, with exact counts. A million tagged contacts are counted in about 100 ms, from the index. The
@@ -171,9 +204,9 @@ export async function listTagPage(
   sql: Sql,
   workspaceId: string,
   { before }: Pick<Position, 'before'>,
-): Promise<Page<Pick<CountedTag, 'id' | 'name' | 'color' | 'contact_count'>>> {
+): Promise<Page<Tag & { contact_count: number }>> {
   const isFirst = before === top
-  const rows = await sql<Pick<CountedTag, 'id' | 'name' | 'color' | 'contact_count'>[]>`
+  const rows = await sql<(Tag & { contact_count: number })[]>`
     select t.id, t.name, t.color, (
         select count(*)::int from contact_tags ct where ct.workspace_id = ${workspaceId} and ct.tag_id = t.id
       ) as contact_count
@@ -186,61 +219,63 @@ export async function listTagPage(
   return toPage(rows, maxListed)
 }
 
-/** A tag with the key of its previous name. */
-export type RenamedTag = CountedTag & { key_before: string }
+export type TagChanges = { name?: string | undefined; color?: string | undefined }
 
-/** Renames a tag. A change of case only is allowed. */
-export async function renameTag(sql: Sql, workspaceId: string, id: string, input: string): Promise<RenamedTag> {
-  const name = readTagName(input, 'name')
-  if (!isUuid(id)) throw notFound('tag')
+/** Renames a tag or changes its color. A change of case only is allowed. `key_before`: the folded name before. */
+export async function updateTag(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  changes: TagChanges,
+  kind = contactTags,
+): Promise<CountedTag & { key_before: string }> {
+  const name = changes.name === undefined ? null : readTagName(changes.name, 'name')
+  if (!isUuid(id)) throw notFound(kind.noun)
+  const table = sql(kind.table)
   try {
-    const [tag] = await sql<RenamedTag[]>`
+    const [tag] = await sql<(CountedTag & { key_before: string })[]>`
       with locked_tag as (
-        select id, name_key from tags where workspace_id = ${workspaceId} and id = ${id} for no key update
+        select id, name_key from ${table} where workspace_id = ${workspaceId} and id = ${id} for no key update
       ),
-      renamed_tag as (
-        update tags t set name = ${name}, name_key = ${fold(name)}
+      updated_tag as (
+        update ${table} t set
+          name = coalesce(${name}, t.name),
+          name_key = coalesce(${name === null ? null : fold(name)}, t.name_key),
+          color = coalesce(${changes.color ?? null}, t.color)
         from locked_tag b
         where t.workspace_id = ${workspaceId} and t.id = b.id
         returning t.id, t.name, t.color, b.name_key as key_before
       )
-      select r.id, r.name, r.color, r.key_before, least(n.count, ${maxCounted})::int as contact_count,
-        n.count > ${maxCounted} as has_more_contacts
-      from renamed_tag r
-      cross join (
-        select count(*) as count from (
-          select from contact_tags ct
-          where ct.workspace_id = ${workspaceId} and ct.tag_id = ${id}
-          limit ${maxCounted + 1}
-        ) counted
-      ) n`
-    if (!tag) throw notFound('tag')
+      select t.id, t.name, t.color, t.key_before, ${countUses(sql, workspaceId, kind)} as use_count from updated_tag t`
+    if (!tag) throw notFound(kind.noun)
     return tag
   } catch (error) {
-    if (isDuplicate(error, 'tags_name_unique')) throw badRequest('name: already used by another tag')
+    if (isDuplicate(error, `${kind.table}_name_unique`)) throw badRequest(`name: already used by another ${kind.noun}`)
     throw error
   }
 }
 
-/** Contacts per statement, so that no statement takes long. */
+/** Renames a tag of contacts. */
+export const renameTag = async (sql: Sql, workspaceId: string, id: string, name: string) =>
+  withContactCount(await updateTag(sql, workspaceId, id, { name }))
+
+/** Contacts or conversations per statement, so that no statement takes long. */
 const chunkSize = 5_000
 
-/** Removes a tag from all contacts, then deletes it. */
-export async function deleteTag(db: Db, workspaceId: string, id: string) {
-  for (let isMore = isUuid(id); isMore; ) {
+/** Removes a tag from all contacts or conversations, then deletes it. */
+export async function deleteTag(db: Db, workspaceId: string, id: string, kind = contactTags) {
+  if (!isUuid(id)) throw notFound(kind.noun)
+  const [links, tagId] = [db(kind.links), db(kind.tagId)]
+  for (let isMore = true; isMore; ) {
     // By row location, so that wrong statistics do not matter: by a list of contacts, it took a minute for a tag without any.
     const removed = await db`
-      delete from contact_tags where workspace_id = ${workspaceId} and tag_id = ${id} and ctid = any(array(
-        select ct.ctid from contact_tags ct
-        where ct.workspace_id = ${workspaceId} and ct.tag_id = ${id}
-        limit ${chunkSize}
+      delete from ${links} where workspace_id = ${workspaceId} and ${tagId} = ${id} and ctid = any(array(
+        select ctid from ${links} where workspace_id = ${workspaceId} and ${tagId} = ${id} limit ${chunkSize}
       ))`
     isMore = removed.count === chunkSize
   }
-  const [deleted] = isUuid(id)
-    ? await db<{ id: string; name: string }[]>`
-        delete from tags where workspace_id = ${workspaceId} and id = ${id} returning id, name`
-    : []
-  if (!deleted) throw notFound('tag')
+  const [deleted] = await db<{ id: string; name: string }[]>`
+    delete from ${db(kind.table)} where workspace_id = ${workspaceId} and id = ${id} returning id, name`
+  if (!deleted) throw notFound(kind.noun)
   return { ...deleted, deleted: true }
 }

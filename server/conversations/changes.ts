@@ -4,7 +4,7 @@
  * One transaction locks the conversations, computes the state of each after the change, and writes those that differ. So the
  * caller gets the states before and after: for the activity in the thread, and to undo a change.
  */
-import { readTagNames } from '../contacts/tags.ts'
+import { readTagNames, resolveTags } from '../contacts/tags.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/db.ts'
 import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
@@ -14,7 +14,7 @@ import { parseTime } from '../lib/time.ts'
 import { type ConversationChange, type ConversationState, recordChanges, recordReopenings } from './activity.ts'
 import { notMember, requireAssignee } from './assignees.ts'
 import type { ConversationStatus } from './conversations.ts'
-import { type Label, labelsJson, maxLabels, resolveLabels } from './labels.ts'
+import { type Label, labelKind, labelsJson, maxLabels } from './labels.ts'
 import type { Actor } from './timeline.ts'
 
 export type ConversationChanges = {
@@ -61,7 +61,8 @@ export async function updateConversations(
   const run = async (sql: Sql): Promise<ChangeResult[]> => {
     // Labels are locked before conversations, but a change of no conversation creates no label.
     const isAny = await hasAny(sql, workspaceId, requested)
-    const labels = isAny ? await resolveLabels(sql, workspaceId, names.set ?? names.added) : new Map<string, Label>()
+    const resolved = isAny ? (names.set ?? names.added) : new Map<string, string>()
+    const labels = await resolveTags(sql, workspaceId, resolved, { kind: labelKind })
     if (changes.assigned_agent_id) await requireAssignee(sql, workspaceId, changes.assigned_agent_id)
     const locked = await lockConversations(sql, workspaceId, requested)
     const results = requested.map((id): LockedChange | Refusal => {

@@ -10,7 +10,7 @@ import { isUuid } from '../lib/id.ts'
 import type { Page, Position } from '../lib/page.ts'
 import { type ListReaders, readValues, type ValueRows, writePage } from '../lib/page-text.ts'
 import { receivedAt, type statuses } from './filter-fields.ts'
-import { findLabeled, type Label, labelIds, labelsJson, readLabelsOf } from './labels.ts'
+import { findLabeled, type Label, labelIds, labelKind, labelsJson } from './labels.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
 
@@ -66,7 +66,7 @@ export async function listConversations(
 
 /** Reads the names in the rows of `readRows`. */
 export const listsOf = (sql: Sql, workspaceId: string): ListReaders => ({
-  label_ids: readLabelsOf(sql, workspaceId),
+  label_ids: readTagsOf(sql, workspaceId, labelKind),
   tag_ids: readTagsOf(sql, workspaceId),
 })
 

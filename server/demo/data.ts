@@ -16,7 +16,7 @@ import type { Template } from '../channels/channel.ts'
 import { replaceTemplates } from '../channels/templates.ts'
 import { addTags, readTagNames, resolveTags } from '../contacts/tags.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
-import { resolveLabels } from '../conversations/labels.ts'
+import { labelKind } from '../conversations/labels.ts'
 import { createView } from '../conversations/views.ts'
 import { noteHistory } from '../insights/checklist.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -192,7 +192,8 @@ async function insertNotes(sql: Sql, { workspaceId, ownerId }: Past, threads: re
 /** Labels the conversations, and saves a view that all members share. */
 async function insertLabels(sql: Sql, past: Past, threads: readonly PastThread[]): Promise<void> {
   const { workspaceId, ownerId } = past
-  const labels = await resolveLabels(sql, workspaceId, readTagNames(threads.flatMap((thread) => thread.labels)))
+  const used = readTagNames(threads.flatMap((thread) => thread.labels))
+  const labels = await resolveTags(sql, workspaceId, used, { kind: labelKind })
   const rows = threads.flatMap(({ id, labels: names }) =>
     names.map((name) => ({ conversation_id: id, label_id: labels.get(fold(name))?.id })),
   )
