@@ -1094,7 +1094,7 @@ test('invalid input to the dashboard routes never causes a 500', async (t) => {
   for (const [place, [path, form, method = 'POST']] of forms.entries()) {
     for (const [step, field] of Object.keys(form).entries()) {
       const turn = place + step
-      // Wrong guesses are slowed down, and this test is not about that.
+      // Wrong guesses are limited, and this test is not about that.
       await db`delete from sign_in_failures`
       const texts = [...someOf(withNul, turn, 1), ...someOf(halves, turn, 1), ...someOf(long, turn, 1)]
       for (const value of [...someOf(wrong, turn, 2), ...texts]) {

@@ -71,9 +71,8 @@ test('of two concurrent setups in two processes, one creates the workspace', asy
 })
 
 test('ten wrong setup tokens a minute are checked, and the right one is never refused', async (t) => {
-  const { call, db } = await startEmpty(t)
+  const { call } = await startEmpty(t)
   for (let i = 0; i < 10; i++) assertRefused(await call({ ...first, token: `guess ${i}` }), 403, 'forbidden')
-  await db`update sign_in_failures set started_at = started_at - interval '3 seconds'`
   const refused = await call({ ...first, token: 'guess 10' })
   assertRefused(refused, 429, 'rate_limited')
   assert.ok(Number(refused.headers.get('retry-after')) >= 1)

@@ -114,7 +114,7 @@ export function oidcTable({ db, sealer, publicUrl, signals, unassign, oidc }: Da
         }
         const { to, ...checks } = attempt
         attemptCookie.clear(reply)
-        const revert = await countCallback(db, request.clientAddress).catch(asRefusal)
+        const revert = await countCallback(db, request.clientAddress)
         if (!revert) return reject(request, reply, { error: 'too_many', to })
         const completed = await client.complete(callback, checks)
         if (!completed.ok) return reject(request, reply, { error: completed.failure, to, reason: completed.reason })
@@ -165,12 +165,6 @@ const signInPage = (parameters: Record<string, string>, to: string): string =>
 
 /** `reason`: for the log. Strangers can cause the errors without one. */
 type Rejection = { error: OidcError; to: string; reason?: string | undefined }
-
-/** Undefined if the limit is reached. */
-function asRefusal(error: unknown): undefined {
-  if (error instanceof ApiError && error.code === 'rate_limited') return undefined
-  throw error
-}
 
 /** A path of the dashboard, as the page requested it. Never another origin, and never a call. */
 function readPagePath(input = ''): string {

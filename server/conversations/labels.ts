@@ -93,6 +93,6 @@ export async function resolveLabel(
 export const updateLabel = (sql: Sql, workspaceId: string, id: string, changes: TagChanges): Promise<Label> =>
   updateTag(sql, workspaceId, id, changes, labelKind)
 
-/** Removes a label from all conversations, then deletes it. Returns its name. */
-export const deleteLabel = (db: Db, workspaceId: string, id: string): Promise<string> =>
+/** Removes a label from all conversations, then deletes it. */
+export const deleteLabel = (db: Db, workspaceId: string, id: string) =>
   deleteTag(db, workspaceId, id, labelKind)

@@ -34,3 +34,13 @@ test('a failed job rejects only its caller', async () => {
   await assert.rejects(failed, /broken/)
   assert.equal(await next, 'fine')
 })
+
+test('a flow with too many waiting jobs is refused, and other flows are not', async () => {
+  const queue = createFairQueue(1, { maxWaiting: 2, refuse: () => new Error('full') })
+  const run = async () => 'done'
+  const accepted = [queue('a', run), queue('a', run), queue('a', run)]
+  await assert.rejects(queue('a', run), /full/)
+  assert.equal(await queue('b', run), 'done')
+  assert.deepEqual(await Promise.all(accepted), ['done', 'done', 'done'])
+  assert.equal(await queue('a', run), 'done')
+})

@@ -1,10 +1,12 @@
 /**
  * Runs at most `concurrency` jobs at a time. Flows are served round robin, one job each: however many jobs one flow has, another flow's
- * job waits for at most one job of each flow before it.
+ * job waits for at most one job of each flow before it. A job is rejected with `refuse()` if `maxWaiting` jobs of its flow wait.
  */
 export type FairQueue = <Result>(flow: string, run: () => Promise<Result>) => Promise<Result>
 
-export function createFairQueue(concurrency: number): FairQueue {
+type Bound = { maxWaiting: number; refuse: () => Error }
+
+export function createFairQueue(concurrency: number, bound?: Bound): FairQueue {
   /** Jobs by flow; the flow to be served next comes first. */
   const flows = new Map<string, (() => Promise<void>)[]>()
   let running = 0
@@ -28,6 +30,7 @@ export function createFairQueue(concurrency: number): FairQueue {
   return (flow, run) =>
     new Promise((resolve, reject) => {
       const jobs = flows.get(flow) ?? []
+      if (bound && jobs.length >= bound.maxWaiting) return reject(bound.refuse())
       jobs.push(() => run().then(resolve, reject))
       flows.set(flow, jobs)
       runNext()
