@@ -48,8 +48,8 @@ export { sweepUploads } from '../server/media/uploads.ts'
 export { sweepPending } from '../server/messages/settle.ts'
 export { countConnections } from '../server/pools.ts'
 export { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
-// The limits of the status page, compared with the alert rules.
-export { limits } from '../server/web/status.ts'
+// The list that the alert rules are made from.
+export { checks } from '../server/web/checks.ts'
 export { sweepVisitors } from '../server/webchat/visitors.ts'
 export { eventNames } from '../server/webhooks/emit.ts'
 export { deleteEndpoint, sweepOldSecrets } from '../server/webhooks/endpoints.ts'

@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { describeAlerts } from '../scripts/alerts.ts'
 import { resolvePackage } from '../scripts/packages.ts'
-import { limits } from './internals.ts'
+import { checks } from './internals.ts'
 import { createProgram } from './program.ts'
 import { createDatabase } from './support.ts'
 
@@ -14,20 +15,6 @@ const pathOf = (path: string) => join(import.meta.dirname, '..', path)
 const read = (path: string) => readFileSync(pathOf(path), 'utf8')
 const promtool = resolvePackage('prometheus', ['/usr/bin/promtool'])
 
-const alerts = read('monitoring/alerts.yaml')
-  .split(/^ {6}- alert: /m)
-  .slice(1)
-  .map((text) => {
-    const [name = ''] = text.split('\n')
-    const field = (key: string) => new RegExp(`^ +${key}: (?:>-\\n +)?(.+)$`, 'm').exec(text)?.[1] ?? ''
-    return {
-      name,
-      expr: field('expr'),
-      summary: field('summary'),
-      severity: field('severity'),
-      runbook: field('runbook'),
-    }
-  })
 const panels: { title: string; targets: { expr: string }[] }[] = JSON.parse(read('monitoring/dashboard.json')).panels
 
 test('alert rules and panels use series that the service has', async (t) => {
@@ -49,8 +36,8 @@ test('alert rules and panels use series that the service has', async (t) => {
   await service.start()
   const metrics = await (await fetch(`${service.url}/metrics`)).text()
   const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
-  for (const { expr } of alerts) for (const selector of selectorsOf(expr)) assertCounted(metrics, selector)
-  const expressions = [...alerts, ...panels.flatMap(({ targets }) => targets)].map(({ expr }) => expr)
+  for (const { expr } of checks) for (const selector of selectorsOf(expr)) assertCounted(metrics, selector)
+  const expressions = [...checks, ...panels.flatMap(({ targets }) => targets)].map(({ expr }) => expr)
   assert.ok(expressions.length > 30)
   for (const expr of expressions) {
     const names = expr.match(/\b(?:parley|process|nodejs)_\w+/g) ?? []
@@ -90,39 +77,23 @@ function assertCounted(metrics: string, { name, matchers }: Selector): void {
 }
 
 test('every rule reads the series of the job parley only', () => {
-  for (const { name, expr } of alerts) {
+  for (const { alert, expr } of checks) {
     const selectors = selectorsOf(expr)
-    assert.ok(selectors.length > 0, name)
-    for (const { matchers } of selectors) assert.ok(matchers.includes('job="parley"'), `${name}: ${expr}`)
+    assert.ok(selectors.length > 0, alert)
+    for (const { matchers } of selectors) assert.ok(matchers.includes('job="parley"'), `${alert}: ${expr}`)
   }
 })
 
-test('every alert has a summary and a paragraph in docs/alerts.md, and the other way round', () => {
-  const sections = read('docs/alerts.md').split(/^## /m).slice(1)
-  assert.deepEqual(
-    sections.map((section) => section.split('\n')[0]),
-    alerts.map(({ name }) => name),
-  )
-  for (const [index, { name, summary, severity, runbook }] of alerts.entries()) {
-    assert.equal(runbook, `docs/alerts.md#${name.toLowerCase()}`)
-    assert.ok(sections[index]?.includes(`**${summary}** (\`${severity}\`)`), name)
-    assert.ok((sections[index]?.length ?? 0) > 150, `${name} says too little`)
-  }
-})
-
-test('the status page judges with the limits of the alert rules', () => {
-  assert.ok(Object.keys(limits).length > 10)
-  for (const [name, limit] of Object.entries(limits)) {
-    const { expr = '' } = alerts.find((alert) => alert.name === name) ?? {}
-    assert.equal(Number(/[<>] ([\d.e]+)/.exec(expr)?.[1]), limit, `${name}: ${expr}`)
-  }
+test('the alert rules and docs/alerts.md have every check, with what to do for it', () => {
+  for (const [path, text] of Object.entries(describeAlerts())) assert.equal(read(path), text, 'run `npm run alerts`')
+  for (const { alert, advice } of checks) assert.ok(advice.length > 80, `${alert} says too little`)
 })
 
 test('Prometheus accepts the alert rules', { skip: promtool ? false : 'promtool is not installed' }, () => {
   const output = execFileSync(promtool ?? '', ['check', 'rules', pathOf('monitoring/alerts.yaml')], {
     encoding: 'utf8',
   })
-  assert.match(output, new RegExp(`SUCCESS: ${alerts.length} rules found`))
+  assert.match(output, new RegExp(`SUCCESS: ${checks.length} rules found`))
 })
 
 test('the rules fire for the service, and for no other program on its address', {

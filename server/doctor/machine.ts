@@ -7,6 +7,7 @@ import { version } from '../../common/version.ts'
 import { minFreeBytes, readSpace } from '../lib/disk.ts'
 import { requireBinariesVersion } from '../lib/postgres-binaries.ts'
 import { hasCode, StartError } from '../lib/start-error.ts'
+import { isNearlyFull } from '../web/checks.ts'
 import { ok, problem, type Result, skipped, toLine, warning } from './check.ts'
 import { faultIn, type Subject } from './subject.ts'
 
@@ -42,9 +43,6 @@ export async function checkMemory(subject: Subject): Promise<Result> {
   return warning(found, 'Give the machine or the container more memory, or lower PROCESSES.')
 }
 
-/** Below this part of a disk the alert rules fire. */
-const lowShare = 0.1
-
 export async function checkDisk({ config: { dataDir, mediaS3 }, folders }: Subject): Promise<Result[]> {
   const wanted = folders.length === 0 || mediaS3 ? folders : [...folders, join(dataDir, 'media')]
   if (wanted.length === 0) return [ok('the service writes to no folder: the database and the media are elsewhere')]
@@ -64,7 +62,7 @@ async function describeSpace(folder: string): Promise<Result> {
   const found = `${inGib(freeBytes)} of ${inGib(totalBytes)} free for ${folder}`
   const fix = 'Free some space or enlarge the disk; delete nothing in the folder postgres.'
   if (freeBytes < minFreeBytes) return problem(`${found}; the service needs 16 MiB to work`, fix)
-  return freeBytes < totalBytes * lowShare ? warning(found, fix) : ok(found)
+  return isNearlyFull(freeBytes, totalBytes) ? warning(found, fix) : ok(found)
 }
 
 const inGib = (bytes: number): string =>

@@ -5,12 +5,10 @@
  * machine gives the same answer. Each part is read on its own with a time limit: a part that cannot be read is null and listed in
  * `unknown` with the reason.
  *
- * The limits are those of the alert rules in `monitoring/alerts.yaml`; a test compares them. The texts are those of `docs/alerts.md`.
+ * What needs attention is judged by the list that the alert rules are made from (`checks.ts`).
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BackupSummary } from '../lib/backup.ts'
-import { nowIso, nowMs } from '../lib/clock.ts'
+import { nowIso } from '../lib/clock.ts'
 import { type Db, requireRow, type Sql } from '../lib/db.ts'
 import { minFreeBytes } from '../lib/disk.ts'
 import { listProcesses, type ServiceProcess } from '../lib/heartbeat.ts'
@@ -19,6 +17,7 @@ import { within } from '../lib/time.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { countWaiting, type Waiting } from '../lib/waiting.ts'
 import { countQueued } from '../webhooks/queue.ts'
+import { findProblems, isNearlyFull, type Problem } from './checks.ts'
 
 export type Backups = {
   /** Whether `npx parley backup` copies the database. */
@@ -39,9 +38,6 @@ export type Status = {
   backup: { is_embedded: boolean; last: BackupSummary | null } | null
 }
 
-/** `where`: the process, service or folder. */
-type Problem = { alert: AlertName; where: string | null } & Advice
-type Advice = { severity: 'page' | 'ticket'; summary: string; advice: string }
 type Disk = {
   service: string
   folder: string
@@ -63,26 +59,6 @@ type DatabaseState = {
 }
 export const parts = ['queues', 'processes', 'disks', 'database', 'backup'] as const
 type Part = (typeof parts)[number]
-
-/** The limits of the alert rules with these names. Rules about rates need the history that Prometheus has. */
-export const limits = {
-  ParleyProcessSilent: 0,
-  ParleyLoopFailing: 0,
-  ParleyNoWorker: 1,
-  ParleyWebhooksLate: 300,
-  ParleyWebhookQueueGrows: 10_000,
-  ParleySearchLate: 60,
-  ParleySearchIndexGrows: 1_000,
-  ParleyMediaWaiting: 100,
-  ParleyDiskNearlyFull: 0.1,
-  ParleyProcessRestarted: 0,
-  ParleyMemoryHigh: 500e6,
-  ParleyEventLoopSlow: 0.5,
-} as const
-type AlertName = keyof typeof limits
-
-/** The rule `ParleyProcessRestarted` counts restarts within this time. */
-const restartedMinutes = 15
 
 const digestGauge = 'parley_message_digest'
 const searchGauge = 'parley_search_pending_pages'
@@ -150,10 +126,7 @@ async function readStatus(db: Db, backups: Backups | undefined): Promise<Status>
   const unreadable = processes?.find(({ is_silent, disks }) => !is_silent && disks === null)
   if (unreadable) unknown.push({ part: 'disks', reason: `the file system of ${unreadable.service} does not answer` })
   const delays = processes && readDelays(processes)
-  const problems = judge({ queues, processes, disks, delays }).map((problem) => ({
-    ...problem,
-    ...adviceOf(problem.alert),
-  }))
+  const problems = findProblems({ queues, processes, disks, delays })
   return { checked_at: nowIso(), problems, unknown, queues, processes, disks, delays, database, backup }
 }
 
@@ -203,7 +176,7 @@ function listDisks(processes: readonly ServiceProcess[]): Disk[] {
         service,
         ...disk,
         is_full: disk.free_bytes < minFreeBytes,
-        is_nearly_full: disk.free_bytes / disk.total_bytes < limits.ParleyDiskNearlyFull,
+        is_nearly_full: isNearlyFull(disk.free_bytes, disk.total_bytes),
       })
     }
   }
@@ -221,72 +194,4 @@ function readDelays(processes: readonly ServiceProcess[]): NonNullable<Status['d
     search_pending_pages: largest(searchGauge),
     clock_seconds: Math.max(0, ...running.map(({ clock_offset_ms }) => Math.abs(clock_offset_ms))) / 1000,
   }
-}
-
-type Judged = Pick<Status, 'queues' | 'processes' | 'disks' | 'delays'>
-
-/** What exceeds a limit now. An alert rule may require that it lasts for some minutes. */
-function judge({ queues, processes, disks, delays }: Judged): Omit<Problem, keyof Advice>[] {
-  const queue = (name: QueueName) => queues?.find((one) => one.name === name)
-  const { silent, failing, engines, restarted, slow, large } = judgeProcesses(processes ?? [])
-  const nameOf = ({ service, process }: ServiceProcess) => `${service} ${process}`
-  const when = (alert: AlertName, isExceeded: boolean) => (isExceeded ? [{ alert, where: null }] : [])
-  const each = (alert: AlertName, where: readonly string[]) => where.map((one) => ({ alert, where: one }))
-  return [
-    ...each('ParleyProcessSilent', silent.map(nameOf)),
-    ...when('ParleyNoWorker', processes !== null && engines.length < limits.ParleyNoWorker),
-    ...each(
-      'ParleyLoopFailing',
-      failing.map((one) => `${nameOf(one)}: ${failingLoops(one).join(', ')}`),
-    ),
-    ...each(
-      'ParleyDiskNearlyFull',
-      (disks ?? []).filter(({ is_nearly_full }) => is_nearly_full).map(({ service, folder }) => `${service} ${folder}`),
-    ),
-    ...when('ParleyWebhooksLate', (queue('webhooks')?.oldest_seconds ?? 0) > limits.ParleyWebhooksLate),
-    ...when('ParleyWebhookQueueGrows', (queue('webhooks')?.count ?? 0) > limits.ParleyWebhookQueueGrows),
-    ...when('ParleyMediaWaiting', (queue('media')?.count ?? 0) > limits.ParleyMediaWaiting),
-    ...when('ParleySearchLate', (delays?.search_seconds ?? 0) > limits.ParleySearchLate),
-    ...when('ParleySearchIndexGrows', (delays?.search_pending_pages ?? 0) > limits.ParleySearchIndexGrows),
-    ...each('ParleyProcessRestarted', restarted.map(nameOf)),
-    ...each('ParleyMemoryHigh', large),
-    ...each('ParleyEventLoopSlow', slow.map(nameOf)),
-  ]
-}
-
-const failingLoops = ({ loops }: ServiceProcess) => loops.flatMap(({ name, is_failing }) => (is_failing ? name : []))
-
-/** Which processes need attention. `large`: services. */
-export function judgeProcesses(processes: readonly ServiceProcess[]) {
-  const running = processes.filter(({ is_silent }) => !is_silent)
-  const restartedSince = nowMs() - restartedMinutes * 60_000
-  return {
-    silent: processes.filter(({ is_silent }) => is_silent),
-    failing: running.filter((one) => failingLoops(one).length > limits.ParleyLoopFailing),
-    engines: running.filter(({ loops }) => loops.some(({ name }) => name === 'digest')),
-    restarted: running.filter(
-      ({ restarts, started_at }) => restarts > limits.ParleyProcessRestarted && Date.parse(started_at) > restartedSince,
-    ),
-    slow: running.filter(({ event_loop_lag_seconds: lag }) => lag > limits.ParleyEventLoopSlow),
-    large: [...Map.groupBy(running, ({ service }) => service)].flatMap(([service, own]) =>
-      own.reduce((sum, { memory_bytes }) => sum + memory_bytes, 0) / own.length > limits.ParleyMemoryHigh
-        ? service
-        : [],
-    ),
-  }
-}
-
-const alertsFile = join(import.meta.dirname, '../../docs/alerts.md')
-let sections: Map<string, string> | undefined
-
-/** The paragraph of `docs/alerts.md` about an alert, on one line. */
-function adviceOf(alert: AlertName): Advice {
-  sections ??= new Map(
-    readFileSync(alertsFile, 'utf8')
-      .split(/^## /m)
-      .map((section) => [section.split('\n')[0] ?? '', section]),
-  )
-  const [, summary = alert, severity, advice = ''] =
-    /\*\*(.+?)\*\* \(`(\w+)`\)\s+([\s\S]+)$/.exec(sections.get(alert) ?? '') ?? []
-  return { severity: severity === 'ticket' ? 'ticket' : 'page', summary, advice: advice.replace(/\s+/g, ' ').trim() }
 }

@@ -11,7 +11,7 @@ import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { hasCode } from '../lib/start-error.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
-import { judgeProcesses } from './status.ts'
+import { listEngines, listFailing } from './checks.ts'
 
 type System = {
   db: Db
@@ -200,8 +200,12 @@ function watchProcesses(db: Db, metrics: Metrics): void {
     'Processes of all services: silent ones, ones with a failing loop, and ones that run the engines.',
     'what',
     async () => {
-      const { silent, failing, engines } = judgeProcesses(await within(timeoutMs, listProcesses(db)))
-      return { silent: silent.length, failing: failing.length, engines: engines.length }
+      const processes = await within(timeoutMs, listProcesses(db))
+      return {
+        silent: processes.filter(({ is_silent }) => is_silent).length,
+        failing: listFailing(processes).length,
+        engines: listEngines(processes).length,
+      }
     },
   )
 }
