@@ -5,7 +5,7 @@
  */
 import { isIP } from 'node:net'
 import { isLoopbackHost } from '../../common/address.ts'
-import { syncClock } from '../lib/clock.ts'
+import { reportedMs, syncClock } from '../lib/clock.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connect, type Db } from '../lib/db.ts'
 import { readAddress } from '../lib/db-address.ts'
@@ -269,8 +269,6 @@ export async function checkKey(opened: OpenedDatabase, subject: Subject): Promis
   return problem('does not open the secrets in the database, which were sealed with another key', backup)
 }
 
-/** Above this difference the service logs a warning. */
-const differentMs = 5_000
 /** Codes of authenticator apps fail from here on. */
 const wrongMs = 30_000
 
@@ -284,7 +282,7 @@ export async function checkClock(
   if (connection.db) {
     const offsetMs = await syncClock(connection.db)
     const found = `differs from the database's clock by ${inSeconds(offsetMs)}`
-    results.push(Math.abs(offsetMs) >= differentMs ? warning(found, fix) : ok(found))
+    results.push(Math.abs(offsetMs) >= reportedMs ? warning(found, fix) : ok(found))
   } else {
     results.push(skipped(`not compared with the database: ${connection.reason}`))
   }
@@ -292,7 +290,7 @@ export async function checkClock(
   if (typeof provider === 'string') return [...results, skipped(`not compared with the provider: ${provider}`)]
   const { host, differenceMs } = provider
   const found = `the time of ${host} differs by ${inSeconds(differenceMs)}`
-  if (Math.abs(differenceMs) < differentMs) return [...results, ok(found)]
+  if (Math.abs(differenceMs) < reportedMs) return [...results, ok(found)]
   return [...results, Math.abs(differenceMs) < wrongMs ? warning(found, fix) : problem(found, fix)]
 }
 

@@ -17,7 +17,7 @@ const measureEveryMs = 10_000
 /** The process's clock has been changed, or the machine was suspended, when it moves this much against the monotonic one. */
 const jumpMs = 500
 /** A difference that is worth a warning. */
-const reportedMs = 5_000
+export const reportedMs = 5_000
 
 /** Added to the process's clock. */
 let offsetMs = 0
