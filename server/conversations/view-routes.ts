@@ -72,10 +72,7 @@ export const labelTable = (db: Db): readonly Row[] => [
     audit: { action: 'label.deleted', summary: nameOf },
     params: IdParams,
     data: Deleted,
-    run: async ({ caller, params }) => {
-      const name = await deleteLabel(db, caller.workspaceId, params.id)
-      return { id: params.id.toLowerCase(), deleted: true, name }
-    },
+    run: ({ caller, params }) => deleteLabel(db, caller.workspaceId, params.id),
   }),
 ]
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nowIso } from '../lib/clock.ts'
-import { findProblems, type Observed } from './checks.ts'
+import { diskWithLeastShare, findProblems, type Observed } from './checks.ts'
 
 const engines = {
   ...{ service: 'a', process: 'engines', version: '1', started_at: nowIso(), reported_at: nowIso(), is_silent: false },
@@ -55,4 +55,10 @@ test('each exceeded limit is a problem with its place, and those to page for com
       'ticket ParleyEventLoopSlow a api',
     ],
   )
+})
+
+test('the alert rule for disks judges the one with the least share of free space', () => {
+  const large = { folder: '/postgres', freeBytes: 10e9, totalBytes: 200e9 }
+  const small = { folder: '/data', freeBytes: 5e9, totalBytes: 6e9 }
+  assert.deepEqual([diskWithLeastShare([small, large]), diskWithLeastShare([])], [large, undefined])
 })

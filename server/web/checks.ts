@@ -6,6 +6,7 @@
  * may require that it lasts.
  */
 import { nowMs } from '../lib/clock.ts'
+import type { Space } from '../lib/disk.ts'
 import type { ServiceProcess } from '../lib/heartbeat.ts'
 import type { Waiting } from '../lib/waiting.ts'
 
@@ -248,6 +249,10 @@ export const findProblems = (observed: Observed): Problem[] =>
 
 export const isNearlyFull = (freeBytes: number, totalBytes: number): boolean =>
   freeBytes / totalBytes < limits.freeShare
+
+/** The disk that the alert rule judges. */
+export const diskWithLeastShare = (disks: readonly Space[]): Space | undefined =>
+  disks.toSorted((a, b) => a.freeBytes / a.totalBytes - b.freeBytes / b.totalBytes)[0]
 
 const queueOf = (queues: Observed['queues'], name: string): Waiting | undefined =>
   queues?.find((one) => one.name === name)

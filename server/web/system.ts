@@ -11,7 +11,7 @@ import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { hasCode } from '../lib/start-error.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
-import { listEngines, listFailing } from './checks.ts'
+import { diskWithLeastShare, listEngines, listFailing } from './checks.ts'
 
 type System = {
   db: Db
@@ -172,10 +172,10 @@ function watchWorkspaces(db: Db, metrics: Metrics): void {
   )
 }
 
-/** Reports the space on the disk of the data folder. */
+/** Reports the space on the disk of the data folders, or on the one with the least share of free space. */
 function watchSpace(disk: Disk, metrics: Metrics): void {
   metrics.gauge('parley_disk_bytes', 'Space on the disk of the data folder.', 'what', async () => {
-    const space = await disk.read()
+    const space = diskWithLeastShare((await disk.readAll()) ?? [])
     return space ? { free: space.freeBytes, total: space.totalBytes } : {}
   })
 }
