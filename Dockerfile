@@ -29,7 +29,7 @@ FROM ${RUNTIME_IMAGE}
 COPY --from=build /app /app
 # The embedded database starts only as a user with a name.
 RUN echo 'parley:x:10001:10001::/data:/usr/sbin/nologin' >> /etc/passwd && echo 'parley:x:10001:' >> /etc/group \
-  && mkdir /data /backups && chown 10001:10001 /data /backups && ln -s /app/bin/parley.js /usr/local/bin/parley
+  && mkdir /data /backups && chown 10001:10001 /data /backups && ln -s /app/bin/parley /usr/local/bin/parley
 # PUBLIC_URL is for a first try on this machine.
 ENV HOST=0.0.0.0 \
   PUBLIC_URL=http://127.0.0.1:4000 \

@@ -1,5 +1,6 @@
 /** The integrators' commands. They call the public API with an API key, as any other client does. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { onStopRequest } from '../common/stop-request.ts'
 import { createClient, toUserError } from './api.ts'
 import { createOutput, type Output } from './output.ts'
 import { send } from './send.ts'
@@ -146,9 +147,8 @@ async function dispatch(name: CommandName, { values, positionals, option, target
   }
 }
 
-/** Aborts on Ctrl-C, on a signal, or when the launcher is gone. */
 function stopSignal(): AbortSignal {
   const stopping = new AbortController()
-  for (const event of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
+  onStopRequest(() => stopping.abort())
   return stopping.signal
 }

@@ -13,6 +13,7 @@ import { flushCompileCache } from 'node:module'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../common/environment.ts'
+import { onStopRequest } from '../common/stop-request.ts'
 import { type Config, listDataFolders, readConfig } from './config.ts'
 import { createDisk, watchDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
@@ -42,9 +43,7 @@ try {
 async function run(config: Config): Promise<void> {
   const opened = openProcess({ logLevel: config.logLevel, stopMs })
   const { lifecycle } = opened
-  const stop = (reason: string) => void lifecycle.stop(reason, 0)
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
-  process.on('disconnect', () => stop('launcher gone'))
+  onStopRequest((reason) => void lifecycle.stop(reason, 0))
   // First: a wrong address leaves no data folder behind.
   await requirePort(config)
   const folders = listDataFolders(config)

@@ -15,6 +15,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import pino from 'pino'
 import { isLoopbackHost } from '../common/address.ts'
+import { onStopRequest } from '../common/stop-request.ts'
 import { readTimes } from '../common/times.ts'
 import { createSimulator, type Simulator } from './simulator.ts'
 
@@ -111,13 +112,9 @@ function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address))
 }
 
-let isStopping = false
-async function stop() {
-  if (isStopping) return
-  isStopping = true
+onStopRequest(async () => {
   server.close()
   await simulator?.stop()
   server.closeAllConnections()
   process.exit(0)
-}
-for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect'] as const) process.on(event, () => void stop())
+})

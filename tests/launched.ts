@@ -24,7 +24,7 @@ export function folder(t: Owner): string {
 
 export async function launch(t: Owner, env: Record<string, string>, prefix: string[] = []): Promise<Running> {
   const port = await freePort()
-  const [command = '', ...args] = [...prefix, 'node', 'scripts/launch.js', 'server/main.ts']
+  const [command = '', ...args] = [...prefix, 'sh', 'scripts/launch.sh', 'server/main.ts']
   const child = spawn(command, args, {
     env: { ...process.env, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,7 +84,7 @@ export async function parley(
   env: Record<string, string>,
   ...args: string[]
 ): Promise<{ code: number; json: Json; stderr: string }> {
-  const run = promisify(execFile)('node', ['bin/parley.js', ...args, '--json'], { env: { ...process.env, ...env } })
+  const run = promisify(execFile)('bin/parley', [...args, '--json'], { env: { ...process.env, ...env } })
   return run.then(
     ({ stdout, stderr }) => ({ code: 0, json: JSON.parse(stdout), stderr }),
     (error) => ({ code: error.code, json: undefined, stderr: error.stderr }),

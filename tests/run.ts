@@ -15,6 +15,7 @@ import { join, relative, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { spec, type TestEvent } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
+import { onStopRequest } from '../common/stop-request.ts'
 import { buildPages } from '../scripts/build.ts'
 import { resolveChromium } from '../scripts/chromium.ts'
 import { resolvePackage } from '../scripts/packages.ts'
@@ -37,8 +38,8 @@ const isWhole = asked.length === 0
 const concurrency = availableParallelism() + 2
 
 const stopping = new AbortController()
-// Stopped, or without the launcher: nothing of ours stays behind.
-for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
+// Nothing of ours stays behind.
+onStopRequest(() => stopping.abort())
 
 const checking = isWhole && !isInstallation ? check() : undefined
 void checking?.then(({ passed }) => passed || stopping.abort())

@@ -1,12 +1,13 @@
 /** The program as an operator meets it: real processes, real signals, a database of its own. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { freePort } from '../../scripts/free-port.ts'
 import {
   connect,
   connectSimulator,
@@ -45,15 +46,9 @@ test('after kill -9 no acknowledged write is lost, and no process is left runnin
     }
   })()
   await until('some contacts', async () => answered.length >= 20)
-  const [pid] = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-    .split('\n')
-    .map((row) => row.trim().split(/ +/).map(Number))
-    .flatMap(([pid = 0, parent]) => (parent === first.child.pid ? pid : []))
-  assert.ok(pid)
-  process.kill(pid, 'SIGKILL')
+  await first.stop('SIGKILL')
   alive = false
   await writing
-  await first.stop()
 
   const second = await start(t, { DATA_DIR: dataDir })
   const address = await findEmbeddedPostgres(dataDir)
@@ -67,6 +62,25 @@ test('after kill -9 no acknowledged write is lost, and no process is left runnin
     [],
   )
   assert.equal(await second.stop(), 0)
+})
+
+test('npm start has no launcher beside the service, and the service stops when npm is killed', async (t) => {
+  const dataDir = await usedFolder(t)
+  const port = await freePort()
+  const npm = spawn('npm', ['start'], {
+    env: { ...process.env, DATA_DIR: dataDir, PORT: String(port) },
+    stdio: 'ignore',
+  })
+  const isUp = async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok
+  await until('the service to be ready', isUp, startMs)
+  const children = execFileSync('ps', ['-A', '-o', 'ppid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .flatMap((row) => (Number.parseInt(row, 10) === npm.pid ? row.trim() : []))
+  assert.equal(children.length, 1, children.join('\n'))
+  assert.match(children[0] ?? '', /node \S+server\/main\.ts$/)
+  npm.kill('SIGKILL')
+  await until('the database to stop', async () => !(await findEmbeddedPostgres(dataDir)))
+  assert.ok(!(await isUp()))
 })
 
 test('SIGTERM lets a request in flight finish, and ends streams at once', async (t) => {

@@ -132,6 +132,6 @@ test('an unpacked release starts without development dependencies, sends a messa
     assert.equal(response.status, 200, path)
     assert.ok((await response.text()).includes(text), path)
   }
-  const { stdout } = await run(process.execPath, ['bin/parley.js', 'tail', '--help'], folder)
+  const { stdout } = await run('bin/parley', ['tail', '--help'], folder)
   assert.match(stdout, /parley tail/)
 })

@@ -73,7 +73,7 @@ test('a migration that was killed in the middle continues with the next start', 
   await migrate(db, { last: releases[0]?.last_migration })
   // A concurrent index build waits for every transaction that began before it.
   const holding = await holdSnapshot(database.connect(1))
-  const child = spawn(process.execPath, ['bin/parley.js', 'migrate'], {
+  const child = spawn(process.execPath, ['bin/parley.ts', 'migrate'], {
     cwd: root,
     env: { ...process.env, DATABASE_URL: urlOf(database), DATA_DIR: folder(t) },
     stdio: 'ignore',

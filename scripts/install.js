@@ -1,35 +1,22 @@
 /**
- * Launcher: installs missing dependencies, then runs a TypeScript program with Node 24.
+ * The first part of `launch.sh`: installs missing dependencies, builds the pages, and prints the path of the Node for the program.
  *
- *   node scripts/launch.js <file.ts> [arguments…]
+ *   node scripts/install.js <file.ts>
  *
  * It must run on Node 20 and before anything is installed, so it is plain JavaScript without dependencies.
  *
  * - Dependencies are installed when npm's record in node_modules, which npm writes last, matches package-lock.json. This
  *   check needs no network.
- * - If several launchers start together, one installs and the others wait.
+ * - If several programs start together, one installs and the others wait.
  * - In a clone, the pages are built before a program that serves them, if their sources changed. A release has built pages.
- * - The program runs with the Node that package-lock.json pins. Where npm has no such package, it runs with the current
+ * - The program runs with the Node that package-lock.json pins. Where npm has no such package, or it does not run, it is the current
  *   Node if that is new enough.
- * - The program receives each signal once. The terminal sends Ctrl-C to the whole foreground group, and npm forwards it
- *   as well. So the program runs in its own session, and the launcher ignores a signal that repeats within two seconds.
- * - The launcher exits with the exit code of the program.
- * - If the launcher is killed, the IPC channel of the program closes (`disconnect`). If npm, which started the launcher,
- *   is killed, the launcher stops the program.
+ * - A signal ends npm or the build first, then this program. So does the end of the shell, which npm may kill.
  */
-import { spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -38,32 +25,13 @@ const modules = join(root, 'node_modules')
 const lock = join(root, '.installing')
 const myLock = `${lock}-${process.pid}`
 const oldestNode = 24
-const repeatedSignalMs = 2000
 /** A release does not have this file. */
 const builder = join(root, 'scripts/build.ts')
 const withPages = ['server/main.ts', 'simulator/main.ts', 'bench/run.ts', 'soak/main.ts', 'scripts/screenshots.ts']
 
-/** Node keeps compiled code here: a process then starts in less time and with 20 MB less memory. */
-const compileCache = { NODE_COMPILE_CACHE: join(modules, '.cache', 'compiled') }
-
-/**
- * Runs `file` (relative to the project) and exits with its exit code.
- * @param {string} file
- * @param {string[]} args
- * @param {{ quiet?: boolean }} options quiet: print nothing about the installation
- */
-export async function launch(file, args, { quiet = false } = {}) {
-  const relay = startRelayingSignals()
-  try {
-    if (!isInstalled()) await install(relay, quiet)
-    if (withPages.includes(file) && existsSync(builder)) await build(relay)
-    const { code, signal } = await run(relay, [resolve(root, file), ...args])
-    process.exit(signal ? exitCodeOf(signal) : code)
-  } catch (error) {
-    console.error(error instanceof Failure ? error.message : error)
-    process.exit(1)
-  }
-}
+const [file] = process.argv.slice(2)
+/** Scripts parse the output of a command. */
+const isQuiet = file === 'bin/parley.ts'
 
 /** An error that the user can fix. It is printed without a stack trace. */
 class Failure extends Error {}
@@ -98,11 +66,11 @@ function isForAnotherSystem({ optional, os, cpu, libc }) {
   return !isHere || libc !== undefined || (!os && !cpu)
 }
 
-async function install(relay, quiet) {
-  await claimLock(quiet)
+async function install() {
+  await claimLock()
   process.once('exit', releaseLock)
   if (isInstalled()) return releaseLock()
-  if (!quiet) console.error('Installing dependencies. This takes about a minute and happens only once.')
+  if (!isQuiet) console.error('Installing dependencies. This takes about a minute and happens only once.')
   const [command, ...first] = npmCommand()
   const options = [
     '--ignore-scripts',
@@ -112,10 +80,9 @@ async function install(relay, quiet) {
     '--no-fund',
     '--loglevel=error',
   ]
-  const npm = spawn(command, [...first, 'ci', ...options], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  if (npm.pid) writeFileSync(join(lock, String(npm.pid)), startedAt(npm.pid))
-  const { error, code, signal, received } = await relay.to(npm)
-  if (received) process.exit(exitCodeOf(received))
+  const ended = run(command, [...first, 'ci', ...options])
+  if (child.pid) writeFileSync(join(lock, String(child.pid)), startedAt(child.pid))
+  const { error, code, signal } = await ended
   if (code !== 0) {
     throw new Failure(
       `npm could not install the dependencies (${error ?? signal ?? `exit code ${code}`}). Check the network and try again.`,
@@ -124,15 +91,17 @@ async function install(relay, quiet) {
   releaseLock()
 }
 
-async function build(relay) {
-  const { code, received } = await run(relay, [builder])
-  if (received) process.exit(exitCodeOf(received))
+async function build(node) {
+  const { code } = await run(node, [builder], {
+    NODE_COMPILE_CACHE: join(modules, '.cache', 'compiled'),
+    ...process.env,
+  })
   if (code !== 0) throw new Failure('The pages could not be built. The reason is above.')
 }
 
 function releaseLock() {
   process.off('exit', releaseLock)
-  // Rename first: while rmSync empties the folder, another launcher could take it.
+  // Rename first: while rmSync empties the folder, another process could take it.
   if (tryRename(lock, myLock)) rmSync(myLock, { recursive: true })
 }
 
@@ -145,11 +114,11 @@ function npmCommand() {
 }
 
 /**
- * Takes the installation lock: a folder with one file per owner process. The owners are the launcher and npm, because npm
- * continues when the launcher is killed. The lock is free when all owners have exited. The folder is created under another
+ * Takes the installation lock: a folder with one file per owner process. The owners are this process and npm, because npm
+ * continues when this process is killed. The lock is free when all owners have exited. The folder is created under another
  * name and renamed, so it never exists without an owner.
  */
-async function claimLock(quiet) {
+async function claimLock() {
   const stale = `${myLock}-stale`
   process.once('exit', () => rmSync(myLock, { recursive: true, force: true }))
   rmSync(myLock, { recursive: true, force: true })
@@ -164,12 +133,12 @@ async function claimLock(quiet) {
   for (let waits = 1; !tryRename(myLock, lock); waits++) {
     const owners = listOwners(lock)
     if (owners.length > 0 && !owners.some(isAlive) && tryRename(lock, stale)) {
-      // Another launcher may have replaced the stale lock since the check. Then restore it.
+      // Another process may have replaced the stale lock since the check. Then restore it.
       if (listOwners(stale).some(isAlive)) tryRename(stale, lock)
       rmSync(stale, { recursive: true, force: true })
       continue
     }
-    if (waits === 5 && !quiet) console.error(`Waiting for another launcher that installs dependencies (${lock}).`)
+    if (waits === 5 && !isQuiet) console.error(`Waiting for another launcher that installs dependencies (${lock}).`)
     await delay(200)
   }
 }
@@ -210,59 +179,52 @@ function startedAt(pid) {
   }
 }
 
-async function run(relay, args) {
+function findNode() {
   const pinned = join(modules, '.bin', 'node')
-  const candidates = existsSync(pinned) ? [pinned] : []
-  if (Number.parseInt(process.versions.node, 10) >= oldestNode) candidates.push(process.execPath)
-  for (const node of candidates) {
-    const stdio = ['inherit', 'inherit', 'inherit', 'ipc']
-    const env = { ...compileCache, ...process.env }
-    const end = await relay.to(spawn(node, args, { detached: true, stdio, env }))
-    if (!end.error) return end
-  }
+  if (spawnSync(pinned, ['--version']).status === 0) return pinned
+  if (Number.parseInt(process.versions.node, 10) >= oldestNode) return process.execPath
   throw new Failure(
     `Parley needs Node ${oldestNode} or newer. This is Node ${process.versions.node}, and npm has no Node package for ` +
       `${process.platform}-${process.arch}. Install Node ${oldestNode} from https://nodejs.org and start again.`,
   )
 }
 
-/** Forwards signals to the current child. Without a child, a signal ends the launcher. */
-function startRelayingSignals() {
-  const lastAt = new Map()
-  let child
-  function relay(signal) {
-    const isRepeat = Date.now() - (lastAt.get(signal) ?? 0) < repeatedSignalMs
-    lastAt.set(signal, Date.now())
-    if (!child) process.exit(exitCodeOf(signal))
-    if (!isRepeat) child.kill(signal)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, relay)
+/** The command that runs, and the signal that this program received. */
+let child
+let received
 
-  // A killed npm forwards no signal, and some shells forward none either. The parent pid then changes.
-  const parent = process.ppid
-  const watch = () => process.ppid === parent || lastAt.size > 0 || relay('SIGTERM')
-  if (process.env.npm_lifecycle_event) setInterval(watch, 500).unref()
-
-  return {
-    to: (next) =>
-      new Promise((resolve) => {
-        child = next
-        const ended = (end) => {
-          child = undefined
-          resolve({ ...end, received: [...lastAt.keys()][0] })
-        }
-        next.once('error', (error) => ended({ error }))
-        next.once('exit', (code, signal) => ended({ code, signal }))
-      }),
-  }
+/** Runs a command. Only its error output is shown. */
+async function run(command, args, env = process.env) {
+  child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const end = await new Promise((resolve) => {
+    child.once('error', (error) => resolve({ error }))
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  if (received) process.exit(exitCodeOf(received))
+  child = undefined
+  return end
 }
 
-if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const [file, ...args] = process.argv.slice(2)
-  if (file) {
-    await launch(file, args)
-  } else {
-    console.error('usage: node scripts/launch.js <file.ts> [arguments…]')
-    process.exitCode = 2
-  }
+function stop(signal) {
+  received ??= signal
+  if (child) child.kill(signal)
+  else process.exit(exitCodeOf(signal))
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
+const parent = process.ppid
+setInterval(() => process.ppid === parent || stop('SIGTERM'), 500).unref()
+
+if (!file) {
+  console.error('usage: sh scripts/launch.sh <file.ts> [arguments…]')
+  process.exit(2)
+}
+try {
+  if (!isInstalled()) await install()
+  const node = findNode()
+  if (withPages.includes(file) && existsSync(builder)) await build(node)
+  console.log(node)
+} catch (error) {
+  console.error(error instanceof Failure ? error.message : error)
+  process.exit(1)
 }
