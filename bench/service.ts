@@ -13,6 +13,8 @@ import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import type { Owner } from '../tests/owner.ts'
+import { createService, createSimulatorProgram } from '../tests/program.ts'
 import { cpuPer, readCpu } from './cpu.ts'
 import type { Forwarding } from './forwarder.ts'
 import type { Load, Measured } from './load.ts'
@@ -31,33 +33,28 @@ export type Service = {
   workspaceId: string
   dataDir: string
   db: Db
-  /** Milliseconds from spawn to the first 200 of /readyz. */
+  /** Milliseconds from spawn to the line that reports it. */
   readyMs: number
   stop(): Promise<void>
 }
+
+/** The programs end when they are stopped, or with this process. */
+const unowned: Owner = { after() {}, diagnostic() {} }
 
 export async function startService(
   dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-')),
   settings: Record<string, string> = {},
 ): Promise<Service> {
-  const port = await freePort()
-  const began = performance.now()
-  const child = spawn(process.execPath, [join(root, 'server/main.ts')], {
-    env: { ...process.env, ...compileCache, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings },
-    // With an IPC channel the service stops when this process exits.
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const url = `http://127.0.0.1:${port}`
-  await untilAnswers(`${url}/readyz`, child)
-  const readyMs = performance.now() - began
+  const program = await createService(unowned, { ...compileCache, DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings })
+  const readyMs = await program.start()
   const address = await findEmbeddedPostgres(dataDir)
   if (!address) throw new Error('the service has no embedded database')
   const db = connect({ database: address, max: 2, statementTimeoutMs: 600_000 })
   const { workspace_id: workspaceId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
   return {
-    port,
-    url,
-    pid: child.pid ?? 0,
+    port: Number(new URL(program.url).port),
+    url: program.url,
+    pid: program.pid(),
     postmasterPid: Number.parseInt(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8'), 10),
     workspaceId,
     dataDir,
@@ -65,7 +62,7 @@ export async function startService(
     readyMs,
     async stop() {
       await db.end({ timeout: 1 })
-      await stopChild(child)
+      await program.kill('SIGTERM')
     },
   }
 }
@@ -99,19 +96,13 @@ export async function startPlain(
 
 /** Starts the simulator in its own process. */
 export async function startSimulator(): Promise<{ url: string; stop(): Promise<void> }> {
-  const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'parley-bench-simulator-'))
-  const args = [join(root, 'simulator/main.ts'), '--port', String(port), '--data', dir]
-  const child = spawn(process.execPath, args, {
-    env: { ...process.env, LOG_LEVEL: 'warn' },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const url = `http://127.0.0.1:${port}/simulator`
-  await untilAnswers(`${url}/control/accounts`, child)
+  const program = await createSimulatorProgram(unowned, dir)
+  await program.start()
   return {
-    url,
+    url: `${program.url}/simulator`,
     async stop() {
-      await stopChild(child)
+      await program.kill('SIGTERM')
       rmSync(dir, { recursive: true, force: true })
     },
   }

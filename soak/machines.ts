@@ -4,9 +4,9 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createFolder } from '../tests/folder.ts'
 import type { Owner } from '../tests/owner.ts'
 import { createNetwork, type Network } from './network.ts'
 import { type StackOptions, startInstallation } from './stack.ts'
@@ -37,8 +37,7 @@ export async function startMachines(owner: Owner, settings: Pick<StackOptions, '
 
 /** Returns the URL of the database. */
 async function startDatabase(owner: Owner, network: Network): Promise<string> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-machine-'))
-  owner.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
+  const dataDir = createFolder(owner)
   const host = network.addressOf('database')
   const hba = join(dataDir, 'pg_hba.conf')
   writeFileSync(hba, 'local all all trust\nhost all all 10.77.0.0/24 trust\n')

@@ -2,12 +2,12 @@
  * `npm run soak -- --minutes 30`: load on all journeys while parts of the installation are killed at random. At the end an auditor
  * compares what was asked with what everyone has. Prints each difference; the exit code is 1 if there is one.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { createFolder } from '../tests/folder.ts'
 import type { Program } from '../tests/program.ts'
 import { audit } from './audit.ts'
 import { childrenOf, freeze } from './freeze.ts'
@@ -91,8 +91,7 @@ function killChild(service: Program, role: string): void {
 }
 
 async function startDatabase(): Promise<Database> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-soak-database-'))
-  owner.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
+  const dataDir = createFolder(owner)
   let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir })
   owner.after(() => server.stop())
   const { host, port, database, username } = server.address

@@ -3,13 +3,12 @@
  * database is the caller's.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect as connectTcp, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { freePort } from '../scripts/free-port.ts'
+import { createFolder } from '../tests/folder.ts'
 import {
   connect,
   connectSimulator,
@@ -114,20 +113,18 @@ export async function startInstallation(
     places = oneMachine,
   }: StackOptions,
 ): Promise<Installation> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-soak-'))
+  const folder = createFolder(owner)
   const dataDir = ownDataDir ?? folder
-  owner.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
   const simulatorArgs = ['simulator/main.ts', '--data', join(folder, 'simulator'), '--host', places.simulator.host]
   const simulator = await createProgram(
     owner,
-    '/simulator/control/faults',
-    (port) => ({ args: [...simulatorArgs, '--port', String(port)], env }),
-    places.simulator,
+    (port) => ({ command: [process.execPath, ...simulatorArgs, '--port', String(port)], env }),
+    { place: places.simulator },
   )
   const launch = (index: number) => {
     const place = places.service(index)
     const run = (port: number) => ({
-      args: [join(codeOf(index), 'server/main.ts')],
+      command: [process.execPath, join(codeOf(index), 'server/main.ts')],
       env: {
         HOST: place.host,
         PORT: String(port),
@@ -143,7 +140,7 @@ export async function startInstallation(
         ...envOf(index),
       },
     })
-    return createProgram(owner, '/readyz', run, place)
+    return createProgram(owner, run, { place })
   }
   const services = await Promise.all(Array.from({ length: serviceCount }, (_, i) => launch(i)))
   await Promise.all([simulator.start(), ...services.map((service) => service.start())])

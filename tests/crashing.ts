@@ -2,12 +2,11 @@
  * The service and the simulator as real processes on one database, for tests that kill them. Several tests can share them: each has a
  * workspace of its own.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Parley } from '../sdk/src/index.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import type { ChannelName } from '../server/contacts/contacts.ts'
+import { createFolder } from './folder.ts'
 import {
   connectSimulator,
   createKey,
@@ -17,7 +16,7 @@ import {
   registerSimulatorAccounts,
   scopes,
 } from './internals.ts'
-import { createProgram, type Program } from './program.ts'
+import { createService, createSimulatorProgram, type Program } from './program.ts'
 import { type Provider, toProvider } from './provider.ts'
 import { createDatabase, type Json, type Owner } from './support.ts'
 
@@ -58,35 +57,17 @@ type OutboundMessage = { id: string; phone: string; status: string; external_id:
 export async function startPrograms(t: Owner, { roles = ['api,worker'], env = {} }: Options = {}): Promise<Programs> {
   const database = await createDatabase(t)
   const db = database.connect(5)
-  const createFolder = () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-crash-'))
-    t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
-    return folder
+  const simulator = await createSimulatorProgram(t, createFolder(t))
+  const settings = {
+    DATABASE_URL: database.url,
+    ENCRYPTION_KEY: encryptionKey,
+    DEMO: '0',
+    LOG_LEVEL: 'warn',
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'fixtures/tls.crt'),
   }
-  const simulatorDir = createFolder()
-  const simulator = await createProgram(t, '/simulator/control/faults', (port) => ({
-    args: ['simulator/main.ts', '--port', String(port), '--data', simulatorDir],
-  }))
-  const { host, port: databasePort, database: name, username } = database.address
-  const createService = (role: string) => {
-    const dataDir = createFolder()
-    return createProgram(t, '/readyz', (port) => ({
-      args: ['server/main.ts'],
-      env: {
-        PORT: String(port),
-        DATA_DIR: dataDir,
-        DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${name}?host=${host}`,
-        ENCRYPTION_KEY: encryptionKey,
-        DEMO: '0',
-        LOG_LEVEL: 'warn',
-        ROLES: role,
-        WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-        NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'fixtures/tls.crt'),
-        ...env,
-      },
-    }))
-  }
-  const services = (await Promise.all(roles.map(createService))) as [Program, ...Program[]]
+  const create = (role: string) => createService(t, { ...settings, DATA_DIR: createFolder(t), ROLES: role, ...env })
+  const services = (await Promise.all(roles.map(create))) as [Program, ...Program[]]
   await Promise.all([simulator, ...services].map((program) => program.start()))
 
   const workspace: Programs['workspace'] = async ({ messagesPerSecond = 10_000 } = {}) => {

@@ -75,6 +75,8 @@ export async function createTemplate(address: DatabaseAddress): Promise<void> {
 
 export type TestDatabase = {
   address: DatabaseAddress
+  /** For `DATABASE_URL`. */
+  url: string
   connect: Connect
 }
 
@@ -99,6 +101,7 @@ async function cloneDatabase(owner: Owner, { empty = false }: { empty?: boolean 
   const own = { ...address, database: name }
   return {
     address: own,
+    url: `postgres://${address.username}@localhost:${address.port}/${name}?host=${address.host}`,
     connect: (max, options) => {
       const db = connect({ database: own, max, ...options })
       opened.push(db)

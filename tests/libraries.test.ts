@@ -4,21 +4,19 @@
  * webhook parsers accept the simulator's callbacks.
  */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { WhatsAppClient } from '@kapso/whatsapp-cloud-api'
 import { normalizeWebhook, verifySignature } from '@kapso/whatsapp-cloud-api/server'
 import { MessengerBatch, MessengerClient } from 'messaging-api-messenger'
 import { WhatsAppAPI } from 'whatsapp-api-js'
 import * as wa from 'whatsapp-api-js/messages'
-import { freePort } from '../scripts/free-port.ts'
 import { createSimulator } from '../simulator/simulator.ts'
+import { createFolder } from './folder.ts'
+import { createSimulatorProgram } from './program.ts'
 import { type Json, times, until } from './support.ts'
 
 type Callback = { raw: string; body: Json; signature: string }
@@ -26,12 +24,6 @@ type Callback = { raw: string; body: Json; signature: string }
 const silent = { info() {}, warn() {}, error: (o: object, m?: string) => console.error(m, o) }
 const customer = '+14155550100'
 const picture = 'https://example.com/picture.jpg'
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-libraries-'))
-  t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
-  return path
-}
 
 /** Collects callbacks, as the application of a library's user would. */
 async function startApplication(t: TestContext) {
@@ -81,7 +73,7 @@ async function start(t: TestContext) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const simulator = await createSimulator({
-    dir: folder(t),
+    dir: createFolder(t),
     name: 'test',
     publicUrl: origin,
     log: silent,
@@ -393,13 +385,10 @@ type MetaSdk = {
 
 test('whatsapp, the SDK of Meta', async (t) => {
   const application = await startApplication(t)
-  const port = await freePort()
   const tls = ['--tls-cert', 'tests/fixtures/tls.crt', '--tls-key', 'tests/fixtures/tls.key']
-  const child = spawn(process.execPath, ['simulator/main.ts', '--port', `${port}`, '--data', folder(t), ...tls], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const simulator = await createSimulatorProgram(t, createFolder(t), ...tls)
+  await simulator.start()
+  const port = Number(new URL(simulator.url).port)
 
   // Settings of the SDK. Outside production it loads a package that it does not bring.
   Object.assign(process.env, {

@@ -1,14 +1,14 @@
 /** `monitoring/`: alert rules and a dashboard that use series of the service, and a paragraph for each alert. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { describeAlerts } from '../scripts/alerts.ts'
 import { resolvePackage } from '../scripts/packages.ts'
+import { createFolder } from './folder.ts'
 import { checks } from './internals.ts'
-import { createProgram } from './program.ts'
+import { startService } from './program.ts'
 import { createDatabase } from './support.ts'
 
 const pathOf = (path: string) => join(import.meta.dirname, '..', path)
@@ -18,22 +18,9 @@ const promtool = resolvePackage('prometheus', ['/usr/bin/promtool'])
 const panels: { title: string; targets: { expr: string }[] }[] = JSON.parse(read('monitoring/dashboard.json')).panels
 
 test('alert rules and panels use series that the service has', async (t) => {
-  const { address } = await createDatabase(t)
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-monitoring-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
-  const { host, port: databasePort, database, username } = address
-  const service = await createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: {
-      PORT: String(port),
-      PROCESSES: '1',
-      DEMO: '0',
-      DATA_DIR: dataDir,
-      DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
-      ENCRYPTION_KEY: 'ab'.repeat(32),
-    },
-  }))
-  await service.start()
+  const { url } = await createDatabase(t)
+  const settings = { DATABASE_URL: url, ENCRYPTION_KEY: 'ab'.repeat(32), DATA_DIR: createFolder(t) }
+  const service = await startService(t, { ...settings, PROCESSES: '1', DEMO: '0' })
   const metrics = await (await fetch(`${service.url}/metrics`)).text()
   const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
   for (const { expr } of checks) for (const selector of selectorsOf(expr)) assertCounted(metrics, selector)

@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { Parley } from '../sdk/src/index.ts'
+import { channelsOf, demoOf, me } from './demo.ts'
+import { createFolder } from './folder.ts'
 import { demoPeople, findEmbeddedPostgres } from './internals.ts'
-import { channelsOf, demoOf, folder, me, start } from './launched.ts'
-import { startMs } from './program.ts'
+import { launcher, startMs, startService } from './program.ts'
 import { file, type Json, until } from './support.ts'
 
 /** Both tests start on it: to start on a used folder takes a third of the time of a first start. */
-const dataDir = folder(file)
+const dataDir = createFolder(file)
 
 /** Replies to a contact of the demo's history, on a channel with a messaging window, and waits until it is read. */
 async function answerHistory({ base_url, api_key }: Json): Promise<void> {
@@ -28,7 +29,7 @@ async function answerHistory({ base_url, api_key }: Json): Promise<void> {
 }
 
 test('the first start creates a demo workspace, the second reuses it, and both stop cleanly', async (t) => {
-  const first = await start(t, { DATA_DIR: dataDir })
+  const first = await startService(t, { DATA_DIR: dataDir }, launcher)
   const demo = demoOf(dataDir)
   assert.equal(statSync(join(dataDir, 'demo.json')).mode & 0o777, 0o600)
   assert.equal(statSync(join(dataDir, 'encryption.key')).mode & 0o777, 0o600)
@@ -57,10 +58,10 @@ test('the first start creates a demo workspace, the second reuses it, and both s
     ],
   )
   assert.deepEqual([connected[0].base_url, connected[2].id], [`${demo.simulator_url}/graph`, demo.web_site_id])
-  assert.equal(await first.stop(), 0)
+  assert.equal(await first.kill('SIGTERM'), 0)
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
 
-  const second = await start(t, { DATA_DIR: dataDir })
+  const second = await startService(t, { DATA_DIR: dataDir }, launcher)
   const simulator_url = `${second.url}/simulator`
   assert.deepEqual(demoOf(dataDir), { ...demo, base_url: `${second.url}/v1`, simulator_url })
   assert.equal((await me(second.url, demo.api_key)).status, 200)
@@ -74,11 +75,11 @@ test('the first start creates a demo workspace, the second reuses it, and both s
     base_url: connection.base_url.replace(first.url, second.url),
   }))
   assert.deepEqual(await channelsOf(second.url, demo.owner), moved)
-  assert.equal(await second.stop('SIGINT'), 0)
+  assert.equal(await second.kill('SIGINT'), 0)
 })
 
 test('the first examples of the README and of the guide to campaigns work as printed', async (t) => {
-  const service = await start(t, { DATA_DIR: dataDir })
+  const service = await startService(t, { DATA_DIR: dataDir }, launcher)
   const blocksOf = (document: string, part: string) =>
     [...readFileSync(document, 'utf8').matchAll(/```sh\n(.*?)```/gs)]
       .map(([, block = '']) => block)

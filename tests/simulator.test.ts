@@ -3,9 +3,8 @@
  * receiver of callbacks.
  */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -15,12 +14,12 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { times } from '../common/times.ts'
-import { freePort } from '../scripts/free-port.ts'
 import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
+import { createFolder } from './folder.ts'
+import { createSimulatorProgram, type Program } from './program.ts'
 import { until } from './until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of any shape, looked at by assertions
@@ -29,12 +28,6 @@ type Answer = { status: number; body: Json; headers: Headers }
 type Callback = { headers: IncomingHttpHeaders; raw: string; body: Json }
 
 const log = { info() {}, warn() {}, error: (o: object, m?: string) => console.error(m, o) }
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-simulator-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const listen = (server: Server) =>
   new Promise<string>((resolve) =>
@@ -171,7 +164,7 @@ async function start(t: TestContext, { messagesPerSecond, quotas = {}, isPrivate
   const origin = await listen(server)
   const accounts = accountsFor(receiver.url, messagesPerSecond)
   const simulator = await createSimulator({
-    dir: folder(t),
+    dir: createFolder(t),
     name: 'test',
     publicUrl: origin,
     isPrivate,
@@ -1329,32 +1322,17 @@ test('the phone page has strict headers and shows what phones show, live', async
 })
 
 /** The program itself, in a process of its own. */
-async function launch(
-  t: TestContext,
-  port: number,
-  dir: string,
-  ...more: string[]
-): Promise<Client & { kill(signal: NodeJS.Signals): Promise<void>; output(): string }> {
-  const child = spawn(process.execPath, ['simulator/main.ts', '--port', String(port), '--data', dir, ...more], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const kill = (signal: NodeJS.Signals) => {
-    child.kill(signal)
-    return gone
-  }
-  t.after(() => kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-  await until('the simulator to be ready', () => output.includes('The simulator is at'))
-  return { ...clientOf(`http://127.0.0.1:${port}`), kill, output: () => output }
+async function launch(t: TestContext, dir: string, ...args: string[]): Promise<Client & Program> {
+  const program = await createSimulatorProgram(t, dir, ...args)
+  await program.start()
+  return { ...clientOf(program.url), ...program }
 }
 
 test('alone it listens on loopback and says so; a wider address is warned of and downloads less', async (t) => {
   const receiver = await startReceiver(t)
   const picture = new URL('/media/picture.jpg', receiver.url).href
   const [account] = accountsFor(receiver.url)
-  const local = await launch(t, await freePort(), folder(t))
+  const local = await launch(t, createFolder(t))
   await until('what it says', () => local.output().includes('It listens on loopback'))
   await local.control('PUT', 'accounts', account)
   const write = (client: Client) =>
@@ -1364,7 +1342,7 @@ test('alone it listens on loopback and says so; a wider address is warned of and
   const atRoot = await fetch(`${local.origin}/v25.0/2002`, { headers: { authorization: 'Bearer token' } })
   assert.equal(((await atRoot.json()) as Json).id, '2002')
 
-  const wide = await launch(t, await freePort(), folder(t), '--host', '0.0.0.0', '--public-url', 'http://sim.test:5000')
+  const wide = await launch(t, createFolder(t), '--host', '0.0.0.0', '--public-url', 'http://sim.test:5000')
   await until('the warning', () =>
     /Warning: the simulator listens on 0\.0\.0\.0 and has no sign-in/.test(wide.output()),
   )
@@ -1380,39 +1358,46 @@ test('alone it listens on loopback and says so; a wider address is warned of and
 
 test('killed in the middle, it goes on with every report and callback, and forgets nothing', async (t) => {
   const receiver: Receiver = await startReceiver(t)
-  const [dir, port] = [folder(t), await freePort()]
-  const first = await launch(t, port, dir)
+  const dir = createFolder(t)
+  const simulator = await launch(t, dir)
+  const journal = join(dir, `${new URL(simulator.url).port}.jsonl`)
   for (const account of accountsFor(receiver.url)) {
-    assert.deepEqual((await first.control('PUT', 'accounts', account)).body, { data: { registered: true } })
+    assert.deepEqual((await simulator.control('PUT', 'accounts', account)).body, { data: { registered: true } })
   }
-  await first.control('POST', 'inbound', { from: number(1), name: 'Ana', text: 'hello' })
-  await first.graph('POST', '1001/message_templates', {
+  await simulator.control('POST', 'inbound', { from: number(1), name: 'Ana', text: 'hello' })
+  await simulator.graph('POST', '1001/message_templates', {
     name: 'mine',
     language: 'en_US',
     category: 'UTILITY',
     components: [{ type: 'BODY', text: 'Mine.' }],
   })
-  await first.graph('POST', '2002/whatsapp_business_profile', { messaging_product: 'whatsapp', about: 'Pottery' })
-  await first.graph('POST', '2002/block_users', { messaging_product: 'whatsapp', block_users: [{ user: number(1) }] })
-  await first.graph('DELETE', '2002/block_users', { messaging_product: 'whatsapp', block_users: [{ user: number(1) }] })
+  await simulator.graph('POST', '2002/whatsapp_business_profile', { messaging_product: 'whatsapp', about: 'Pottery' })
+  await simulator.graph('POST', '2002/block_users', {
+    messaging_product: 'whatsapp',
+    block_users: [{ user: number(1) }],
+  })
+  await simulator.graph('DELETE', '2002/block_users', {
+    messaging_product: 'whatsapp',
+    block_users: [{ user: number(1) }],
+  })
   receiver.answers.push(...Array.from({ length: 40 }, () => 500))
-  const refused = await first.control('POST', 'inbound', { from: number(2), text: 'not taken' })
+  const refused = await simulator.control('POST', 'inbound', { from: number(2), text: 'not taken' })
   assert.equal(refused.status, 502)
   const ids = (
     await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
-        first.template(number(i), 'hello_world', undefined, { biz_opaque_callback_data: `our ${i}` }),
+        simulator.template(number(i), 'hello_world', undefined, { biz_opaque_callback_data: `our ${i}` }),
       ),
     )
   ).map(idOf)
-  const social = await first.social('1', { text: 'x' })
+  const social = await simulator.social('1', { text: 'x' })
   assert.equal(social.status, 400)
-  await first.kill('SIGKILL')
+  await simulator.kill('SIGKILL')
   receiver.answers.length = 0
   receiver.callbacks.length = 0
-  appendFileSync(join(dir, `${port}.jsonl`), '{"k":"m","p":"full","r":"1')
+  appendFileSync(journal, '{"k":"m","p":"full","r":"1')
 
-  const second = await launch(t, port, dir)
+  await simulator.start()
   for (const [i, id] of ids.entries()) {
     await until(`all statuses of ${i}`, () => new Set(receiver.statuses(id).map(({ status }) => status)).size === 3)
     assert.equal(receiver.statuses(id)[0].biz_opaque_callback_data, `our ${i}`)
@@ -1421,30 +1406,27 @@ test('killed in the middle, it goes on with every report and callback, and forge
     receiver.messages().some(({ text }) => text.body === 'not taken'),
   )
   assert.equal(receiver.messages().filter(({ text }) => text.body === 'hello').length, 0)
-  const sent = (await second.control('GET', 'sent')).body.data
+  const sent = (await simulator.control('GET', 'sent')).body.data
   assert.deepEqual(sent.map(({ message_id }: Json) => message_id).sort(), [...ids].sort())
 
   // Windows, templates and phones are as they were.
-  const inside = await second.send({ to: number(1), type: 'text', text: { body: 'still open' } })
+  const inside = await simulator.send({ to: number(1), type: 'text', text: { body: 'still open' } })
   await receiver.ladder(idOf(inside), 'sent', 'delivered', 'read')
-  assert.equal((await second.template(number(3), 'mine')).status, 200)
-  assert.equal((await second.graph('GET', '2002/whatsapp_business_profile')).body.data[0].about, 'Pottery')
-  const { phones } = (await second.control('GET', 'phones')).body.data
+  assert.equal((await simulator.template(number(3), 'mine')).status, 200)
+  assert.equal((await simulator.graph('GET', '2002/whatsapp_business_profile')).body.data[0].about, 'Pottery')
+  const { phones } = (await simulator.control('GET', 'phones')).body.data
   const ana = phones.find(({ id }: Json) => id === number(1))
   assert.deepEqual([ana.name, ana.messages[0].text, ana.messages[1].status], ['Ana', 'hello', 'read'])
-  await receiver.ladder(idOf(await second.template('+15005550006')), 'sent', 'failed')
-  await second.kill('SIGTERM')
-  for (const line of readFileSync(join(dir, `${port}.jsonl`), 'utf8')
-    .trimEnd()
-    .split('\n'))
-    JSON.parse(line)
+  await receiver.ladder(idOf(await simulator.template('+15005550006')), 'sent', 'failed')
+  await simulator.kill('SIGTERM')
+  for (const line of readFileSync(journal, 'utf8').trimEnd().split('\n')) JSON.parse(line)
 
   // What was reported is not reported again.
   receiver.callbacks.length = 0
-  const third = await launch(t, port, dir)
-  const after = (await third.control('GET', 'phones')).body.data.phones
+  await simulator.start()
+  const after = (await simulator.control('GET', 'phones')).body.data.phones
   assert.equal(after.find(({ id }: Json) => id === '+15005550006').messages[0].error.code, 131000)
-  const last = idOf(await third.template(number(4)))
+  const last = idOf(await simulator.template(number(4)))
   await receiver.ladder(last, 'sent', 'delivered', 'read')
   assert.deepEqual(
     [...new Set(receiver.statuses().map(({ id }) => id))].filter((id) => id !== last && ids.includes(id)),

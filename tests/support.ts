@@ -7,9 +7,8 @@
  */
 import assert from 'node:assert/strict'
 import { argon2, randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RouteOptions } from 'fastify'
@@ -48,6 +47,7 @@ import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
 import { createDatabase, file, type TestDatabase } from './database.ts'
+import { createFolder } from './folder.ts'
 import type { Json, Owner } from './owner.ts'
 import type { Provider } from './provider.ts'
 import { spend } from './spent.ts'
@@ -195,12 +195,6 @@ export async function start(owner: Owner, starting: Starting = {}): Promise<Worl
     return of(workspaceId, connections)
   }
   return { ...service, workspace, twin: () => service.startTwin(owner), connect: connectWorkspace, ...first }
-}
-
-function createFolder(owner: Owner): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-world-'))
-  owner.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 async function startService(

@@ -1,38 +1,17 @@
 /** `npx parley backup` and `restore`: the embedded database is copied while the service runs and restored into an empty folder. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, chmodSync, chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createFolder } from '../folder.ts'
 import { connect, findEmbeddedPostgres } from '../internals.ts'
 import type { Json } from '../owner.ts'
-import { createProgram, type Program } from '../program.ts'
+import { type Program, startService } from '../program.ts'
 import { until } from '../support.ts'
 
-function createFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-backup-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
-  return folder
-}
-
-async function startService(t: TestContext, dataDir: string): Promise<Program> {
-  const service = await createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: { PORT: String(port), DATA_DIR: dataDir, DEMO: '1', PROCESSES: '1', LOG_LEVEL: 'warn' },
-  }))
-  await service.start()
-  return service
-}
+const start = (t: TestContext, dataDir: string): Promise<Program> =>
+  startService(t, { DATA_DIR: dataDir, DEMO: '1', PROCESSES: '1', LOG_LEVEL: 'warn' })
 
 /** Runs an operator's command. Returns its exit code and what it printed. */
 const run = (dataDir: string, ...args: string[]) => runAs(undefined, dataDir, ...args)
@@ -83,7 +62,7 @@ test('a backup of a running service restores into an empty folder with the same 
     string,
     string,
   ]
-  const service = await startService(t, data)
+  const service = await start(t, data)
   const demo = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'))
   mkdirSync(join(data, 'media/extra'), { recursive: true })
   writeFileSync(join(data, 'media/extra/file'), 'bytes of a file')
@@ -121,7 +100,7 @@ test('a backup of a running service restores into an empty folder with the same 
     rmSync(restored, { recursive: true, force: true })
     const answer = await run(restored, 'restore', '--from', source)
     assert.equal(answer.code, 0, answer.output)
-    const twin = await startService(t, restored)
+    const twin = await start(t, restored)
     const after = await fingerprint(restored)
     if (source === quiet) assert.deepEqual(after, before)
     const me = await fetch(`${twin.url}/v1/me`, { headers: { authorization: `Bearer ${demo.api_key}` } })
@@ -163,7 +142,7 @@ test('a folder that the user may not read or write is named with the user', {
   const data = join(home, 'data')
   mkdirSync(data)
   chownSync(data, uid, uid)
-  const service = await startService(t, data)
+  const service = await start(t, data)
   const backup = await runAs(uid, data, 'backup', '--to', join(closed, 'new'))
   await service.kill('SIGTERM')
   assert.match(
@@ -178,7 +157,7 @@ test('with the archived log, a data folder returns to the moment before a mistak
     join(home, name),
   ) as [string, string, string, string]
   mkdirSync(archive, { mode: 0o777 })
-  const service = await startService(t, data)
+  const service = await start(t, data)
   const demo = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'))
   const call = (url: string, method: string, path: string, body?: unknown) =>
     fetch(`${url}/v1${path}`, {
@@ -222,7 +201,7 @@ test('with the archived log, a data folder returns to the moment before a mistak
     "recovery_target_action = 'promote'",
   ])
   writeFileSync(join(restored, 'postgres/data/recovery.signal'), '')
-  const twin = await startService(t, restored)
+  const twin = await start(t, restored)
   assert.equal((await call(twin.url, 'GET', `/contacts/${kept}`)).status, 200)
   assert.equal((await call(twin.url, 'GET', `/contacts/${later}`)).status, 404)
   // The recovered database is a primary, and archives its own log.

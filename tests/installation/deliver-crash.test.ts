@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { encryptionKey, startPrograms } from '../crashing.ts'
 import { multiply, queueEvents } from '../deliveries.ts'
+import { demoOf } from '../demo.ts'
+import { createFolder } from '../folder.ts'
 import type { Db } from '../internals.ts'
-import { demoOf, folder, start } from '../launched.ts'
+import { startService } from '../program.ts'
 import { type Received, type Receiver, startReceiver } from '../receiver.ts'
 import { type Json, until } from '../support.ts'
 
@@ -151,8 +153,8 @@ test('SIGTERM under load: posted deliveries are settled, and the rest is not los
 })
 
 test('kill -9 of PostgreSQL under load: it is started again, and events of acknowledged calls are delivered', async (t) => {
-  const dataDir = folder(t)
-  const service = await start(t, {
+  const dataDir = createFolder(t)
+  const service = await startService(t, {
     DATA_DIR: dataDir,
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../fixtures/tls.crt'),

@@ -121,8 +121,7 @@ test('a full disk of the media refuses uploads, keeps customers’ files for lat
   skip,
 }, async (t) => {
   const disk = createSmallDisk(t, 40)
-  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
-  const databaseUrl = `postgres://${username}@localhost:${port}/${database}?host=${host}`
+  const { url: databaseUrl } = await createDatabase(t, { empty: true })
   const dataDir = join(disk.folder, 'data')
   const stack = await startStack(t, { databaseUrl, dataDir, serviceCount: 1, keyCount: 2 })
   const { cookie } = await signIn(t, stack)

@@ -1,30 +1,20 @@
 /** `npx parley doctor` as an operator runs it: as a process, on installations that work and on broken ones. */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { version } from '../../common/version.ts'
 import { freePort } from '../../scripts/free-port.ts'
 import { createCertificate } from '../certificate.ts'
+import { createFolder } from '../folder.ts'
 import { connect, findEmbeddedPostgres } from '../internals.ts'
 import { startMailServer } from '../mail-server.ts'
 import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
-import { createProgram } from '../program.ts'
+import { startService } from '../program.ts'
 import { createDatabase, type Json, main, type Owner, start, type TestDatabase, testEncryptionKey } from '../support.ts'
 
 type Finding = { name: string; state: string; found: string; fix: string | null }
@@ -73,12 +63,6 @@ function assertFound(doctor: Doctor, name: string, state: string, text: RegExp):
   return found.fix ?? ''
 }
 
-function folder(t: Owner): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
-  t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
-  return path
-}
-
 async function listen(t: Owner, server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
@@ -93,7 +77,7 @@ async function settingsOf(t: Owner, database: TestDatabase, url: string): Promis
   return {
     DATABASE_URL: urlOf(database),
     ENCRYPTION_KEY: testEncryptionKey,
-    DATA_DIR: folder(t),
+    DATA_DIR: createFolder(t),
     PORT: new URL(url).port,
     PUBLIC_URL: url,
     DEMO: '0',
@@ -106,7 +90,7 @@ const checkNames = [
 ]
 
 test('before the first start there is no problem, and nothing is created', main, async (t) => {
-  const parent = folder(t)
+  const parent = createFolder(t)
   const env = { DATA_DIR: join(parent, 'data'), PORT: String(await freePort()) }
   const doctor = await runDoctor(env)
   assert.equal(doctor.code, 0, doctor.text)
@@ -130,12 +114,8 @@ test('before the first start there is no problem, and nothing is created', main,
 })
 
 test('a service that runs, one that was stopped and one that crashed are distinguished', async (t) => {
-  const dataDir = folder(t)
-  const service = await createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: { DATA_DIR: dataDir, PORT: String(port), PROCESSES: '2' },
-  }))
-  await service.start()
+  const dataDir = createFolder(t)
+  const service = await startService(t, { DATA_DIR: dataDir, PROCESSES: '2' })
   const env = { DATA_DIR: dataDir, PORT: new URL(service.url).port }
   const running = await runDoctor(env)
   assert.equal(running.code, 0, running.text)
@@ -166,7 +146,7 @@ test('a service that runs, one that was stopped and one that crashed are disting
   await db.end()
   assert.deepEqual([...verified], [], 'the check is not a handshake of the provider')
 
-  const elsewhere = await runDoctor({ ...env, DATA_DIR: folder(t) })
+  const elsewhere = await runDoctor({ ...env, DATA_DIR: createFolder(t) })
   assert.equal(elsewhere.code, 1)
   assert.match(assertFound(elsewhere, 'port', 'problem', /used by another Parley/), /PORT.*DATA_DIR/)
   assertFound(elsewhere, 'service', 'skipped', /another Parley has the port/)
@@ -211,19 +191,19 @@ test('another program on the port is named', async (t) => {
     t,
     createHttpServer((_request, response) => response.end('hello')),
   )
-  const doctor = await runDoctor({ DATA_DIR: folder(t), PORT: String(port) })
+  const doctor = await runDoctor({ DATA_DIR: createFolder(t), PORT: String(port) })
   assert.equal(doctor.code, 1)
   const who = process.platform === 'linux' ? ` \\(.+, process ${process.pid}\\)` : ''
   const fix = assertFound(doctor, 'port', 'problem', new RegExp(`^${port} is used by another program${who}$`))
   assert.match(fix, /set PORT/)
   assertFound(doctor, 'service', 'skipped', /another program answers .* \(HTTP 200\)/)
-  const away = await runDoctor({ DATA_DIR: folder(t), PORT: String(await freePort()), HOST: '192.0.2.1' })
+  const away = await runDoctor({ DATA_DIR: createFolder(t), PORT: String(await freePort()), HOST: '192.0.2.1' })
   assertFound(away, 'port', 'problem', /192\.0\.2\.1 is not an address of this machine/)
 })
 
 test('all wrong settings are listed, the other checks run, and secrets are not printed', async (t) => {
   const env = {
-    DATA_DIR: folder(t),
+    DATA_DIR: createFolder(t),
     PORT: 'http',
     PROCESSES: '99',
     DATABASE_URL: 'postgres://parley:pw-of-database@127.0.0.1:1/parley',
@@ -253,7 +233,7 @@ test('all wrong settings are listed, the other checks run, and secrets are not p
 
 test('single sign-on that every person could use is named', async (t) => {
   const client = { OIDC_CLIENT_ID: 'parley', OIDC_CLIENT_SECRET: 'pw-of-provider' }
-  const env = { DATA_DIR: folder(t), PORT: String(await freePort()), ...client }
+  const env = { DATA_DIR: createFolder(t), PORT: String(await freePort()), ...client }
   const google = { ...env, OIDC_ISSUER: 'https://accounts.google.com' }
   const fix = assertFound(
     await runDoctor(google),
@@ -274,7 +254,7 @@ test('single sign-on that every person could use is named', async (t) => {
 })
 
 test('a public URL that cannot work is named', async (t) => {
-  const env = { DATA_DIR: folder(t), PORT: String(await freePort()) }
+  const env = { DATA_DIR: createFolder(t), PORT: String(await freePort()) }
   const plain = await runDoctor({ ...env, PUBLIC_URL: 'http://parley.invalid/app' })
   assertFound(plain, 'public_url', 'warning', /is not https/)
   assertFound(plain, 'public_url', 'warning', /has the path \/app/)
@@ -285,7 +265,7 @@ test('a public URL that cannot work is named', async (t) => {
 })
 
 test('.env is read: unknown names and open rights are named, and an unreadable file is a problem', async (t) => {
-  const copy = folder(t)
+  const copy = createFolder(t)
   for (const part of ['bin', 'cli', 'common', 'migrations', 'sdk/src', 'server', 'simulator', 'package.json']) {
     cpSync(part, join(copy, part), { recursive: true, filter: (path) => !/\/(fixtures|phone)$/.test(path) })
   }
@@ -317,7 +297,7 @@ test('.env is read: unknown names and open rights are named, and an unreadable f
 })
 
 test('a database that cannot be reached is a problem with a fix', async (t) => {
-  const env = { DATA_DIR: folder(t), PORT: String(await freePort()), ENCRYPTION_KEY: testEncryptionKey }
+  const env = { DATA_DIR: createFolder(t), PORT: String(await freePort()), ENCRYPTION_KEY: testEncryptionKey }
   const refused = await runDoctor({ ...env, DATABASE_URL: 'postgres://parley:pw-of-database@127.0.0.1:1/parley' })
   assert.equal(refused.code, 1)
   assert.match(assertFound(refused, 'database', 'problem', /127\.0\.0\.1:1: connect ECONNREFUSED/), /Start PostgreSQL/)
@@ -346,7 +326,7 @@ test('a database that does not suit this release is a problem with a fix', async
   const database = await createDatabase(t)
   const db = database.connect(1)
   const env = {
-    DATA_DIR: folder(t),
+    DATA_DIR: createFolder(t),
     PORT: String(await freePort()),
     ENCRYPTION_KEY: testEncryptionKey,
     DATABASE_URL: urlOf(database),
@@ -410,7 +390,7 @@ test('a pooler may have session mode, not transaction mode', {
   skip: !pgbouncer && 'PgBouncer is absent',
 }, async (t) => {
   const { address } = await createDatabase(t)
-  const env = { DATA_DIR: folder(t), PORT: String(await freePort()), ENCRYPTION_KEY: testEncryptionKey }
+  const env = { DATA_DIR: createFolder(t), PORT: String(await freePort()), ENCRYPTION_KEY: testEncryptionKey }
   const good = await createPooler(t, address, { mode: 'session' })
   await good.start()
   const fine = await runDoctor({ ...env, DATABASE_URL: good.url })
@@ -424,7 +404,7 @@ test('a pooler may have session mode, not transaction mode', {
 test('a data folder that the user cannot write to is a problem', async (t) => {
   const isRoot = process.getuid?.() === 0
   const uid = 65_534
-  const parent = folder(t)
+  const parent = createFolder(t)
   chmodSync(parent, 0o755)
   const dataDir = join(parent, 'data')
   mkdirSync(dataDir, { mode: 0o755 })
@@ -457,7 +437,7 @@ function canRun(uid: number): boolean {
 }
 
 test('files with secrets that other users can read are named', async (t) => {
-  const dataDir = folder(t)
+  const dataDir = createFolder(t)
   for (const name of ['encryption.key', 'demo.json'])
     writeFileSync(join(dataDir, name), '5e'.repeat(32), { mode: 0o640 })
   const doctor = await runDoctor({ DATA_DIR: dataDir, PORT: String(await freePort()) })
@@ -472,14 +452,14 @@ test('files with secrets that other users can read are named', async (t) => {
 test('the certificate of the public URL is examined', async (t) => {
   const examine = async (validity: object, { trusted = true, host = '127.0.0.1' } = {}) => {
     const certificate = createCertificate(validity)
-    const file = join(folder(t), 'ca.crt')
+    const file = join(createFolder(t), 'ca.crt')
     writeFileSync(file, certificate.cert)
     const port = await listen(
       t,
       createHttpsServer(certificate, (_request, response) => response.end()),
     )
     return runDoctor({
-      DATA_DIR: folder(t),
+      DATA_DIR: createFolder(t),
       PORT: String(await freePort()),
       PUBLIC_URL: `https://${host}:${port}`,
       ...(trusted ? { NODE_EXTRA_CA_CERTS: file } : {}),
@@ -500,17 +480,17 @@ test('the certificate of the public URL is examined', async (t) => {
 
   // Parley has the certificate itself, and does not run.
   const own = createCertificate({ to: 3 })
-  const files = { TLS_CERT_FILE: join(folder(t), 'tls.crt'), TLS_KEY_FILE: join(folder(t), 'tls.key') }
+  const files = { TLS_CERT_FILE: join(createFolder(t), 'tls.crt'), TLS_KEY_FILE: join(createFolder(t), 'tls.key') }
   writeFileSync(files.TLS_CERT_FILE, own.cert)
   writeFileSync(files.TLS_KEY_FILE, own.key, { mode: 0o600 })
-  const stopped = await runDoctor({ DATA_DIR: folder(t), PORT: String(await freePort()), ...files })
+  const stopped = await runDoctor({ DATA_DIR: createFolder(t), PORT: String(await freePort()), ...files })
   assertFound(stopped, 'certificate', 'warning', /TLS_CERT_FILE is valid until .* for 2 more days/)
 })
 
 test('the mail server is asked to accept the password, and no e-mail is sent', async (t) => {
   const server = await startMailServer(t)
   const { url, from } = server.settings
-  const env = { DATA_DIR: folder(t), PORT: String(await freePort()), SMTP_FROM: from }
+  const env = { DATA_DIR: createFolder(t), PORT: String(await freePort()), SMTP_FROM: from }
   const fine = await runDoctor({ ...env, SMTP_URL: url })
   assert.equal(fine.code, 0, fine.text)
   assert.match(assertFound(fine, 'mail', 'warning', /accepts the user parley, without encryption/), /requireTLS=true/)

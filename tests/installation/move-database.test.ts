@@ -5,7 +5,8 @@ import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { demoOf, me, start, usedFolder } from '../launched.ts'
+import { demoOf, me, usedFolder } from '../demo.ts'
+import { startService } from '../program.ts'
 import { createDatabase } from '../support.ts'
 
 const version = Number(/(\d+)/.exec(spawnSync('pg_dump', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1] ?? 0)
@@ -29,33 +30,34 @@ test('a dump replaces the empty database of a new release, and fills a database 
   const { api_key } = demoOf(dataDir)
   const quiet = { DATA_DIR: dataDir, ROLES: 'api', DEMO: '0' }
   const isServing = async (url: string) => assert.equal((await me(url, api_key)).status, 200)
-  const old = await start(t, quiet)
+  const old = await startService(t, quiet)
   await run(commandOf('pg_dump', ' -Fc ', dataDir))
-  await old.stop()
+  await old.kill('SIGTERM')
   renameSync(join(dataDir, 'postgres'), join(dataDir, 'postgres-old'))
 
-  const fresh = await start(t, quiet)
+  const fresh = await startService(t, quiet)
   assert.equal((await me(fresh.url, api_key)).status, 401)
   await run(commandOf('psql', 'drop database', dataDir))
   await run(commandOf('pg_restore', 'socket', dataDir))
-  await fresh.stop()
-  const upgraded = await start(t, quiet)
+  await fresh.kill('SIGTERM')
+  const upgraded = await startService(t, quiet)
   await isServing(upgraded.url)
-  await upgraded.stop()
+  await upgraded.kill('SIGTERM')
 
   // The second command is for PostgreSQL 15 to 17, and also works with later versions.
   for (const text of ['--no-owner --exit-on-error', 'SET transaction_timeout']) {
-    const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
+    const { address, url } = await createDatabase(t, { empty: true })
+    const { host, port, database, username } = address
     const restore = commandOf('pg_restore', text, dataDir)
       .replace('-h 127.0.0.1 -U parley', `-h ${host} -p ${port} -U ${username}`)
       .replace(/-d parley$/, `-d ${database}`)
     await run(restore)
-    const moved = await start(t, {
+    const moved = await startService(t, {
       ...quiet,
-      DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+      DATABASE_URL: url,
       ENCRYPTION_KEY: readFileSync(join(dataDir, 'encryption.key'), 'utf8'),
     })
     await isServing(moved.url)
-    await moved.stop()
+    await moved.kill('SIGTERM')
   }
 })

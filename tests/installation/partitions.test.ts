@@ -1,47 +1,37 @@
 /** The partitions of events in an installation whose processes have wrong clocks. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Parley } from '../../sdk/src/index.ts'
 import { listDays, startBackup } from '../deliveries.ts'
+import { createFolder } from '../folder.ts'
 import { createKey, createWorkspace, timeOfId } from '../internals.ts'
-import { createProgram } from '../program.ts'
+import { startService } from '../program.ts'
 import { startReceiver } from '../receiver.ts'
 import { createDatabase, type TestDatabase, until } from '../support.ts'
 
 const dayMs = 86_400_000
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name)
 
-function launch(t: TestContext, { address }: TestDatabase, clockShiftMs: number) {
-  const { host, port, database, username } = address
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-days-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
-  return createProgram(t, '/readyz', (ownPort) => ({
-    args: ['server/main.ts'],
-    env: {
-      PORT: String(ownPort),
-      DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
-      ENCRYPTION_KEY: 'ab'.repeat(32),
-      DATA_DIR: dataDir,
-      LOG_LEVEL: 'warn',
-      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: fixture('tls.crt'),
-      NODE_OPTIONS: `--import=${pathToFileURL(fixture('shifted-clock.mjs')).href}`,
-      CLOCK_SHIFT_MS: String(clockShiftMs),
-    },
-  }))
-}
+const start = (t: TestContext, { url }: TestDatabase, clockShiftMs: number) =>
+  startService(t, {
+    DATABASE_URL: url,
+    ENCRYPTION_KEY: 'ab'.repeat(32),
+    DATA_DIR: createFolder(t),
+    LOG_LEVEL: 'warn',
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    NODE_EXTRA_CA_CERTS: fixture('tls.crt'),
+    NODE_OPTIONS: `--import=${pathToFileURL(fixture('shifted-clock.mjs')).href}`,
+    CLOCK_SHIFT_MS: String(clockShiftMs),
+  })
 
 test('processes with wrong clocks start during a backup, keep the history, and follow the database’s clock', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(3)
   const history = await listDays(db)
   await startBackup(database)
-  const processes = await Promise.all([launch(t, database, 40 * dayMs), launch(t, database, -3_600_000)])
-  await Promise.all(processes.map((process) => process.start()))
+  const processes = await Promise.all([start(t, database, 40 * dayMs), start(t, database, -3_600_000)])
   assert.deepEqual(await listDays(db), history)
 
   const owner = { email: 'owner@acme.test', password: 'correct horse' }

@@ -1,35 +1,29 @@
 /** The service behind PgBouncer: session mode works like a direct connection, transaction mode is refused at start. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freePort } from '../../scripts/free-port.ts'
 import { connect } from '../../server/lib/db.ts'
-import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
-import { createProgram } from '../program.ts'
+import { demoOf } from '../demo.ts'
+import { createFolder } from '../folder.ts'
+import { createPooler, type Pooler, resolvePgbouncer } from '../pgbouncer.ts'
+import { launchService, startService } from '../program.ts'
 import { createDatabase, type Json, until } from '../support.ts'
 
 const skip = resolvePgbouncer() ? false : 'PgBouncer is not installed'
 
-function serviceSettings(t: TestContext, databaseUrl: string) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-pooler-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
-  return { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'cd'.repeat(32), DEMO: '1' }
-}
+const settingsOf = (t: TestContext, { url }: Pooler) => ({
+  DATA_DIR: createFolder(t),
+  DATABASE_URL: url,
+  ENCRYPTION_KEY: 'cd'.repeat(32),
+  DEMO: '1',
+})
 
 test('behind PgBouncer in session mode the main journeys work, even after it restarts', { skip }, async (t) => {
   const database = await createDatabase(t, { empty: true })
   const pooler = await createPooler(t, database.address, { mode: 'session' })
   await pooler.start()
-  const env = serviceSettings(t, pooler.url)
-  const service = await createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: { ...env, PORT: String(port) },
-  }))
-  await service.start()
-  const { api_key } = JSON.parse(readFileSync(join(env.DATA_DIR, 'demo.json'), 'utf8'))
+  const settings = settingsOf(t, pooler)
+  const service = await startService(t, settings)
+  const { api_key } = demoOf(settings.DATA_DIR)
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
   const call = async (method: string, path: string, body?: unknown): Promise<Json> => {
     const response = await fetch(service.url + path, { method, headers, body: body ? JSON.stringify(body) : null })
@@ -123,16 +117,10 @@ for (const [why, options, sentence] of [
     const database = await createDatabase(t, { empty: true })
     const pooler = await createPooler(t, database.address, options)
     await pooler.start()
-    const env = {
-      ...process.env,
-      ...serviceSettings(t, pooler.url),
-      PORT: String(await freePort()),
-      LOG_LEVEL: 'fatal',
-    }
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['server/main.ts'], { env, timeout: 60_000 })
-    assert.equal(status, 1, String(stdout))
-    const lines = String(stderr).trim().split('\n')
-    assert.equal(lines.length, 1, String(stderr))
+    const service = await launchService(t, { ...settingsOf(t, pooler), LOG_LEVEL: 'fatal' })
+    assert.equal(await service.ended(), 1, service.output())
+    const lines = service.output().trim().split('\n')
+    assert.equal(lines.length, 1, service.output())
     assert.match(lines[0] ?? '', sentence)
   })
 }

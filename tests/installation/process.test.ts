@@ -1,13 +1,14 @@
 /** The program as an operator meets it: real processes, real signals, a database of its own. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freePort } from '../../scripts/free-port.ts'
+import { channelsOf, demoOf, me, parley, usedFolder } from '../demo.ts'
+import { createFolder } from '../folder.ts'
 import {
   connect,
   connectSimulator,
@@ -16,16 +17,14 @@ import {
   findEmbeddedPostgres,
   requireSameKey,
 } from '../internals.ts'
-import { channelsOf, demoOf, folder, launch, me, parley, start, usedFolder } from '../launched.ts'
-import { startMs } from '../program.ts'
+import { launcher, launchService, startService } from '../program.ts'
 import { createBrowser, createDatabase, type Json, until } from '../support.ts'
 
 test('a second service on the same data folder is refused with an explanation', async (t) => {
   const dataDir = await usedFolder(t)
-  const first = await start(t, { DATA_DIR: dataDir })
-  const second = await launch(t, { DATA_DIR: dataDir })
-  const code = await new Promise((resolve) => second.child.once('exit', resolve))
-  assert.equal(code, 1)
+  const first = await startService(t, { DATA_DIR: dataDir })
+  const second = await launchService(t, { DATA_DIR: dataDir })
+  assert.equal(await second.ended(), 1)
   assert.match(second.output(), /already running/)
   assert.doesNotMatch(second.output(), /\n\s+at /)
   assert.equal((await me(first.url, demoOf(dataDir).api_key)).status, 200)
@@ -33,7 +32,7 @@ test('a second service on the same data folder is refused with an explanation', 
 
 test('after kill -9 no acknowledged write is lost, and no process is left running', async (t) => {
   const dataDir = await usedFolder(t)
-  const first = await start(t, { DATA_DIR: dataDir })
+  const first = await startService(t, { DATA_DIR: dataDir })
   const { api_key, workspace_id } = demoOf(dataDir)
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
   const answered: string[] = []
@@ -46,11 +45,11 @@ test('after kill -9 no acknowledged write is lost, and no process is left runnin
     }
   })()
   await until('some contacts', async () => answered.length >= 20)
-  await first.stop('SIGKILL')
+  await first.kill()
   alive = false
   await writing
 
-  const second = await start(t, { DATA_DIR: dataDir })
+  const second = await startService(t, { DATA_DIR: dataDir })
   const address = await findEmbeddedPostgres(dataDir)
   assert.ok(address)
   const db = connect({ database: address, max: 1 })
@@ -61,31 +60,25 @@ test('after kill -9 no acknowledged write is lost, and no process is left runnin
     answered.filter((id) => !ids.has(id)),
     [],
   )
-  assert.equal(await second.stop(), 0)
+  assert.equal(await second.kill('SIGTERM'), 0)
 })
 
 test('npm start has no launcher beside the service, and the service stops when npm is killed', async (t) => {
   const dataDir = await usedFolder(t)
-  const port = await freePort()
-  const npm = spawn('npm', ['start'], {
-    env: { ...process.env, DATA_DIR: dataDir, PORT: String(port) },
-    stdio: 'ignore',
-  })
-  const isUp = async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok
-  await until('the service to be ready', isUp, startMs)
+  const npm = await startService(t, { DATA_DIR: dataDir }, ['npm', 'start'])
   const children = execFileSync('ps', ['-A', '-o', 'ppid=,args='], { encoding: 'utf8' })
     .split('\n')
-    .flatMap((row) => (Number.parseInt(row, 10) === npm.pid ? row.trim() : []))
+    .flatMap((row) => (Number.parseInt(row, 10) === npm.pid() ? row.trim() : []))
   assert.equal(children.length, 1, children.join('\n'))
   assert.match(children[0] ?? '', /node \S+server\/main\.ts$/)
-  npm.kill('SIGKILL')
+  await npm.kill()
   await until('the database to stop', async () => !(await findEmbeddedPostgres(dataDir)))
-  assert.ok(!(await isUp()))
+  assert.equal(await fetch(`${npm.url}/healthz`).catch(() => undefined), undefined)
 })
 
 test('SIGTERM lets a request in flight finish, and ends streams at once', async (t) => {
   const dataDir = await usedFolder(t)
-  const service = await start(t, { DATA_DIR: dataDir })
+  const service = await startService(t, { DATA_DIR: dataDir }, launcher)
   const address = await findEmbeddedPostgres(dataDir)
   assert.ok(address)
   const db = connect({ database: address, max: 2 })
@@ -104,10 +97,8 @@ test('SIGTERM lets a request in flight finish, and ends streams at once', async 
   const phones = await fetch(`${service.url}/simulator/control/stream`)
   const events = await fetch(`${service.url}/v1/events/stream`, key)
 
-  // The output is not read any more.
-  service.child.stdout?.destroy()
-  service.child.stderr?.destroy()
-  const stopped = service.stop()
+  service.closeOutput()
+  const stopped = service.kill('SIGTERM')
   // To their end: one that is cut off throws.
   assert.match(await phones.text(), /connected/)
   assert.match(await events.text(), /ready/)
@@ -121,15 +112,15 @@ test('SIGTERM lets a request in flight finish, and ends streams at once', async 
 })
 
 test('several processes of any role share one database and one demo workspace', async (t) => {
-  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
+  const { url } = await createDatabase(t, { empty: true })
   const shared = {
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+    DATABASE_URL: url,
     ENCRYPTION_KEY: 'ab'.repeat(32),
     DEMO: '1',
   }
-  const folders = [folder(t), folder(t)]
-  const [one, two] = await Promise.all(folders.map((dataDir) => start(t, { ...shared, DATA_DIR: dataDir })))
-  const worker = await start(t, { ...shared, DATA_DIR: folder(t), ROLES: 'worker' })
+  const folders = [createFolder(t), createFolder(t)]
+  const [one, two] = await Promise.all(folders.map((dataDir) => startService(t, { ...shared, DATA_DIR: dataDir })))
+  const worker = await startService(t, { ...shared, DATA_DIR: createFolder(t), ROLES: 'worker' })
   assert.ok(one && two)
   const demos = folders.flatMap((dataDir) => {
     try {
@@ -145,17 +136,16 @@ test('several processes of any role share one database and one demo workspace', 
 })
 
 test('invalid settings stop the start and are all listed', async (t) => {
-  const wrong = await launch(t, { DATA_DIR: folder(t), PORT: 'x', PROCESSES: '0', LOG_LEVEL: 'loud' })
-  assert.equal(await new Promise((resolve) => wrong.child.once('exit', resolve)), 1)
+  const wrong = await launchService(t, { DATA_DIR: createFolder(t), PORT: 'x', PROCESSES: '0', LOG_LEVEL: 'loud' })
+  assert.equal(await wrong.ended(), 1)
   assert.match(wrong.output(), /PORT: .*\n.*PROCESSES: .*\n.*LOG_LEVEL: /)
 })
 
 test('an encryption key that cannot open the sealed secrets stops the start, until the operator confirms the new key', async (t) => {
   const database = await createDatabase(t)
-  const { host, port, database: name, username } = database.address
   const [first, second] = ['ab', 'cd'].map((byte) => ({
-    DATA_DIR: folder(t),
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${name}?host=${host}`,
+    DATA_DIR: createFolder(t),
+    DATABASE_URL: database.url,
     ENCRYPTION_KEY: byte.repeat(32),
     DEMO: '0',
   }))
@@ -169,8 +159,8 @@ test('an encryption key that cannot open the sealed secrets stops the start, unt
   const simulating = { sealer: old, workspaceId, kind: 'alone', simulatorUrl: 'http://127.0.0.1:1', db } as const
   await connectSimulator({ ...simulating, messagesPerSecond: 1 })
 
-  const refused = await launch(t, second)
-  assert.equal(await new Promise((resolve) => refused.child.once('exit', resolve)), 1)
+  const refused = await launchService(t, second)
+  assert.equal(await refused.ended(), 1)
   assert.match(refused.output(), /^ENCRYPTION_KEY: does not open .*npx parley encryption-key accept/m)
   await requireSameKey(db, old)
   await assert.rejects(requireSameKey(db, other), /sealed with another one/)
@@ -189,14 +179,14 @@ test('an encryption key that cannot open the sealed secrets stops the start, unt
 
 test('a process that is restarted without the file of the key does not continue with another key', async (t) => {
   const dataDir = await usedFolder(t)
-  const { child, output } = await start(t, { DATA_DIR: dataDir, PROCESSES: '1' })
+  const { pid, output } = await startService(t, { DATA_DIR: dataDir, PROCESSES: '1' })
   rmSync(join(dataDir, 'encryption.key'))
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n')
   const engines = rows.flatMap((row) => {
     const [, pid] = /^ *(\d+) .*server\/main\.ts engines$/.exec(row.trimEnd()) ?? []
     return pid ? [Number(pid)] : []
   })
-  const own = engines.find((pid) => readParent(pid) === child.pid || readParent(readParent(pid)) === child.pid)
+  const own = engines.find((engine) => readParent(engine) === pid())
   assert.ok(own)
   process.kill(own, 'SIGKILL')
   await until('the refusal', async () => /ENCRYPTION_KEY: does not open/.test(output()))
@@ -206,13 +196,13 @@ const readParent = (pid: number): number =>
   Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }))
 
 test('a port in use stops the start with an explanation and leaves nothing running', async (t) => {
-  const dataDir = folder(t)
+  const dataDir = createFolder(t)
   const holder = createServer().listen(0, '127.0.0.1')
   t.after(() => holder.close())
   await new Promise((resolve) => holder.once('listening', resolve))
   const { port } = holder.address() as { port: number }
-  const service = await launch(t, { DATA_DIR: dataDir, PORT: String(port) })
-  assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
+  const service = await launchService(t, { DATA_DIR: dataDir, PORT: String(port) })
+  assert.equal(await service.ended(), 1)
   assert.equal(
     service.output().trim(),
     `Port ${port} is in use by another program, perhaps by another Parley. Stop that program, or set another port, such as PORT=${port + 1}.`,
@@ -221,7 +211,7 @@ test('a port in use stops the start with an explanation and leaves nothing runni
 })
 
 test('an address of another machine and a data folder without rights stop the start with an explanation', async (t) => {
-  const dataDir = folder(t)
+  const dataDir = createFolder(t)
   const blocked = join(dataDir, 'file')
   writeFileSync(blocked, '')
   const absent = join(dataDir, 'absent')
@@ -239,8 +229,8 @@ test('an address of another machine and a data folder without rights stop the st
     // A file instead of a folder, because root may write to every folder.
     [{ DATA_DIR: join(blocked, 'data') }, /may not write to .*data \(.*\)\. Start Parley as the owner of this folder/],
   ] as const) {
-    const service = await launch(t, settings)
-    assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
+    const service = await launchService(t, settings)
+    assert.equal(await service.ended(), 1)
     assert.match(service.output().trim(), explanation)
     assert.doesNotMatch(service.output().trim(), /\n/)
   }
@@ -252,26 +242,19 @@ test('a service with a low priority, which an ordinary user cannot raise, starts
 }, async (t) => {
   const asOrdinaryUser = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice']
   const prefix = [...(process.getuid?.() === 0 ? asOrdinaryUser : []), 'nice', '-n', '15']
-  const service = await start(t, { DATA_DIR: await usedFolder(t) }, prefix)
-  assert.equal(await service.stop(), 0)
+  const service = await startService(t, { DATA_DIR: await usedFolder(t) }, [...prefix, ...launcher])
+  assert.equal(await service.kill('SIGTERM'), 0)
 })
 
 test('with a certificate and a key the service uses HTTPS', async (t) => {
-  const dataDir = folder(t)
+  const dataDir = createFolder(t)
   const tls = { TLS_CERT_FILE: 'tests/fixtures/tls.crt', TLS_KEY_FILE: 'tests/fixtures/tls.key' }
-  const service = await launch(t, { DATA_DIR: dataDir, ...tls })
+  const service = await startService(t, { DATA_DIR: dataDir, ...tls })
   const { port } = new URL(service.url)
-  const ask = () =>
-    new Promise<IncomingMessage | undefined>((resolve) => {
-      const ca = readFileSync(tls.TLS_CERT_FILE)
-      // It listens before all processes are ready.
-      request({ host: '127.0.0.1', port, path: '/readyz', ca }, (answer) =>
-        resolve(answer.statusCode === 503 ? undefined : answer),
-      )
-        .on('error', () => resolve(undefined))
-        .end()
-    })
-  const { statusCode, headers } = await until('https', ask, startMs)
+  const { statusCode, headers } = await new Promise<IncomingMessage>((resolve, reject) => {
+    const ca = readFileSync(tls.TLS_CERT_FILE)
+    request({ host: '127.0.0.1', port, path: '/readyz', ca }, resolve).on('error', reject).end()
+  })
   assert.equal(statusCode, 200)
   assert.equal(headers['strict-transport-security'], 'max-age=31536000')
   assert.match(demoOf(dataDir).base_url, /^https:/)
@@ -281,17 +264,17 @@ test('with a certificate and a key the service uses HTTPS', async (t) => {
 
 test('a demo workspace from a release without channels is completed', async (t) => {
   const dataDir = await usedFolder(t)
-  const first = await start(t, { DATA_DIR: dataDir })
+  const first = await startService(t, { DATA_DIR: dataDir })
   const { simulator_url: _, web_site_id: __, ...before } = demoOf(dataDir)
   const address = await findEmbeddedPostgres(dataDir)
   assert.ok(address)
   const db = connect({ database: address, max: 1 })
   await db`delete from channel_connections`
   await db.end()
-  await first.stop()
+  await first.kill('SIGTERM')
   writeFileSync(join(dataDir, 'demo.json'), JSON.stringify(before))
 
-  const second = await start(t, { DATA_DIR: dataDir })
+  const second = await startService(t, { DATA_DIR: dataDir })
   const demo = demoOf(dataDir)
   assert.deepEqual(
     [demo.workspace_id, demo.api_key, demo.simulator_url],
@@ -305,7 +288,7 @@ test('a demo workspace from a release without channels is completed', async (t) 
 test('the command line connects a workspace to a simulator, and changes its pace later', async (t) => {
   const dataDir = await usedFolder(t)
   const env = { DATA_DIR: dataDir }
-  const service = await start(t, env)
+  const service = await startService(t, env)
   const owner = { email: 'owner@acme.test', password: 'a good password' }
   const credentials = ['--owner-email', owner.email, '--owner-password', owner.password]
   const { workspace_id } = (await parley(env, 'workspace', 'create', '--name', 'Acme', ...credentials)).json
@@ -354,13 +337,9 @@ test('the command line connects a workspace to a simulator, and changes its pace
 })
 
 test('the command line warns when no simulator answers at the address, and still connects', async (t) => {
-  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
-  const env = {
-    DATA_DIR: folder(t),
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
-    ENCRYPTION_KEY: 'ab'.repeat(32),
-  }
-  const { url } = await start(t, env)
+  const database = await createDatabase(t, { empty: true })
+  const env = { DATA_DIR: createFolder(t), DATABASE_URL: database.url, ENCRYPTION_KEY: 'ab'.repeat(32) }
+  const { url } = await startService(t, env)
   const created = await parley(env, 'workspace', 'create', '--name', 'Acme', '--owner-email', 'owner@acme.test')
   const beside = { ...env, PORT: new URL(url).port }
   const connected = await parley(beside, 'workspace', 'connect-simulator', '--workspace', created.json.workspace_id)
@@ -385,10 +364,10 @@ test('the command line registers the accounts with a stand-alone simulator', asy
   t.after(() => simulator.close())
   await new Promise((resolve) => simulator.once('listening', resolve))
   const { port } = simulator.address() as { port: number }
-  const { host, port: databasePort, database, username } = (await createDatabase(t, { empty: true })).address
+  const database = await createDatabase(t, { empty: true })
   const env: Record<string, string> = {
-    DATA_DIR: folder(t),
-    DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
+    DATA_DIR: createFolder(t),
+    DATABASE_URL: database.url,
     PUBLIC_URL: 'https://parley.example.com',
   }
   const created = await parley(env, 'workspace', 'create', '--name', 'Acme', '--owner-email', 'owner@acme.test')
@@ -417,7 +396,7 @@ test('the command line registers the accounts with a stand-alone simulator', asy
 test('the command line lists workspaces, and deletes one after its name is confirmed', async (t) => {
   const dataDir = await usedFolder(t)
   const env = { DATA_DIR: dataDir, DEMO: '0' }
-  const service = await start(t, env)
+  const service = await startService(t, env)
   const { workspace_id: demoId, api_key } = demoOf(dataDir)
   const made = await parley(env, 'workspace', 'create', '--name', 'Acme Ltd', '--owner-email', 'owner@acme.test')
   const list = async () => (await parley(env, 'workspace', 'list')).json
@@ -446,7 +425,7 @@ test('the command line lists workspaces, and deletes one after its name is confi
 })
 
 test('a command on a folder or a database without data of Parley is refused and creates nothing', async (t) => {
-  const parent = folder(t)
+  const parent = createFolder(t)
   const dataDir = join(parent, 'wrong')
   for (const args of [
     ['backup', '--to', join(parent, 'backup')],
@@ -461,12 +440,7 @@ test('a command on a folder or a database without data of Parley is refused and 
   assert.deepEqual(readdirSync(parent), [])
 
   const empty = await createDatabase(t, { empty: true })
-  const { host, port, database, username } = empty.address
-  const env = {
-    DATA_DIR: dataDir,
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
-    ENCRYPTION_KEY: 'ab'.repeat(32),
-  }
+  const env = { DATA_DIR: dataDir, DATABASE_URL: empty.url, ENCRYPTION_KEY: 'ab'.repeat(32) }
   const refused = await parley(env, 'encryption-key', 'accept')
   assert.match(refused.stderr, /^The database has no tables of Parley\..*parley migrate.*\n$/)
   const tables = await empty.connect(1)`select from pg_tables where schemaname = 'public'`
@@ -481,7 +455,7 @@ test('the command line works beside a running service and without one', async (t
   const alone = await parley(env, 'workspace', 'create', '--name', 'Cold', '--owner-email', 'cold@acme.test')
   assert.equal(alone.code, 0, alone.stderr)
 
-  const service = await start(t, env)
+  const service = await startService(t, env)
   const made = await parley(
     env,
     'workspace',

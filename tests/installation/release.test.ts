@@ -1,14 +1,15 @@
 /** A release as an operator installs it: in an empty folder, without development dependencies and without a build. */
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../../scripts/free-port.ts'
+import { demoOf } from '../demo.ts'
+import { createFolder } from '../folder.ts'
 import { findDeadLinks } from '../links.ts'
-import { createBrowser, file, type Json, type Owner, until } from '../support.ts'
+import { createProgram } from '../program.ts'
+import { createBrowser, file, type Json } from '../support.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -18,12 +19,6 @@ const readJson = (path: string): Json => JSON.parse(readFileSync(path, 'utf8'))
 
 const run = (command: string, args: string[], cwd: string) =>
   promisify(execFile)(command, args, { cwd, timeout: 240_000, maxBuffer: 1 << 24 })
-
-function createFolder(t: Owner): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-release-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
-  return folder
-}
 
 let released: Promise<string> | undefined
 
@@ -94,25 +89,16 @@ test('an unpacked release starts without development dependencies, sends a messa
     assert.equal(existsSync(join(folder, 'node_modules', name)), isRuntimeToo, name)
   }
 
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const { NODE_COMPILE_CACHE: _, ...env } = process.env
-  const child = spawn('npm', ['start'], { cwd: folder, env: { ...env, PORT: String(port) } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-  const gone = new Promise((resolve) => child.once('exit', resolve))
-  t.after(() => {
-    child.kill()
-    return gone
-  })
-  const isReady = async () => {
-    assert.equal(child.exitCode, null, output)
-    return output.includes('Parley is ready')
-  }
-  await until('the service to be ready', isReady, 120_000)
-  assert.doesNotMatch(output, /Installing|Building/)
+  const service = await createProgram(t, (port) => ({
+    command: ['npm', 'start'],
+    cwd: folder,
+    env: { NODE_COMPILE_CACHE: undefined, PORT: String(port) },
+  }))
+  await service.start()
+  const { url } = service
+  assert.doesNotMatch(service.output(), /Installing|Building/)
 
-  const demo = readJson(join(folder, 'data/demo.json'))
+  const demo = demoOf(join(folder, 'data'))
   assert.equal((await createBrowser(url, url).signIn(demo.owner)).status, 200)
   const sent = await fetch(`${url}/v1/messages`, {
     method: 'POST',
@@ -134,4 +120,5 @@ test('an unpacked release starts without development dependencies, sends a messa
   }
   const { stdout } = await run('bin/parley', ['tail', '--help'], folder)
   assert.match(stdout, /parley tail/)
+  await service.kill('SIGTERM')
 })

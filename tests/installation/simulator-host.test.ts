@@ -1,90 +1,47 @@
-/** One simulator for all processes on a database, with a memory that outlives them: real processes, real kills. */
+/** One simulator for all services on a database, with a memory that outlives them: real processes, real kills. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../../scripts/free-port.ts'
+import { demoOf } from '../demo.ts'
+import { createFolder } from '../folder.ts'
 import { claimFile, createWorkspace } from '../internals.ts'
-import { startMs } from '../program.ts'
+import { createService, type Program } from '../program.ts'
 import { toProvider } from '../provider.ts'
 import { createDatabase, type Json, until } from '../support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 
-type Service = {
-  url: string
-  output(): string
-  /** Answers when it is gone. */
-  kill(signal: NodeJS.Signals): Promise<unknown>
-  ready(): Promise<void>
+type Service = Program & {
   send(to: string, message?: object): Promise<{ status: number; body: Json }>
   sent(): Promise<string[]>
   control(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>
 }
 
-/** Processes on one database; `launch` starts one on a port of its own. */
+/** Services on one database, each on a port of its own. */
 async function createFleet(t: TestContext) {
   const database = await createDatabase(t)
   const db = database.connect(2)
-  const { host, port: databasePort, database: name, username } = database.address
-  let apiKey = ''
+  const settings = { DATABASE_URL: database.url, ENCRYPTION_KEY: 'cd'.repeat(32), DEMO: '1' }
+  const folders: string[] = []
 
-  const folder = () => {
-    const path = mkdtempSync(join(tmpdir(), 'parley-host-'))
-    t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
-    return path
-  }
-  const launch = async (dataDir: string, env: Record<string, string> = {}): Promise<Service> => {
-    const port = env.PORT ?? String(await freePort())
-    const url = `http://127.0.0.1:${port}`
-    const child: ChildProcess = spawn(process.execPath, ['server/main.ts'], {
-      env: {
-        ...process.env,
-        PORT: port,
-        DATA_DIR: dataDir,
-        DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${name}?host=${host}`,
-        ENCRYPTION_KEY: 'cd'.repeat(32),
-        DEMO: '1',
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += text))
-    const gone = new Promise((resolve) => child.once('exit', resolve))
-    const kill: Service['kill'] = (signal) => {
-      child.kill(signal)
-      return gone
-    }
-    t.after(() => kill('SIGKILL'))
-    const { control } = toProvider(`${url}/simulator`, '', {} as never)
+  const create = async (dataDir: string, env: Record<string, string> = {}): Promise<Service> => {
+    folders.push(dataDir)
+    const service = await createService(t, { ...settings, DATA_DIR: dataDir, ...env })
+    const { control } = toProvider(`${service.url}/simulator`, '', {} as never)
     return {
-      url,
-      output: () => output,
-      kill,
+      ...service,
       control,
-      async ready() {
-        await until(
-          'the service to be ready',
-          async () => {
-            assert.equal(child.exitCode, null, output)
-            return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok
-          },
-          startMs,
-        )
-        // It is in the folder of the process that made the demo.
-        const file = join(dataDir, 'demo.json')
-        if (existsSync(file)) apiKey = JSON.parse(readFileSync(file, 'utf8')).api_key
-      },
       async send(to, message = hello) {
-        const response = await fetch(`${url}/v1/messages`, {
+        // It is in the folder of the process that made the demo.
+        const demoFolder = folders.find((folder) => existsSync(join(folder, 'demo.json'))) ?? ''
+        const response = await fetch(`${service.url}/v1/messages`, {
           method: 'POST',
-          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          headers: { authorization: `Bearer ${demoOf(demoFolder).api_key}`, 'content-type': 'application/json' },
           body: JSON.stringify({ to, ...message }),
         })
         return { status: response.status, body: await response.json() }
@@ -94,8 +51,8 @@ async function createFleet(t: TestContext) {
     }
   }
   const start = async (dataDir: string, env?: Record<string, string>): Promise<Service> => {
-    const service = await launch(dataDir, env)
-    await service.ready()
+    const service = await create(dataDir, env)
+    await service.start()
     return service
   }
   const statusOf = async (messageId: string) => {
@@ -107,12 +64,12 @@ async function createFleet(t: TestContext) {
       select distinct base_url from channel_connections where simulator = 'built_in'`
     return rows.map(({ base_url }) => base_url.replace('/simulator/graph', ''))
   }
-  return { db, folder, launch, start, statusOf, hosts }
+  return { db, create, start, statusOf, hosts }
 }
 
 test('on another port the simulator keeps its messages, customers and unsent reports', async (t) => {
-  const { folder, start, statusOf } = await createFleet(t)
-  const dataDir = folder()
+  const { start, statusOf } = await createFleet(t)
+  const dataDir = createFolder(t)
   const first = await start(dataDir)
   assert.equal((await first.control('POST', '/inbound', { from: '+14155550111', text: 'hi' })).status, 200)
   const sent = await first.send('+14155550112')
@@ -129,15 +86,16 @@ test('on another port the simulator keeps its messages, customers and unsent rep
 })
 
 test('a service that starts while a killed one still has the journal waits for it, and every accepted message stays in the log', async (t) => {
-  const { db, folder, launch, start } = await createFleet(t)
-  const dataDir = folder()
+  const { db, create, start } = await createFleet(t)
+  const dataDir = createFolder(t)
   const first = await start(dataDir)
   const before = await first.send('+14155550150')
   await first.kill('SIGTERM')
 
   const claim = claimFile(join(dataDir, 'simulator/service.lock'))
   assert.ok(claim.ok)
-  const second = await launch(dataDir, { PORT: new URL(first.url).port })
+  const second = await create(dataDir, { PORT: new URL(first.url).port })
+  const ready = second.start()
   // The lock under which a starting process opens the journal.
   await until('the second to reach the journal', async () => {
     const held = await db`
@@ -147,7 +105,7 @@ test('a service that starts while a killed one still has the journal waits for i
   })
   // Longer than a claim of the lock waits by itself.
   setTimeout(() => claim.release(), 1_500)
-  await second.ready()
+  await ready
   const after = await second.send('+14155550151')
   assert.deepEqual(
     await second.sent(),
@@ -159,12 +117,11 @@ test('a service that starts while a killed one still has the journal waits for i
   )
 })
 
-test('all processes serve the same simulator, and another process takes over when its host is killed', async (t) => {
-  const { folder, launch, start, statusOf, hosts } = await createFleet(t)
-  const dataDir = folder()
+test('all services serve the same simulator, and another service takes over when its host is killed', async (t) => {
+  const { start, statusOf, hosts } = await createFleet(t)
+  const dataDir = createFolder(t)
   const first = await start(dataDir)
-  const [second, third] = await Promise.all([launch(dataDir), launch(dataDir)])
-  await Promise.all([second.ready(), third.ready()])
+  const [second, third] = await Promise.all([start(dataDir), start(dataDir)])
   const all = [first, second, third]
   assert.deepEqual(await hosts(), [first.url])
 
@@ -215,10 +172,9 @@ test('all processes serve the same simulator, and another process takes over whe
   await until('it to be read', async () => (await statusOf(text.body.data.message_id)) === 'read')
 })
 
-test('processes that start at once agree on one host, and the other takes over when it stops', async (t) => {
-  const { folder, launch, hosts } = await createFleet(t)
-  const [one, two] = await Promise.all([launch(folder()), launch(folder())])
-  await Promise.all([one.ready(), two.ready()])
+test('services that start at once agree on one host, and the other takes over when it stops', async (t) => {
+  const { start, hosts } = await createFleet(t)
+  const [one, two] = await Promise.all([start(createFolder(t)), start(createFolder(t))])
   const [url] = await hosts()
   const [host, other] = url === one.url ? [one, two] : [two, one]
   assert.equal(url, host.url)
@@ -227,7 +183,6 @@ test('processes that start at once agree on one host, and the other takes over w
   for (const service of [one, two]) assert.deepEqual(await service.sent(), [body.data.msgapp_message_id])
 
   assert.equal(await host.kill('SIGTERM'), 0, host.output())
-  // The address in the database changes a moment before the process serves the simulator itself.
   await until('a send to be taken again', async () => (await other.send('+14155550301')).status === 201)
   assert.deepEqual(await hosts(), [other.url])
 })
@@ -235,11 +190,11 @@ test('processes that start at once agree on one host, and the other takes over w
 test('a simulator of another database at the same address is not used', async (t) => {
   const ours = await createFleet(t)
   const theirs = await createFleet(t)
-  const dataDir = ours.folder()
+  const dataDir = createFolder(t)
   const first = await ours.start(dataDir)
   await first.kill('SIGTERM')
   const { port } = new URL(first.url)
-  const stranger = await theirs.start(theirs.folder(), { PORT: port })
+  const stranger = await theirs.start(createFolder(t), { PORT: port })
   assert.equal((await fetch(`${first.url}/simulator/control/faults`)).status, 200)
 
   const second = await ours.start(dataDir)
@@ -249,7 +204,7 @@ test('a simulator of another database at the same address is not used', async (t
 })
 
 test('the host may use HTTPS with a private certificate', async (t) => {
-  const { folder, launch, hosts } = await createFleet(t)
+  const { start, hosts } = await createFleet(t)
   const tls = { TLS_CERT_FILE: 'tests/fixtures/tls.crt', TLS_KEY_FILE: 'tests/fixtures/tls.key' }
   const ask = ({ url }: Service, path: string) =>
     new Promise<number | undefined>((resolve) => {
@@ -261,21 +216,19 @@ test('the host may use HTTPS with a private certificate', async (t) => {
         .on('error', () => resolve(undefined))
         .end()
     })
-  const first = await launch(folder(), tls)
-  await until('https', async () => (await ask(first, '/readyz')) === 200, startMs)
-  const second = await launch(folder(), tls)
-  await until('https', async () => (await ask(second, '/readyz')) === 200, startMs)
+  const first = await start(createFolder(t), tls)
+  const second = await start(createFolder(t), tls)
   assert.deepEqual(await hosts(), [first.url.replace('http:', 'https:')])
   assert.equal(await ask(second, '/simulator/control/sent'), 200)
 })
 
 test("a simulator that is reachable from outside requires the session of the demo's owner", async (t) => {
-  const { db, folder, start } = await createFleet(t)
-  const dataDir = folder()
+  const { db, start } = await createFleet(t)
+  const dataDir = createFolder(t)
   const exposed = { HOST: '0.0.0.0', PUBLIC_URL: 'http://parley.test' }
   const first = await start(dataDir, exposed)
   assert.match(first.output(), /DEMO=1 and more than this machine reaches the service/)
-  const { owner } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
+  const demo = demoOf(dataDir)
   const second = await start(dataDir, exposed)
 
   for (const { url } of [first, second]) {
@@ -312,7 +265,7 @@ test("a simulator that is reachable from outside requires the session of the dem
     await db.begin((sql) => createWorkspace(sql, { name: 'Acme', default_country: 'US', owner: stranger }))
     assert.equal((await ask('/control/sent', { headers: { cookie: await signIn(stranger) } })).status, 401)
 
-    const cookie = await signIn(owner)
+    const cookie = await signIn(demo.owner)
     assert.match(await (await ask('', { headers: { cookie } })).text(), /<!doctype html>/i)
     assert.equal((await ask('/control/sent', { headers: { cookie } })).status, 200)
     for (const [origin, status] of [
@@ -332,13 +285,7 @@ test("a simulator that is reachable from outside requires the session of the dem
   const args = ['bin/parley.ts', 'trigger', 'message.received', '--from', '+14155550501', '--json', '--url', first.url]
   const env = { ...process.env, DATA_DIR: dataDir, PARLEY_API_KEY: '', PARLEY_URL: '' }
   // Its address is not one that this machine resolves.
-  writeFileSync(
-    join(dataDir, 'demo.json'),
-    JSON.stringify({
-      ...JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')),
-      base_url: `${first.url}/v1`,
-    }),
-  )
+  writeFileSync(join(dataDir, 'demo.json'), JSON.stringify({ ...demoOf(dataDir), base_url: `${first.url}/v1` }))
   const triggered = await promisify(execFile)(process.execPath, args, { env })
   assert.match(JSON.parse(triggered.stdout).message_id, /^wamid\./)
 })

@@ -1,38 +1,29 @@
 /** The status page of real processes: a backup, restarts, silence, full disks, several services. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createSmallDisk, missingForDisk } from '../../soak/disk.ts'
+import { demoOf } from '../demo.ts'
+import { createFolder } from '../folder.ts'
 import { connect, createWorkspace, findEmbeddedPostgres } from '../internals.ts'
-import { createProgram, type Program } from '../program.ts'
+import { createService, type Program } from '../program.ts'
 import { alertsOf, namesOf, untilStatus } from '../status.ts'
 import { assertRefused, createBrowser, createDatabase, type Json } from '../support.ts'
 
 const mebibyte = 1024 * 1024
 
-function createFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-status-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
-  return folder
-}
-
-const launch = (t: TestContext, env: Record<string, string>): Promise<Program> =>
-  createProgram(t, '/readyz', (port) => ({
-    args: ['server/main.ts'],
-    env: { PORT: String(port), PROCESSES: '1', DEMO: '0', LOG_LEVEL: 'warn', ...env },
-  }))
+const newService = (t: TestContext, env: Record<string, string>): Promise<Program> =>
+  createService(t, { PROCESSES: '1', DEMO: '0', LOG_LEVEL: 'warn', ...env })
 
 test('a backup, a restarted process and a stopped one appear', async (t) => {
   const home = createFolder(t)
   const data = join(home, 'data')
-  const service = await launch(t, { DATA_DIR: data, DEMO: '1', PROCESSES: '2' })
+  const service = await newService(t, { DATA_DIR: data, DEMO: '1', PROCESSES: '2' })
   await service.start()
-  const demo = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'))
   const browser = createBrowser(service.url, service.url)
-  assert.equal((await browser.signIn(demo.owner)).status, 200)
+  assert.equal((await browser.signIn(demoOf(data).owner)).status, 200)
   const loopsOf = (status: Json): Json[] => status.processes?.[2]?.loops ?? []
   // The first report of a process is as old as its loops.
   const first = await untilStatus(browser, 'all processes and loops', (status) =>
@@ -83,8 +74,8 @@ test('services share one status: a nearly full disk of one is named, and a worke
 }, async (t) => {
   const disk = createSmallDisk(t, 200)
   mkdirSync(join(disk.folder, 'data'))
-  const { address, connect: open } = await createDatabase(t)
-  const db = open(1)
+  const database = await createDatabase(t)
+  const db = database.connect(1)
   const create = (name: string) =>
     createWorkspace(db, {
       name,
@@ -93,14 +84,13 @@ test('services share one status: a nearly full disk of one is named, and a worke
     })
   const customer = await create('customer')
   const operator = await create('operator')
-  const { host, port, database, username } = address
   const shared = {
-    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+    DATABASE_URL: database.url,
     ENCRYPTION_KEY: 'ab'.repeat(32),
     OPERATOR_WORKSPACE_ID: operator.workspace_id,
   }
-  const api = await launch(t, { ...shared, ROLES: 'api', DATA_DIR: join(disk.folder, 'data') })
-  const worker = await launch(t, { ...shared, ROLES: 'worker', DATA_DIR: createFolder(t) })
+  const api = await newService(t, { ...shared, ROLES: 'api', DATA_DIR: join(disk.folder, 'data') })
+  const worker = await newService(t, { ...shared, ROLES: 'worker', DATA_DIR: createFolder(t) })
   await api.start()
   const signIn = async (owner: { email: string; password: string }) => {
     const browser = createBrowser(api.url, api.url)

@@ -5,16 +5,16 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { describeSchema } from '../../scripts/schema.ts'
 import { audit } from '../../soak/audit.ts'
 import { type Load, startLoad } from '../../soak/load.ts'
 import { type Stack, startStack } from '../../soak/stack.ts'
+import { createFolder } from '../folder.ts'
 import { type Db, migrate } from '../internals.ts'
-import { type Browser, createBrowser, createDatabase, type Json, type TestDatabase, until } from '../support.ts'
+import { type Browser, createBrowser, createDatabase, type Json, until } from '../support.ts'
 
 type Release = { version: string; commit: string; last_migration: string }
 
@@ -30,12 +30,12 @@ for (const { version, commit } of releases) {
 
 async function upgrade(t: TestContext, commit: string): Promise<void> {
   const database = await createDatabase(t, { empty: true })
-  const dataDir = folder(t)
+  const dataDir = createFolder(t)
   const previous = extract(t, commit)
   const present = unpackRelease(t)
   const code = [previous, previous]
   const stack = await startStack(t, {
-    databaseUrl: urlOf(database),
+    databaseUrl: database.url,
     codeOf: (index) => code[index] ?? present,
     envOf: () => ({ DEMO: '1', DATA_DIR: dataDir }),
   })
@@ -75,7 +75,7 @@ test('a migration that was killed in the middle continues with the next start', 
   const holding = await holdSnapshot(database.connect(1))
   const child = spawn(process.execPath, ['bin/parley.ts', 'migrate'], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: urlOf(database), DATA_DIR: folder(t) },
+    env: { ...process.env, DATABASE_URL: database.url, DATA_DIR: createFolder(t) },
     stdio: 'ignore',
   })
   t.after(() => child.kill('SIGKILL'))
@@ -274,15 +274,9 @@ function findDifferences(later: Json, earlier: Json, path: string): string[] {
   return Object.keys(earlier).flatMap((name) => findDifferences(later?.[name], earlier[name], `${path} ${name}`))
 }
 
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-upgrade-'))
-  t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
-  return path
-}
-
 /** The code of a commit with the present dependencies. They contain those of the release. */
 function extract(t: TestContext, commit: string): string {
-  const path = folder(t)
+  const path = createFolder(t)
   const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 1 << 28 })
   execFileSync('tar', ['x', '-C', path], { input: archive })
   symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'))
@@ -295,7 +289,7 @@ function extract(t: TestContext, commit: string): string {
 
 /** The content of the release's archive. */
 function unpackRelease(t: TestContext): string {
-  const path = folder(t)
+  const path = createFolder(t)
   execFileSync(process.execPath, ['scripts/release.ts', '--unpacked', path], { cwd: root })
   symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'))
   return path
@@ -309,6 +303,3 @@ function isInHistory(commit: string): boolean {
     return false
   }
 }
-
-const urlOf = ({ address: { host, port, database, username } }: TestDatabase): string =>
-  `postgres://${username}@localhost:${port}/${database}?host=${host}`
