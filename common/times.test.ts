@@ -95,7 +95,6 @@ test('the engines wait as long as documented', () => {
       pollMs: 2_000,
       retryMs: 200,
       takeoverMs: 6_000,
-      probeMs: 1_000,
     },
     simulator: {
       firstBackoffMs: 200,

@@ -128,12 +128,10 @@ export const times = {
   heartbeat: { beatMs: 10 * secondMs },
   simulatorHost: {
     pollMs: 2 * secondMs,
-    /** Between two attempts to find the host at the start. */
+    /** Between two attempts to open the journal at the start. */
     retryMs: 200,
     /** The host may be busy, and the process that has its journal may take four seconds to stop. */
     takeoverMs: 6 * secondMs,
-    /** For the answer of the host. */
-    probeMs: secondMs,
   },
   /** Of the simulated provider. */
   simulator: {

@@ -104,7 +104,7 @@ export type Application = {
   /** Decides to which addresses webhooks may be posted. */
   guard: Guard
   /** The built-in simulator, and whether other machines can reach it. */
-  simulator?: Pick<SimulatorMountOptions, 'simulator' | 'isExposed'> | undefined
+  simulator?: Pick<SimulatorMountOptions, 'handle' | 'isExposed'> | undefined
   /** For the page that creates the first workspace. */
   setup: Setup
   publicUrl: string

@@ -8,7 +8,6 @@
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { environment, parleyCommand } from '../common/environment.ts'
-import { times } from '../common/times.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { unlinkAccountsOf } from './accounts/oidc.ts'
@@ -16,7 +15,7 @@ import { setPlan } from './accounts/quota.ts'
 import { resetFactorsOf } from './accounts/second-factor.ts'
 import { toEmailKey } from './accounts/sessions.ts'
 import { createWorkspace, listWorkspaces, requireWorkspace } from './accounts/workspaces.ts'
-import { callbackUrl } from './channels/connections.ts'
+import { callbackUrl, getBuiltInUrl } from './channels/connections.ts'
 import { type Config, readConfig } from './config.ts'
 import { deleteWorkspace } from './delete-workspace.ts'
 import { readDemo, removeDemo, updateDemoPassword } from './demo/demo.ts'
@@ -34,11 +33,10 @@ import { isWithinCalendar } from './lib/time.ts'
 import { createMediaStore } from './media/store.ts'
 import {
   connectSimulator,
-  getBuiltInUrl,
+  isAnswering,
   readSimulatorUrl,
   registerSimulatorAccounts,
 } from './simulator-host/accounts.ts'
-import { probe } from './simulator-host/proxy.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
@@ -115,8 +113,8 @@ const commands: Record<string, Command> = {
       await requireSameKey(db, sealer)
       const demo = readDemo(config.dataDir)
       const publicUrl = demo?.base_url.replace(/\/v1$/, '') ?? config.publicUrl
-      // One of several processes hosts the simulator, and demo.json may name another process.
-      const builtIn = (await getBuiltInUrl(db, sealer)) ?? demo?.simulator_url ?? `${publicUrl}/simulator`
+      // One of several services hosts the simulator, and demo.json may name another one.
+      const builtIn = (await getBuiltInUrl(db)) ?? demo?.simulator_url ?? `${publicUrl}/simulator`
       const isBuiltIn = requestedUrl === undefined || requestedUrl === builtIn || requestedUrl === demo?.simulator_url
       const simulatorConnection = {
         sealer,
@@ -131,7 +129,7 @@ const commands: Record<string, Command> = {
         if (!isBuiltIn) await registerSimulatorAccounts(sql, simulatorConnection.simulatorUrl, connections, publicUrl)
         return connections
       })
-      if (isBuiltIn && (await probe(msgapp, times.simulatorHost)) !== 'answers') {
+      if (isBuiltIn && !(await isAnswering(msgapp))) {
         console.error(`Note: the simulator at ${builtIn} does not respond. It runs while the service runs with DEMO=1.`)
       }
       return {

@@ -5,6 +5,7 @@
  *   prepare         what is done once before the others start (`prepare.ts`)
  *   api-1, api-2 …  the API; they share the port (`roles.ts`)
  *   engines         the background engines, at a lower priority (`roles.ts`)
+ *   simulator       the simulated provider of the demo (`simulator-host/host.ts`)
  *
  * With `ROLES=worker` there is one process. Imports are lazy, so each process loads only what it needs.
  */
@@ -76,12 +77,13 @@ async function startService(config: Config, opened: OpenProcess): Promise<Prepar
     times: config.times.supervisor,
   })
   lifecycle.onStop(() => supervisor.stop('the service stops'))
-  const apis = Array.from({ length: config.processes }, (_, i) => `api-${i + 1}`)
-  const names = config.roles.has('worker') ? [...apis, 'engines'] : apis
+  const names = Array.from({ length: config.processes }, (_, i) => `api-${i + 1}`)
+  if (config.roles.has('worker')) names.push('engines')
+  if (config.demo) names.push('simulator')
   // The processes load their code while the database starts.
   for (const name of ['prepare', ...names]) supervisor.create(name)
-  const socketFolder = createSocketFolder(config, opened)
-  const input: ChildInput = { restarts: 0, config, database: await database.start(), socketFolder }
+  const simulatorSocket = config.demo ? createSocketPath(opened) : undefined
+  const input: ChildInput = { restarts: 0, config, database: await database.start(), simulatorSocket }
   const prepared = await supervisor.run<Prepared>('prepare', input)
   await supervisor.start(names, (_name, restarts) => ({ ...input, restarts }))
   return prepared
@@ -141,11 +143,10 @@ function embedDatabase({ databaseUrl, dataDir }: Config, { log, lifecycle }: Ope
   }
 }
 
-/** API processes that share the port reach the simulator of the first one through a socket file in this folder. */
-function createSocketFolder({ demo, processes }: Config, { lifecycle }: OpenProcess): string | undefined {
-  if (!demo || processes === 1) return undefined
-  // Only this user can enter it. A path in the data folder could be too long for a socket.
+/** API processes reach the process `simulator` through this socket file. */
+function createSocketPath({ lifecycle }: OpenProcess): string {
+  // Only this user can enter the folder. A path in the data folder could be too long for a socket.
   const folder = mkdtempSync(join(tmpdir(), 'parley-'))
   lifecycle.onStop(async () => rmSync(folder, { recursive: true, force: true }))
-  return folder
+  return join(folder, 'simulator.sock')
 }

@@ -58,12 +58,15 @@ const fullProcesses = 3
 /** A transaction and its neighbours must not wait for each other. */
 const minSizes: Partial<typeof sizes> = { general: 2 }
 
-/** How many connections a service opens at most. Each process also has one for notifications. */
-export function countConnections({ roles, processes }: { roles: ReadonlySet<string>; processes: number }): number {
+/**
+ * How many connections a service opens at most. Each process with pools also has one for notifications. With the demo there is one of
+ * the process `simulator`.
+ */
+export function countConnections(service: { roles: ReadonlySet<string>; processes: number; demo: boolean }): number {
+  const { roles, processes, demo } = service
   const count = (names: readonly (keyof Pools)[], of: number) => names.reduce((sum, name) => sum + sizeOf(name, of), 1)
-  return (
-    (roles.has('api') ? processes * count(apiPools, processes) : 0) + (roles.has('worker') ? count(workerPools, 1) : 0)
-  )
+  const apis = roles.has('api') ? processes * count(apiPools, processes) + Number(demo) : 0
+  return apis + (roles.has('worker') ? count(workerPools, 1) : 0)
 }
 
 /** Opens the named pools of one of `processes` API processes. */
@@ -93,6 +96,6 @@ const options: Record<keyof Pools, Parameters<Connect>[1]> = {
   queue: { hot: true, byIndex: true, relaxed: true },
 }
 
-export async function endPools(pools: Partial<Pools>): Promise<void> {
-  await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })))
+export async function endPools(pools: readonly Db[]): Promise<void> {
+  await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })))
 }

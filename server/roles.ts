@@ -1,9 +1,10 @@
 /**
- * The roles of a process: the API, or the background engines. Each loads only the code that it needs.
+ * The roles of a process: the API, the background engines, or the simulator. Each loads only the code that it needs.
  */
+import type { Server } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import { getPriority, hostname, setPriority } from 'node:os'
-import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import { version } from '../common/version.ts'
 import { createSignals } from './accounts/signals.ts'
@@ -14,6 +15,7 @@ import { getLastBackup } from './lib/backup.ts'
 import { startClock } from './lib/clock.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { type Connect, connectorOf, requireConnections } from './lib/database.ts'
+import type { Db } from './lib/db.ts'
 import { createDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
 import { createHealth } from './lib/health.ts'
@@ -28,7 +30,7 @@ import { releaseStartupMemory } from './lib/startup-memory.ts'
 import { createMediaStore } from './media/store.ts'
 import { apiPools, createPools, endPools, type Pools, workerPools } from './pools.ts'
 import type { Prepared } from './prepare.ts'
-import type { SimulatorHost } from './simulator-host/host.ts'
+import { createSocketProxy, serveSocket } from './simulator-host/proxy.ts'
 import { processGauges } from './web/status.ts'
 import { answerPeers, systemRoutes } from './web/system.ts'
 import { createGuard } from './webhooks/guard.ts'
@@ -46,8 +48,8 @@ const prepareConnections = 4
 export type ChildInput = {
   config: Config
   database: string | DatabaseAddress
-  /** For the socket of the simulator, if there are several API processes. */
-  socketFolder: string | undefined
+  /** The socket file of the process `simulator`. Undefined: there is none. */
+  simulatorSocket: string | undefined
   /** How often the process was restarted since the service started. */
   restarts: number
 }
@@ -58,25 +60,26 @@ type RoleContext = {
   restarts: number
   config: Config
   connect: Connect
+  simulatorSocket: string | undefined
   log: Logger
   lifecycle: Lifecycle
   /** The other processes of the service. Undefined: there are none. */
   peers: Peers | undefined
 }
 
-/** Runs the child process with this name: `prepare`, `engines`, or `api-1` and so on. */
+/** Runs the child process with this name: `prepare`, `engines`, `simulator`, or `api-1` and so on. */
 export async function runChild(name: string): Promise<void> {
   const child = joinSupervisor<ChildInput>()
   let lifecycle: Lifecycle | undefined
   try {
     const start = await loadRole(name)
     await child.reportLoaded()
-    const { config, database, socketFolder, restarts } = await child.input
+    const { config, database, simulatorSocket, restarts } = await child.input
     const opened = openProcess({ logLevel: config.logLevel, stopMs, name })
     lifecycle = opened.lifecycle
     child.onStopRequest((reason) => void opened.lifecycle.stop(reason, 0))
-    const context = { name, restarts, config, connect: connectorOf(database), peers: child.peers, ...opened }
-    const value = await start(context, socketFolder)
+    const connect = connectorOf(database)
+    const value = await start({ name, restarts, config, connect, simulatorSocket, peers: child.peers, ...opened })
     releaseStartupMemory()
     flushCompileCache()
     await child.reportReady(value)
@@ -86,9 +89,7 @@ export async function runChild(name: string): Promise<void> {
   }
 }
 
-type Start = (context: RoleContext, socketFolder: string | undefined) => Promise<unknown>
-
-async function loadRole(name: string): Promise<Start> {
+async function loadRole(name: string): Promise<(context: RoleContext) => Promise<unknown>> {
   if (name === 'prepare') {
     const { prepare } = await import('./prepare.ts')
     return ({ config, connect, log }) => prepare(config, connect(prepareConnections), log)
@@ -98,11 +99,7 @@ async function loadRole(name: string): Promise<Start> {
     setPriority(Math.min(getPriority() + enginesNice, lowestPriority))
     return loadEngines()
   }
-  const startApi = await loadApi()
-  return (context, socketFolder) => {
-    const socketPath = socketFolder && join(socketFolder, 'simulator.sock')
-    return startApi(context, { isHere: name === 'api-1', socketPath })
-  }
+  return name === 'simulator' ? loadSimulator() : loadApi()
 }
 
 /** Prepares the database and runs the engines in this process. */
@@ -116,23 +113,20 @@ export async function runWorker(
   const db = connect(prepareConnections)
   const prepared = await prepare(config, db, log)
   await db.end()
-  await start({ name: 'worker', restarts: 0, config, connect, log, lifecycle, peers: undefined })
+  const alone = { simulatorSocket: undefined, peers: undefined }
+  await start({ name: 'worker', restarts: 0, config, connect, log, lifecycle, ...alone })
   return prepared
 }
-
-/** Where the simulator runs: in this process, which serves it on a socket file, or in the one that listens on it. */
-type SimulatorPlace = { isHere: boolean; socketPath: string | undefined }
 
 /** Loads the code of the API and returns the function that starts it. */
 async function loadApi() {
   const { createApp } = await import('./app.ts')
 
-  return async (context: RoleContext, simulatorPlace: SimulatorPlace): Promise<void> => {
-    const { config, peers, lifecycle } = context
+  return async (context: RoleContext): Promise<void> => {
+    const { config, simulatorSocket, peers, lifecycle } = context
     const { dataDir, publicUrl, tls, trustedProxies } = config
     const parts = await openParts(context, apiPools, config.processes)
-    const db = parts.pools.general
-    const simulator = config.demo ? await openSimulator(context, parts, simulatorPlace) : undefined
+    const { db } = parts
     const demo = config.demo ? await import('./demo/demo.ts') : undefined
     const mailer = config.smtp && (await import('./lib/mail.ts')).createMailer(config.smtp)
     const oidc = config.oidc && {
@@ -147,7 +141,9 @@ async function loadApi() {
       pages: true,
       demoSite: demo && (() => demo.getDemoSiteId(db)),
       guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs, times: config.times.webhooks }),
-      simulator: simulator && { simulator, isExposed: config.isDemoExposed },
+      simulator: simulatorSocket
+        ? { ...createSocketProxy(simulatorSocket), isExposed: config.isDemoExposed }
+        : undefined,
       // Read at each request, because the command line can reset the password of the demo's owner.
       setup: { token: deriveToken(parts.encryptionKey, 'setup'), getDemo: () => demo?.readDemo(dataDir) },
       peers,
@@ -158,10 +154,9 @@ async function loadApi() {
       trustedProxies,
       times: config.times,
     })
-    lifecycle.onStop(() => drain(app, config))
+    lifecycle.onStop(() => drain(app.server, () => app.close(), config))
     await beat(context, parts)
     await listen(app, config, true)
-    await simulator?.releaseStartLock?.()
   }
 }
 
@@ -188,11 +183,29 @@ async function loadEngines() {
   }
 }
 
+/** Loads the code of the simulator and returns the function that starts it. */
+async function loadSimulator() {
+  const { startSimulatorHost } = await import('./simulator-host/host.ts')
+
+  return async (context: RoleContext): Promise<void> => {
+    const { config, connect, simulatorSocket = '', log, lifecycle } = context
+    const { dataDir, publicUrl, isDemoExposed: isExposed, times } = config
+    const db = connect(1, { holdsLock: true })
+    const parts = await openBasics(context, db, [db])
+    const origin = localOrigin(config)
+    const host = await startSimulatorHost({ ...parts, log, dataDir, origin, publicUrl, isExposed, times })
+    lifecycle.onStop(host.stop)
+    const server = await serveSocket(host, simulatorSocket)
+    lifecycle.onStop(() => drain(server, promisify(server.close.bind(server)), config))
+    await beat(context, parts)
+  }
+}
+
 /** Reports this process to the status page. */
-async function beat({ config, name, restarts, log, lifecycle }: RoleContext, parts: Parts): Promise<void> {
-  const { pools, health, metrics, disk } = parts
+async function beat({ config, name, restarts, log, lifecycle }: RoleContext, parts: Basics): Promise<void> {
+  const { db, health, metrics, disk } = parts
   const heartbeat = await startHeartbeat({
-    ...{ db: pools.general, log, health, metrics, disk, version, restarts },
+    ...{ db, log, health, metrics, disk, version, restarts },
     service: `${hostname()}:${config.port}`,
     process: name,
     gauges: processGauges,
@@ -201,19 +214,12 @@ async function beat({ config, name, restarts, log, lifecycle }: RoleContext, par
   lifecycle.onStop(heartbeat.stop)
 }
 
-type Parts = Awaited<ReturnType<typeof openParts<'general'>>>
+type Basics = Awaited<ReturnType<typeof openBasics>>
 
-/** What every role has. `processes` of the service have the same pools. */
-async function openParts<Name extends keyof Pools>(
-  context: RoleContext,
-  names: readonly ('general' | Name)[],
-  processes: number,
-) {
-  const { config, connect, log, lifecycle, peers } = context
-  const pools = createPools(connect, names, processes)
-  const db = pools.general
+/** What every process has. `db` is one of its pools. */
+async function openBasics({ config, log, lifecycle, peers }: RoleContext, db: Db, pools: readonly Db[]) {
   lifecycle.onStop(() => endPools(pools))
-  if (config.databaseUrl) await requireConnections(Object.values(pools))
+  if (config.databaseUrl) await requireConnections(pools)
   const health = createHealth(config.times.health)
   const metrics = createMetrics()
   const disk = createDisk(listDataFolders(config))
@@ -224,18 +230,27 @@ async function openParts<Name extends keyof Pools>(
   const sealer = createSealer(encryptionKey)
   // A restarted process without the file of the key would otherwise create another key and seal with it.
   await requireSameKey(db, sealer)
+  return { db, health, metrics, disk, encryptionKey, sealer }
+}
+
+/** What the API and the engines have. `processes` of the service have the same pools. */
+async function openParts<Name extends keyof Pools>(
+  context: RoleContext,
+  names: readonly ('general' | Name)[],
+  processes: number,
+) {
+  const { config, connect, log, lifecycle } = context
+  const pools = createPools(connect, names, processes)
+  const basics = await openBasics(context, pools.general, Object.values(pools))
+  const { db, health } = basics
   const http = createHttp()
   lifecycle.onStop(http.stop)
   const live = await startLive({ db, log, health })
   lifecycle.onStop(live.stop)
   return {
+    ...basics,
     pools,
     log,
-    health,
-    disk,
-    metrics,
-    encryptionKey,
-    sealer,
     channels: createChannels(http, config.times.messages),
     store: createMediaStore(config),
     live,
@@ -243,34 +258,14 @@ async function openParts<Name extends keyof Pools>(
   }
 }
 
-/** The simulator exists once per service. API processes share the port, so each serves `/simulator`. */
-async function openSimulator(
-  { config, log, lifecycle }: RoleContext,
-  { pools, sealer, health }: Pick<Parts, 'pools' | 'sealer' | 'health'>,
-  { isHere, socketPath }: SimulatorPlace,
-): Promise<(Pick<SimulatorHost, 'handle'> & Partial<SimulatorHost>) | undefined> {
-  const { createSocketProxy, serveSocket } = await import('./simulator-host/proxy.ts')
-  if (!isHere) return socketPath === undefined ? undefined : createSocketProxy(socketPath)
-  const { startSimulatorHost } = await import('./simulator-host/host.ts')
-  const { dataDir, publicUrl, isDemoExposed: isExposed } = config
-  const origin = localOrigin(config)
-  const simulator = await startSimulatorHost({
-    ...{ db: pools.general, sealer, log, health },
-    ...{ dataDir, origin, publicUrl, isExposed, times: config.times },
-  })
-  lifecycle.onStop(simulator.stop)
-  if (socketPath !== undefined) lifecycle.onStop((await serveSocket(simulator, socketPath)).stop)
-  return simulator
-}
-
 /** A process that runs only the engines listens for health checks and metrics. */
-async function serveHealth(context: RoleContext, { pools, health, disk, metrics }: Parts): Promise<void> {
+async function serveHealth(context: RoleContext, { db, health, disk, metrics }: Basics): Promise<void> {
   const { config, log, lifecycle } = context
   const { createServer } = await import('./lib/server.ts')
   const { tls, trustedProxies } = config
   const app = createServer({ log, metrics, tls, trustedProxies, limits: {} })
-  await app.register(systemRoutes({ db: pools.general, metrics, health, disk }))
-  lifecycle.onStop(() => drain(app, config))
+  await app.register(systemRoutes({ db, metrics, health, disk }))
+  lifecycle.onStop(() => drain(app.server, () => app.close(), config))
   await listen(app, config, false)
 }
 
@@ -289,10 +284,10 @@ async function listen(app: App, { port, host }: Config, isShared: boolean): Prom
 }
 
 /** Accepts no new requests and finishes those in flight. Idle connections are closed at once. */
-async function drain(app: App, { times }: Config): Promise<void> {
-  const idle = setInterval(() => app.server.closeIdleConnections(), 20)
-  const late = setTimeout(() => app.server.closeAllConnections(), times.supervisor.drainMs)
-  await app.close()
+async function drain(server: Server, close: () => Promise<unknown>, { times }: Config): Promise<void> {
+  const idle = setInterval(() => server.closeIdleConnections(), 20)
+  const late = setTimeout(() => server.closeAllConnections(), times.supervisor.drainMs)
+  await close()
   clearInterval(idle)
   clearTimeout(late)
 }

@@ -268,11 +268,11 @@ export async function listBuiltInConnections(sql: Sql, sealer: Sealer): Promise<
   )
 }
 
-/** The oldest of those, so every process gets the same. Its base URL is the address of the built-in simulator. */
-export async function getBuiltInConnection(sql: Sql, sealer: Sealer): Promise<Connection | undefined> {
-  const [row] = await sql<Row[]>`
-    select ${connectionColumns(sql)} from channel_connections where simulator = 'built_in' order by id limit 1`
-  return row && toReadable(sealer, row)
+/** The address of the built-in simulator, from the oldest of those, so that every process gets the same. */
+export async function getBuiltInUrl(sql: Sql): Promise<string | undefined> {
+  const [row] = await sql<{ base_url: string }[]>`
+    select base_url from channel_connections where simulator = 'built_in' order by id limit 1`
+  return row?.base_url.replace(/\/graph$/, '')
 }
 
 export type ProvidedConnection = StoredConnection & Pick<Shown, 'callback_verified_at'> & { workspace_name: string }
@@ -291,14 +291,11 @@ export async function listProvidedConnections(sql: Sql, sealer: Sealer, limit: n
   return rows.map((row) => toReadable(sealer, row))
 }
 
-/**
- * Moves the connections of all workspaces to the new address of the built-in simulator. With `from`, only those that are
- * still there: of several processes that move them at once, one does. Returns the number of moved connections.
- */
-export async function moveBuiltInConnections(sql: Sql, to: string, from: string | null = null): Promise<number> {
+/** Moves the connections of all workspaces to the built-in simulator's new address. Returns the number of moved ones. */
+export async function moveBuiltInConnections(sql: Sql, to: string): Promise<number> {
   const { count } = await sql`
     update channel_connections set base_url = ${to}, updated_at = now()
-    where simulator = 'built_in' and base_url <> ${to} and (${from}::text is null or base_url = ${from})`
+    where simulator = 'built_in' and base_url <> ${to}`
   return count
 }
 

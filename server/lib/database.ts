@@ -11,10 +11,7 @@ import { StartError } from './start-error.ts'
 /** `databaseUrl` names an external database. Without it the embedded one in `dataDir` is used. */
 type DatabaseChoice = { databaseUrl?: string | undefined; dataDir: string }
 
-export type Connect = (
-  max: number,
-  options?: Pick<ConnectOptions, 'hot' | 'byIndex' | 'relaxed' | 'statementTimeoutMs'>,
-) => Db
+export type Connect = (max: number, options?: Omit<ConnectOptions, 'database' | 'max'>) => Db
 
 export const connectorOf =
   (database: string | DatabaseAddress): Connect =>

@@ -32,6 +32,8 @@ export type ConnectOptions = {
   /** Commits asynchronously. For work that may be repeated after a power cut. */
   relaxed?: boolean
   statementTimeoutMs?: number
+  /** The session holds a lock: its connection is not replaced after an hour, as others are. */
+  holdsLock?: boolean
 }
 
 /**
@@ -71,6 +73,7 @@ export function connect(options: ConnectOptions): Db {
   const driverOptions: postgres.Options<Record<string, postgres.PostgresType>> & { socket: unknown } = {
     ...address.options,
     max,
+    ...(options.holdsLock ? { max_lifetime: null } : {}),
     connect_timeout: 10,
     // At most a second, so that every connection is back soon after the database is.
     backoff: (retries: number) => Math.min(1, 0.05 * 2 ** retries) * (0.5 + Math.random() / 2),

@@ -13,7 +13,6 @@ import {
   callbackUrl,
   defaultPace,
   defaultVersion,
-  getBuiltInConnection,
   listBuiltInConnections,
   lockConnection,
   type SimulatorKind,
@@ -23,8 +22,9 @@ import {
 import { deleteTemplates } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import { createHttp } from '../lib/http.ts'
 import { StartError } from '../lib/start-error.ts'
 
 type ConnectOptions = {
@@ -166,11 +166,17 @@ function toAccount(
   }
 }
 
-/** The address of the built-in simulator, from one of its connections. */
-export async function getBuiltInUrl(db: Db, sealer: Sealer): Promise<string | undefined> {
-  const connection = await getBuiltInConnection(db, sealer)
-  return connection?.base_url.replace(/\/graph$/, '')
+/** Whether the simulator of this connection answers. One of another database does not know the connection. */
+export async function isAnswering({ base_url, api_version, account_id, access_token }: Connection): Promise<boolean> {
+  const http = createHttp()
+  const url = `${base_url}/${api_version}/${account_id}?fields=id`
+  const headers = { authorization: `Bearer ${access_token}` }
+  const answer = await http.request({ method: 'GET', url, headers, timeoutMs: answerMs, isPrivate: true })
+  await http.stop()
+  return answer.ok && answer.status === 200
 }
+
+const answerMs = 1_000
 
 /** Normalises `http://host:port`, with or without `/simulator`, to the form that is stored. */
 export function readSimulatorUrl(text: string): string {

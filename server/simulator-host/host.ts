@@ -1,48 +1,41 @@
 /**
- * One built-in simulator for all processes on a database.
+ * The process `simulator`: one built-in simulator for all services on a database.
  *
- * The address in the built-in connections names the process that runs it: the
- * host. The other processes proxy their own `/simulator` to the host and probe
- * it every two seconds. When the host does not answer, the first process that
- * notices takes over and moves the connections to itself.
+ * Each service has such a process. The one that has an advisory lock of the database, the host, runs the simulator, and the built-in
+ * connections have the address of its service. The others forward requests to that address and poll for the lock. PostgreSQL releases
+ * it when the host ends, and after six seconds when the host stands still or its machine is gone. Then another process takes over and
+ * moves the connections to its service.
  *
- * The takeover keeps the demo working when one of several processes is killed:
- * the next send was accepted 0.4 to 2.9 s after the kill. Without it every
- * send fails until a process is restarted.
+ * The takeover keeps the demo working when one of several services is killed. Without it every send fails until it is restarted.
  *
- * The journal belongs to the folder, and a kernel-held lock gives it to one
- * process at a time. A process that takes over in the same folder continues
- * with the journal; processes with folders of their own have journals of their
- * own. Processes are identified by their own address (`localOrigin`), so
- * processes on several machines need a HOST that the others can reach.
+ * The journal belongs to the folder, and a kernel-held lock gives it to one process at a time. A process that takes over in the same
+ * folder continues with the journal; services with folders of their own have journals of their own. Services are identified by their
+ * own address (`localOrigin`), so services on several machines need a HOST that the others can reach.
  */
 import { mkdirSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import { createGate, createSimulator, type Simulator, sendControlError } from '../../simulator/simulator.ts'
-import { getBuiltInConnection, moveBuiltInConnections } from '../channels/connections.ts'
+import { getBuiltInUrl, moveBuiltInConnections } from '../channels/connections.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { claimFile } from '../lib/exclusive.ts'
 import type { Health } from '../lib/health.ts'
 import { startRepeating } from '../lib/loop.ts'
 import { graphUrl, listRecentCustomers, loadSimulatorAccounts } from './accounts.ts'
-import { isProxied, probe, proxyRequest, sendUnreachable } from './proxy.ts'
-
-export type SimulatorHost = Simulator & {
-  /** Call it when this process listens: the next starting process may then probe it. */
-  releaseStartLock(): Promise<void>
-}
+import { forwardRequest, isForwarded, sendUnreachable } from './proxy.ts'
 
 type SimulatorHostOptions = {
+  /** One connection: its session holds the lock. */
   db: Db
   sealer: Sealer
   log: FastifyBaseLogger
   health: Health
   dataDir: string
-  /** The address at which other processes reach this one. */
+  /** The address at which other services reach this one. */
   origin: string
   /** The address at which browsers reach the service. */
   publicUrl: string
@@ -51,30 +44,45 @@ type SimulatorHostOptions = {
   times: Pick<Times, 'simulatorHost' | 'simulator'>
 }
 
-/** Processes start one after the other, so that none probes a host that does not listen yet. */
-const startLock = 7_263_552
+const hostLock = 7_263_556
 
-export async function startSimulatorHost(options: SimulatorHostOptions): Promise<SimulatorHost> {
+export async function startSimulatorHost(options: SimulatorHostOptions): Promise<Simulator> {
   const { db, sealer, log, health, dataDir, origin, publicUrl, isExposed } = options
-  const times = options.times.simulatorHost
+  const { pollMs, retryMs, takeoverMs } = options.times.simulatorHost
   const gate = createGate({ origins: () => [origin, new URL(publicUrl).origin] })
   const dir = join(dataDir, 'simulator')
-  const ownUrl = graphUrl(`${origin}/simulator`)
-  let host: 'here' | URL | undefined
-  let silentSince: number | undefined
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  /** Undefined: another process has the lock. */
+  let lockedAt: number | undefined
   let simulator: Simulator | undefined
   let releaseJournal = () => {}
 
-  /** Returns false when another process has the journal. */
-  async function openSimulator(journal: string): Promise<boolean> {
-    if (simulator) return true
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const claim = claimFile(join(dir, `${journal}.lock`))
-    if (!claim.ok) return false
-    releaseJournal = claim.release
-    simulator = await createSimulator({
+  /**
+   * Becomes the host, or notices that another process is. A session may take a lock that it has. PostgreSQL ends the session of a host
+   * that has not polled for `takeoverMs`. Replaying a long journal takes longer, so this does not apply until the simulator runs.
+   */
+  async function claim(): Promise<void> {
+    const idleMs = simulator ? takeoverMs : 0
+    const [row] = await db<{ is_held: boolean }[]>`
+      select pg_try_advisory_lock(${hostLock}) as is_held, set_config('idle_session_timeout', ${String(idleMs)}, false)`
+    lockedAt = row?.is_held ? (lockedAt ?? performance.now()) : undefined
+    if (lockedAt === undefined) return close()
+    simulator ??= await open(performance.now() - lockedAt)
+    if (!simulator) return
+    // Also later: a workspace may have been connected while another process was the host.
+    const movedCount = await moveBuiltInConnections(db, graphUrl(`${origin}/simulator`))
+    if (movedCount > 0) log.info({ to: origin }, 'this service now runs the simulator')
+  }
+
+  async function open(waitedMs: number): Promise<Simulator | undefined> {
+    // Of an attempt that failed.
+    releaseJournal()
+    const journal = claimJournal(waitedMs)
+    if (!journal) return undefined
+    releaseJournal = journal.release
+    return createSimulator({
       dir,
-      name: journal,
+      name: journal.name,
       publicUrl: origin,
       browserUrl: publicUrl,
       isPrivate: !isExposed,
@@ -83,74 +91,48 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
       times: options.times.simulator,
       log,
     })
-    return true
   }
 
   /**
-   * Opens the journal `service`. A killed process may take seconds to end, for example while it writes to the disk, and has the journal
+   * Claims the journal `service`. A killed process may take seconds to end, for example while it writes to the disk, and has the journal
    * until then: with another journal, what this process accepts would be missing after the next start. Only if the owner stays is it a
-   * service on another database that uses the same folder, and the next free journal is opened.
+   * service on another database that uses the same folder, and the next free journal is claimed.
    */
-  async function openAnySimulator(): Promise<void> {
-    const deadline = performance.now() + times.takeoverMs
-    let isOpen = await openSimulator('service')
-    for (; !isOpen && performance.now() < deadline; isOpen = await openSimulator('service')) await sleep(times.retryMs)
-    for (let number = 2; !isOpen; number++) isOpen = await openSimulator(`service-${number}`)
+  function claimJournal(waitedMs: number): { name: string; release(): void } | undefined {
+    for (let number = 1; ; number++) {
+      const name = number === 1 ? 'service' : `service-${number}`
+      const claim = claimFile(join(dir, `${name}.lock`))
+      if (claim.ok) return { name, release: claim.release }
+      if (waitedMs < takeoverMs) return undefined
+    }
   }
 
-  /** Finds the host, or becomes it. `host` stays undefined while neither is possible. */
-  async function findHost(): Promise<void> {
-    const stored = await getBuiltInConnection(db, sealer)
-    if (!stored || stored.base_url === ownUrl) {
-      await openAnySimulator()
-      // A workspace may have been connected while another process was the host.
-      if (stored) await moveBuiltInConnections(db, ownUrl)
-      silentSince = undefined
-      host = 'here'
-      return
-    }
-    const found = await probe(stored, times)
-    if (found === 'answers') {
-      silentSince = undefined
-      host = new URL(stored.base_url)
-      return
-    }
-    silentSince ??= performance.now()
-    const isOverdue = performance.now() - silentSince >= times.takeoverMs
-    // The process that has the journal `service` takes over first.
-    const isNext = found === 'absent' && (await openSimulator('service'))
-    if (!isNext && !isOverdue) return
-    await openAnySimulator()
-    const movedCount = await moveBuiltInConnections(db, ownUrl, stored.base_url)
-    // Of several processes that take over at once, the statement lets one win; the others find it now.
-    if (movedCount === 0) return findHost()
-    silentSince = undefined
-    host = 'here'
-    log.info({ from: stored.base_url, to: ownUrl }, 'this process now runs the simulator')
+  async function close(): Promise<void> {
+    const closing = simulator
+    simulator = undefined
+    await closing?.stop()
+    releaseJournal()
   }
 
-  const startConnection = await db.reserve()
-  await startConnection`select pg_advisory_lock(${startLock})`
-  for (await findHost(); !host; await findHost()) await sleep(times.retryMs)
-  const loop = startRepeating({ name: 'simulator-host', everyMs: times.pollMs, log, health, run: findHost })
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = isForwarded(request) ? undefined : await getBuiltInUrl(db).catch(() => undefined)
+    if (url === undefined) sendUnreachable(response, 'no service runs the simulator at the moment')
+    else forwardRequest(new URL(url), request, response)
+  }
+
+  for (await claim(); lockedAt !== undefined && !simulator; await claim()) await sleep(retryMs)
+  const loop = startRepeating({ name: 'simulator-host', everyMs: pollMs, log, health, run: claim })
 
   return {
     handle(request, response) {
-      if (host instanceof URL && !isProxied(request)) {
-        const refusal = gate(request)
-        if (refusal) sendControlError(response, refusal)
-        else proxyRequest(host, request, response)
-      } else if (simulator) simulator.handle(request, response)
-      else sendUnreachable(response, 'this process does not run the simulator')
-    },
-    async releaseStartLock() {
-      await startConnection`select pg_advisory_unlock(${startLock})`
-      startConnection.release()
+      if (simulator) return simulator.handle(request, response)
+      const refusal = gate(request)
+      if (refusal) sendControlError(response, refusal)
+      else void forward(request, response)
     },
     async stop() {
       await loop.stop()
-      await simulator?.stop()
-      releaseJournal()
+      await close()
     },
   }
 }

@@ -6,7 +6,7 @@ import { createMetrics } from '../lib/metrics.ts'
 import { createServer } from '../lib/server.ts'
 import { simulatorMount } from './mount.ts'
 
-type Handle = Parameters<typeof simulatorMount>[0]['simulator']['handle']
+type Handle = Parameters<typeof simulatorMount>[0]['handle']
 
 async function mount(t: TestContext, handle: Handle, metrics = createMetrics()): Promise<string> {
   const app = createServer({
@@ -16,7 +16,7 @@ async function mount(t: TestContext, handle: Handle, metrics = createMetrics()):
   })
   // No database: callers on this machine need no session.
   const options = { db: undefined as never, publicUrl: 'http://127.0.0.1:1', isExposed: false }
-  await app.register(simulatorMount({ simulator: { handle }, ...options }))
+  await app.register(simulatorMount({ handle, ...options }))
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => {
     app.server.closeAllConnections()

@@ -1,5 +1,5 @@
 /**
- * `/simulator/…`: the built-in simulator on the service's own port.
+ * `/simulator/…`: the built-in simulator, another process (`proxy.ts`), on the service's own port.
  *
  * The simulator handles raw HTTP, so it gets requests with unread bodies. When
  * the service stops, this plugin ends the event streams, which would otherwise
@@ -19,7 +19,7 @@ import type { Db } from '../lib/db.ts'
 import type { App } from '../lib/server.ts'
 
 export type SimulatorMountOptions = {
-  simulator: Pick<Simulator, 'handle'>
+  handle: Simulator['handle']
   db: Db
   publicUrl: string
   /** Other machines can reach the service. */
@@ -27,7 +27,6 @@ export type SimulatorMountOptions = {
 }
 
 export const simulatorMount = (options: SimulatorMountOptions) => async (app: App) => {
-  const { simulator } = options
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   const streams = new Set<ServerResponse>()
@@ -43,7 +42,7 @@ export const simulatorMount = (options: SimulatorMountOptions) => async (app: Ap
         streams.add(reply.raw)
         reply.raw.on('close', () => streams.delete(reply.raw))
       }
-      simulator.handle(request.raw, reply.raw)
+      options.handle(request.raw, reply.raw)
     })
   }
 }

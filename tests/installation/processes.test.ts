@@ -84,9 +84,12 @@ const countOf = (metrics: string, series: string): number =>
       ?.split(' ')[1] ?? 0,
   )
 
-test('API processes share the port, and the engines have a process of their own', async () => {
-  const { engines, ...apis } = processes()
-  assert.deepEqual([Object.keys(apis).sort(), typeof engines], [['api-1', 'api-2'], 'number'])
+test('API processes share the port, and the engines and the simulator have processes of their own', async () => {
+  const { engines, simulator, ...apis } = processes()
+  assert.deepEqual(
+    [Object.keys(apis).sort(), typeof engines, typeof simulator],
+    [['api-1', 'api-2'], 'number', 'number'],
+  )
   if (process.platform === 'linux') {
     const listening = await listListeners(Number(new URL(service.url).port))
     assert.deepEqual(listening.map(({ pid }) => pid).sort(), Object.values(apis).sort())
@@ -139,6 +142,16 @@ test('every API process serves the one simulator', async () => {
   assert.equal((await ask('/simulator')).status, 200)
 })
 
+test('after kill -9 of the simulator it comes back with what it accepted', async () => {
+  const sent = await ask('/v1/messages', { to: '+14155552001', text: 'Hi again' })
+  assert.equal(sent.status, 201, sent.text)
+  await kill('simulator')
+  await until('it to be back', async () =>
+    (await ask('/simulator/control/sent')).text.includes(sent.json.data.message_id),
+  )
+  await until('all processes', isWhole)
+})
+
 test('after kill -9 of an API process the others answer, and it comes back', async () => {
   await kill('api-2')
   let answered = 0
@@ -183,7 +196,7 @@ test('SIGTERM under load stops all processes and loses no acknowledged write', a
 test('kill -9 of the main process leaves no process', async () => {
   await service.start()
   const pids = Object.values(processes())
-  assert.equal(pids.length, 3)
+  assert.equal(pids.length, 4)
   // Requests in flight, whose processes log that they end.
   const requests = Array.from({ length: 20 }, () => createContact().catch(() => undefined))
   await service.kill('SIGKILL')

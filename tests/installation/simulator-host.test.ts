@@ -7,6 +7,7 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { freeze } from '../../soak/freeze.ts'
 import { demoOf } from '../demo.ts'
 import { createFolder } from '../folder.ts'
 import { claimFile, createWorkspace } from '../internals.ts'
@@ -96,11 +97,11 @@ test('a service that starts while a killed one still has the journal waits for i
   assert.ok(claim.ok)
   const second = await create(dataDir, { PORT: new URL(first.url).port })
   const ready = second.start()
-  // The lock under which a starting process opens the journal.
+  // The lock of the host, which opens the journal next.
   await until('the second to reach the journal', async () => {
     const held = await db`
       select from pg_locks l join pg_database d on d.oid = l.database
-      where l.locktype = 'advisory' and l.objid = 7263552 and l.granted and d.datname = current_database()`
+      where l.locktype = 'advisory' and l.objid = 7263556 and l.granted and d.datname = current_database()`
     return held.length > 0
   })
   // Longer than a claim of the lock waits by itself.
@@ -185,6 +186,24 @@ test('services that start at once agree on one host, and the other takes over wh
   assert.equal(await host.kill('SIGTERM'), 0, host.output())
   await until('a send to be taken again', async () => (await other.send('+14155550301')).status === 201)
   assert.deepEqual(await hosts(), [other.url])
+})
+
+test('a host that stands still is replaced, and gives way when it goes on', {
+  skip: process.platform !== 'linux' && 'needs ps of Linux',
+}, async (t) => {
+  const { start, hosts } = await createFleet(t)
+  const quick = { PARLEY_TEST_TIME_DIVISOR: '4' }
+  const first = await start(createFolder(t), quick)
+  const second = await start(createFolder(t), quick)
+  const goOn = freeze(first)
+  try {
+    await until('the other to take over', async () => (await hosts())[0] === second.url)
+    await until('a send to be taken again', async () => (await second.send('+14155550320')).status === 201)
+  } finally {
+    goOn()
+  }
+  const ids = await second.sent()
+  await until('one simulator', async () => (await first.sent().catch(() => [])).join() === ids.join())
 })
 
 test('a simulator of another database at the same address is not used', async (t) => {

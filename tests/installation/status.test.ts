@@ -29,7 +29,7 @@ test('a backup, a restarted process and a stopped one appear', async (t) => {
   const first = await untilStatus(browser, 'all processes and loops', (status) =>
     loopsOf(status).some(({ name, succeeded_at }) => name === 'deliver' && succeeded_at),
   )
-  assert.deepEqual(namesOf(first), ['api-1', 'api-2', 'engines'])
+  assert.deepEqual(namesOf(first), ['api-1', 'api-2', 'engines', 'simulator'])
   await untilStatus(browser, 'no problem', ({ problems, unknown }) => problems.length + unknown.length === 0)
   assert.deepEqual([first.backup, first.database.is_migrated], [{ is_embedded: true, last: null }, true])
   // A loop that runs every hour has not run yet.
