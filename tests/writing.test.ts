@@ -214,6 +214,27 @@ test('a member reacts to a message and removes the reaction, on both channels th
   ])
 })
 
+test('a page finds its message and its note in the thread by the key of its request', async (t) => {
+  const { owner, conversation } = await startTeam(t)
+  const path = `/conversations/${conversation.id}`
+  for (const [sent, listed] of [
+    ['messages', 'messages'],
+    ['notes', 'timeline'],
+  ] as const) {
+    const key = crypto.randomUUID()
+    const post = () => owner.call('POST', `${path}/${sent}`, { text: 'Hi' }, { 'idempotency-key': key })
+    const { data } = (await post()).body
+    assert.equal((await post()).body.data.id, data.id)
+    await owner.call('POST', `${path}/${sent}`, { text: 'Hi' })
+    const items: Json[] = (await owner.call('GET', `${path}/${listed}`)).body.data
+    const found = items.filter(({ idempotency_key }) => idempotency_key)
+    assert.deepEqual(
+      found.map((item) => [item.id, item.idempotency_key]),
+      [[data.id, key]],
+    )
+  }
+})
+
 test('a member starts a conversation with a contact by a template', main, async (t) => {
   const { provider, owner, api } = await startTeam(t)
   const contact = (await api.post('/contacts', { phone: '+14155550177', name: 'Ben' })).body.data

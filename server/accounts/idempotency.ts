@@ -121,6 +121,13 @@ export function keepAnswers({ sql, sealer, times }: IdempotencyOptions): Step {
 /** Binds a stored response to its key. */
 const sealContext = ({ workspaceId, path, key }: Claim): SealContext => ['idempotency_keys', workspaceId, path, key]
 
+/** The key of the request to `path` that created `subjectId`. Null after a day, or if the request had none. */
+export const idempotencyKeyOf = (sql: Sql, workspaceId: string, path: Fragment, subjectId: Fragment): Fragment => sql`(
+  select k.key from idempotency_keys k
+  where k.workspace_id = ${workspaceId} and k.path = ${path} and k.subject_id = ${subjectId}
+  limit 1
+)`
+
 /** Deletes responses older than a day. */
 export async function sweepAnswers(sql: Sql): Promise<void> {
   await sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`

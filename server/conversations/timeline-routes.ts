@@ -43,6 +43,7 @@ const EntryView = Type.Object({
     until: Type.Optional(DateTime),
   }),
   created_at: DateTime,
+  idempotency_key: Type.Optional(Type.String({ description: 'Of the request of a member that added it, for a day.' })),
 })
 
 const NewNote = Type.Object({
@@ -80,8 +81,9 @@ export const timelineTable = (db: Db, signals: Signals): readonly Row[] => [
     body: NewNote,
     data: EntryView,
     status: 201,
-    run: async ({ caller: { workspaceId, member }, params, body: { text, mentions = [] } }) => {
-      const note = await createNote(db, workspaceId, params.id, { memberId: member.id }, { text, mentions })
+    run: async ({ caller: { workspaceId, member }, params, body: { text, mentions = [] }, idempotency }) => {
+      const input = { id: idempotency?.subject.id, text, mentions }
+      const note = await createNote(db, workspaceId, params.id, { memberId: member.id }, input)
       signals.inboxChanged(workspaceId, [params.id])
       for (const id of mentions) signals.memberChanged(id)
       return note

@@ -5,8 +5,8 @@
  *
  * Entries have time-ordered ids like messages, so a thread merges both by id.
  */
-
 import type { AnyCaller } from '../accounts/callers.ts'
+import { idempotencyKeyOf } from '../accounts/idempotency.ts'
 import { readKeyNames } from '../accounts/keys.ts'
 import { memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
@@ -58,9 +58,15 @@ export type TimelineEntry = {
     key?: { id: string; name: string | null }
   }
   created_at: string
+  /** Of the request that added the note, if a page of a member made it within the last day: the page knows its note by it. */
+  idempotency_key?: string
 }
 
-type StoredEntry = Omit<TimelineEntry, 'member' | 'details'> & { member_id: string | null; details: StoredDetails }
+type StoredEntry = Omit<TimelineEntry, 'member' | 'details' | 'idempotency_key'> & {
+  member_id: string | null
+  details: StoredDetails
+  idempotency_key?: string | null
+}
 
 /** A page of all entries or of one kind, newest first. 404 when the workspace does not have the conversation. */
 export async function listTimeline(
@@ -71,11 +77,15 @@ export async function listTimeline(
   kind?: TimelineEntry['kind'],
 ): Promise<Page<TimelineEntry>> {
   await requireExisting(sql, workspaceId, conversationId)
+  const path = sql`'/app/api/conversations/' || e.conversation_id::text || '/notes'`
   const rows = await sql<StoredEntry[]>`
-    select id, kind, member_id, text, details, created_at from timeline_entries
-    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id < ${before}
-      and ${kind ? sql`kind = ${kind}` : sql`true`}
-    order by id desc
+    select e.id, e.kind, e.member_id, e.text, e.details, e.created_at,
+      case when e.kind = 'note' and e.member_id is not null
+        then ${idempotencyKeyOf(sql, workspaceId, path, sql`e.id`)} end as idempotency_key
+    from timeline_entries e
+    where e.workspace_id = ${workspaceId} and e.conversation_id = ${conversationId} and e.id < ${before}
+      and ${kind ? sql`e.kind = ${kind}` : sql`true`}
+    order by e.id desc
     limit ${limit + 1}`
   return toPage(await resolveMembers(sql, workspaceId, rows), limit)
 }
@@ -192,8 +202,9 @@ async function resolveMembers(sql: Sql, workspaceId: string, rows: readonly Stor
     rows.flatMap(({ details: { key_id } }) => key_id ?? []),
   )
   const refOf = (id: string): MemberRef => ({ id, name: names.get(id) ?? null })
-  return rows.map(({ member_id, details: { mentions, assignee_id, key_id, ...details }, ...row }) => ({
+  return rows.map(({ member_id, details: { mentions, assignee_id, key_id, ...details }, idempotency_key, ...row }) => ({
     ...row,
+    ...(idempotency_key ? { idempotency_key } : {}),
     member: member_id ? refOf(member_id) : null,
     details: {
       ...details,

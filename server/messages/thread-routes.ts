@@ -59,6 +59,7 @@ export const MemberMessage = Type.Object(
       required: ['id', 'direction', 'content_type', 'content_text'],
       description: 'The quoted message, with its text cut to 200 characters.',
     }),
+    idempotency_key: NullableText({ description: 'Of the request of a member that sent it, for a day.' }),
   },
   { title: 'MemberMessage' },
 )

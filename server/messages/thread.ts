@@ -1,4 +1,5 @@
 /** The messages of a conversation as members see them: with the author, the file, the quoted message and the error reason. */
+import { idempotencyKeyOf } from '../accounts/idempotency.ts'
 import { memberName } from '../accounts/members.ts'
 import type { Channel, ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -35,6 +36,8 @@ export type MemberMessage = Omit<Message, 'error' | 'content'> &
       content_text: string | null
     } | null
     error_reason: string | null
+    /** Of the request that sent it, if a page of a member made it within the last day: the page knows its message by it. */
+    idempotency_key: string | null
   }
 
 export type ThreadContext = { publicUrl: string; channels: Record<ChannelName, Pick<Channel, 'explainError'>> }
@@ -78,7 +81,10 @@ async function readThread(
   range: Fragment,
   limit: number,
 ): Promise<{ messages: MemberMessage[]; foundCount: number }> {
-  type Row = Message & MessageDetails & Pick<MemberMessage, 'sender' | 'media' | 'reply_to'> & { found_count: number }
+  type Row = Message &
+    MessageDetails &
+    Pick<MemberMessage, 'sender' | 'media' | 'reply_to' | 'idempotency_key'> & { found_count: number }
+  const path = sql`'/app/api/conversations/' || m.conversation_id::text || '/messages'`
   const rows = await sql<Row[]>`
     select ${allColumns(sql, channel, publicUrl)}, m.found_count,
       (
@@ -102,7 +108,9 @@ async function readThread(
           'content_text', left(q.content_text, ${quotedLength}))
         from messages q
         where q.workspace_id = ${workspaceId} and q.conversation_id = m.conversation_id and q.id = m.reply_to_message_id
-      ) as reply_to
+      ) as reply_to,
+      case when m.sender_id is not null
+        then ${idempotencyKeyOf(sql, workspaceId, path, sql`m.id`)} end as idempotency_key
     from ${pageOfMessages(sql, workspaceId, range, limit)} m
     order by m.id desc`
   const { explainError } = channels[channel]

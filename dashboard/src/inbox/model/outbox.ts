@@ -90,6 +90,7 @@ export function send({ conversationId, body, after, sender, quoted, text, onFail
     error_reason: null,
     deleted_at: null,
     created_at: at,
+    idempotency_key: null,
   }
   start({ key, message, body, idempotencyKey: newIdempotencyKey(), after }, onFailed)
 }
