@@ -2,8 +2,9 @@
  * What the command palette knows before it is loaded: the actions of the page that is shown, and the items that the member
  * opened last, in this browser.
  */
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect } from 'react'
 import type { IconName } from '../../../ui/icon.tsx'
+import { createStore } from './store.ts'
 
 export type Command = {
   id: string
@@ -15,13 +16,11 @@ export type Command = {
 }
 
 const groups = new Map<string, readonly Command[]>()
-const listeners = new Set<() => void>()
-let all: readonly Command[] = []
+const all = createStore<readonly Command[]>(() => [])
 
 function setGroup(group: string, commands: readonly Command[]): void {
   groups.set(group, commands)
-  all = [...groups.values()].flat()
-  for (const listener of listeners) listener()
+  all.set([...groups.values()].flat())
 }
 
 /** Offers actions while the page is shown. `group` names the page. */
@@ -33,13 +32,8 @@ export function useCommands(group: string, commands: readonly Command[]): void {
   useEffect(() => () => setGroup(group, []), [group])
 }
 
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => void listeners.delete(listener)
-}
-
 /** The actions of the page that is shown, also of one that loads while the palette is open. */
-export const usePageCommands = (): readonly Command[] => useSyncExternalStore(subscribe, () => all)
+export const usePageCommands = (): readonly Command[] => all.useValue((commands) => commands)
 
 /** An item that the palette opened: a person, a conversation or a page. */
 export type RecentItem = { href: string; label: string; detail: string; icon: IconName }

@@ -1,8 +1,9 @@
 /** The member's preferences, the same on all devices. The density is also kept in this browser, for the first paint. */
 import { useIsMutating } from '@tanstack/react-query'
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, queryClient, useCall, useChange } from './api.ts'
+import { createStore } from './store.ts'
 
 export type Preferences = DataOf<'GET /preferences'>
 
@@ -10,11 +11,7 @@ const densityKey = 'parley-density'
 
 const key = ['GET /preferences', {}]
 
-const listeners = new Set<() => void>()
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => void listeners.delete(listener)
-}
+const changeCount = createStore(() => 0)
 const getPreferences = () => queryClient.getQueryData<Preferences>(key)
 
 export function usePreferences() {
@@ -22,7 +19,7 @@ export function usePreferences() {
   const isChanging = useIsMutating() > 0
   const { data, error, refetch } = useCall('GET /preferences', {}, { live: isChanging ? false : 'member' })
   // The cache publishes a change in a later task. React would reset the input that the member changed until then.
-  return { data: useSyncExternalStore(subscribe, getPreferences) ?? data, error, refetch }
+  return { data: changeCount.useValue(getPreferences) ?? data, error, refetch }
 }
 
 /** Returns a function that changes preferences. They change at once, and back if the service refuses. */
@@ -43,7 +40,7 @@ export function useChangePreferences(): (changes: Partial<Preferences>) => void 
   return (changes) => {
     void queryClient.cancelQueries({ queryKey: key })
     queryClient.setQueryData<Preferences>(key, (preferences) => preferences && { ...preferences, ...changes })
-    for (const listener of listeners) listener()
+    changeCount.set(changeCount.get() + 1)
     mutate({ body: changes })
   }
 }

@@ -5,36 +5,30 @@
  * sends the state of all members (`live.tsx`). A hidden or closed page is removed at once; the service removes a page that
  * vanished within 45 seconds.
  */
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect } from 'react'
 import { call, newIdempotencyKey } from './api.ts'
+import { createStore } from './store.ts'
 
 export type TypingKind = 'reply' | 'note'
 export type Presence = { member_id: string; name: string; conversation_id: string; typing: TypingKind | null }
 
 const none: readonly Presence[] = []
-let byConversation: ReadonlyMap<string, readonly Presence[]> = new Map()
-const listeners = new Set<() => void>()
+const byConversation = createStore<ReadonlyMap<string, readonly Presence[]>>(() => new Map())
 
 /** Stores the data of a `presence` event. Unchanged conversations keep their array, so that their rows do not render again. */
 export function receivePresence({ members }: { members: readonly Presence[] }): void {
   const groups = Object.groupBy(members, ({ conversation_id }) => conversation_id)
-  byConversation = new Map(
-    Object.entries(groups).map(([id, present = []]) => {
-      const previous = byConversation.get(id)
-      return [id, JSON.stringify(previous) === JSON.stringify(present) && previous ? previous : present]
-    }),
-  )
-  for (const listener of listeners) listener()
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  const before = byConversation.get()
+  const next = Object.entries(groups).map(([id, present = []]) => {
+    const previous = before.get(id)
+    return [id, JSON.stringify(previous) === JSON.stringify(present) && previous ? previous : present] as const
+  })
+  byConversation.set(new Map(next))
 }
 
 /** Every member in a conversation, including the signed-in member. */
 export const usePresence = (conversationId: string): readonly Presence[] =>
-  useSyncExternalStore(subscribe, () => byConversation.get(conversationId) ?? none)
+  byConversation.useValue((members) => members.get(conversationId) ?? none)
 
 /** The service removes a page 30 seconds after its last report. */
 const heartbeatMs = 12_000

@@ -1,5 +1,6 @@
 /** The dialogs of the inbox that several parts open: snooze, labels, filters, views. They load after the first paint. */
-import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
+import { createStore } from '../../lib/store.ts'
 import type { Conversation } from '../model/data.ts'
 
 export type InboxDialog =
@@ -8,18 +9,8 @@ export type InboxDialog =
   | { kind: 'filters' }
   | { kind: 'views' }
 
-let open: InboxDialog | undefined
-const listeners = new Set<() => void>()
-
-export function openDialog(next: InboxDialog | undefined): void {
-  open = next
-  for (const listener of listeners) listener()
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+const open = createStore<InboxDialog | undefined>(() => undefined)
+export const openDialog = open.set
 
 const imports = {
   snooze: () => import('./snooze-dialog.tsx'),
@@ -35,7 +26,7 @@ const ViewDialog = lazy(imports.views)
 const close = () => openDialog(undefined)
 
 export function InboxDialogs() {
-  const dialog = useSyncExternalStore(subscribe, () => open)
+  const dialog = open.useValue((opened) => opened)
   // Early, so that the letters typed after the key of a dialog go to it and are no shortcuts.
   useEffect(() => {
     for (const load of Object.values(imports)) load().catch(() => {})
