@@ -1,12 +1,7 @@
 /** The lists of conversations that a page keeps current from the stream, without a browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type Conversation,
-  type ListQuery,
-  placeConversation,
-  removeConversation,
-} from '../dashboard/src/lib/conversation-lists.ts'
+import { type Conversation, type ListQuery, placeConversations } from '../dashboard/src/lib/conversation-lists.ts'
 
 const me = 'me-1'
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
@@ -25,16 +20,16 @@ const row = (id: string, minute: number, fields: Partial<Conversation> = {}) =>
     ...fields,
   }) as Conversation
 
-type Pages = Parameters<typeof placeConversation>[0]
+type Pages = Parameters<typeof placeConversations>[0]
 /** A list, and its ids after changes. */
 const listOf = (query: ListQuery, rows: Conversation[], nextCursor: string | null = null) => {
   let pages: Pages = [{ data: rows, meta: { next_cursor: nextCursor } }]
   const list = () => pages.flatMap(({ data }) => data.map(({ id }) => id)).join('')
-  const show = (row: Conversation) => {
-    pages = placeConversation(pages, row, query, me)
+  const show = (...rows: Conversation[]) => {
+    pages = placeConversations(pages, rows, [], query, me)
   }
   const remove = (id: string) => {
-    pages = removeConversation(pages, id)
+    pages = placeConversations(pages, [], [id], query, me)
   }
   return Object.assign(list, { show, remove })
 }
@@ -90,4 +85,17 @@ test('a conversation beyond the loaded pages is not shown at their end', () => {
   assert.deepEqual([partial(), whole()], ['ab', 'abc'])
   show(row('a', 2))
   assert.deepEqual([partial(), whole()], ['b', 'bac'])
+})
+
+test('several conversations are placed at once, and a search gets only what the service found', () => {
+  const list = listOf({ status: 'open' }, [row('a', 9), row('b', 8), row('c', 7)])
+  list.show(row('c', 12), row('d', 10), row('a', 9, { status: 'closed' }))
+  assert.equal(list(), 'cdb')
+  const found = listOf({ search: 'ann' }, [row('a', 9)])
+  found.show(row('a', 12), row('b', 13))
+  assert.equal(found(), 'a')
+  const longAgo = new Date(Date.now() - 61 * 60_000).toISOString()
+  const waiting = listOf({ waiting_minutes: '60' }, [])
+  waiting.show(row('a', 9, { waiting_since: longAgo }), row('b', 8, { waiting_since: new Date().toISOString() }))
+  assert.equal(waiting(), 'a')
 })

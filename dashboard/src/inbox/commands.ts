@@ -6,7 +6,7 @@ import { useCanWrite, useSession } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
 import type { InboxActions } from './actions/actions.ts'
 import { openDialog } from './actions/dialogs.tsx'
-import { findConversation } from './model/data.ts'
+import { findConversation } from './model/conversations.ts'
 
 const { commands: texts } = words.inbox
 

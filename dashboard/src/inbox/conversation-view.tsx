@@ -4,18 +4,19 @@ import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, useCall, useChange } from '../lib/api.ts'
+import { CallError, call, invalidate } from '../lib/api.ts'
 import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
-import { useCanWrite } from '../lib/session.tsx'
+import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Drawer } from './drawer.tsx'
-import { type Conversation, findConversation, patchConversation } from './model/data.ts'
+import { changeConversations, useConversation } from './model/conversations.ts'
+import type { Conversation } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
-import { moveSendings } from './model/outbox-store.ts'
+import { moveSendings } from './model/outbox.ts'
 import { moveDraft } from './model/reply-drafts.ts'
 import { useReadMentions } from './model/unread-mentions.ts'
 import type { ContactPanelState } from './model/use-contact-panel.ts'
@@ -25,9 +26,7 @@ import { ThreadPane } from './thread-pane.tsx'
 type Props = { id: string; onBack: () => void; contactPanel: ContactPanelState }
 
 export function ConversationView({ id, onBack, contactPanel }: Props) {
-  const query = useCall('GET /conversations/{id}', { params: { id } }, { live: true })
-  const [cached] = useState(() => findConversation(id))
-  const conversation = query.data ?? cached
+  const { query, conversation } = useConversation(id)
   const isVisible = useVisible()
   useFollowMerge(id, query.data?.id)
   const isPainted = useIsPainted()
@@ -98,17 +97,18 @@ function useFollowMerge(id: string, answeredId = id): void {
 /** Marks the conversation as read, unless the member is a viewer: when it is opened and when a message arrives while the window is visible. */
 function useMarkAsRead(conversation: Conversation | undefined, isVisible: boolean): void {
   const canWrite = useCanWrite()
-  const { mutate } = useChange('POST /conversations/{id}/read', { stale: ['GET /conversations/counts'] })
-  const id = conversation?.id
+  const { id: memberId } = useSession().member
   const isUnread = (conversation?.unread_count ?? 0) > 0
-  // Re-runs the effect for a message that arrives while a call is in flight.
-  const lastMessageAt = conversation?.last_message_at
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every new message must run the effect.
   useEffect(() => {
-    if (!id || !isUnread || !isVisible || !canWrite) return
-    patchConversation(id, { unread_count: 0 })
-    mutate({ params: { id } })
-  }, [id, isUnread, isVisible, canWrite, lastMessageAt, mutate])
+    if (!conversation || !isUnread || !isVisible || !canWrite) return
+    const { id, last_message_at: seenAt } = conversation
+    // A message that arrives while the call is in flight is unread.
+    const patch = (row: Conversation) => (row.last_message_at === seenAt ? { unread_count: 0 } : {})
+    const read = () => call('POST /conversations/{id}/read', { params: { id } }).catch(() => {})
+    void changeConversations(new Map([[id, conversation]]), patch, memberId, read).then(() =>
+      invalidate({ queryKey: ['GET /conversations/counts'] }),
+    )
+  }, [conversation, isUnread, isVisible, canWrite, memberId])
 }
 
 function useVisible(): boolean {

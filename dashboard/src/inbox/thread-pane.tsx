@@ -1,5 +1,5 @@
 /** The open conversation: header, thread and reply area. */
-import { useCallback, useRef, useState } from 'react'
+import { useCallback, useState } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCanWrite } from '../lib/session.tsx'
 import { ViewerNote } from '../ui/write-access.tsx'
@@ -22,7 +22,7 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   const me = useMe()
   const canWrite = useCanWrite()
   const pages = useThread(conversation.id)
-  const sendings = useSendings(conversation.id, pages.items, me.id)
+  const sendings = useSendings(conversation.id, pages.items)
   const [quoted, setQuoted] = useState<Message>()
   const clearQuote = useCallback(() => setQuoted(undefined), [])
   const resend = useCallback((message: Message) => resendMessage(message, me), [me])
@@ -30,14 +30,11 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   const canQuote = conversation.channel !== 'web' && isWindowOpen
   const canReact = reactionsOn(conversation.channel).length > 0 && isWindowOpen
   const toast = useToast()
-  const newestId = useRef('')
-  newestId.current = pages.items[0]?.id ?? ''
   const react = useCallback(
     ({ id, conversation_id: conversationId }: Message, emoji: string) =>
       send({
         conversationId,
         body: { type: 'reaction', reaction: { message_id: id, emoji } },
-        after: newestId.current,
         sender: me,
         onFailed: toast.error,
       }),

@@ -1,10 +1,9 @@
 /** Where a conversation belongs in a list that pages of the service make up. Without access to the cache, so that tests need no browser. */
 import type { Calls } from './calls.ts'
 
-type Answer = Calls['GET /conversations']['answer']
-export type Conversation = Answer['data'][number]
+type Page = Calls['GET /conversations']['answer']
+export type Conversation = Page['data'][number]
 export type ListQuery = NonNullable<Calls['GET /conversations']['query']>
-type Page = Answer
 type Compare = (one: Conversation, other: Conversation) => number
 
 /** Compares by an order of the inbox, as the service sorts. */
@@ -24,39 +23,48 @@ function byArrival(one: Conversation, other: Conversation): number {
   return order || (one.id > other.id ? -1 : 1)
 }
 
-/** The pages of a list after a conversation changed. */
-export function placeConversation(pages: Page[], row: Conversation, query: ListQuery, memberId: string): Page[] {
-  return placeRow(pages, row, matches(row, query, memberId), inboxOrders[query.sort ?? 'newest'])
+/**
+ * The pages of a list after conversations changed or were removed: each row at its position, unless it does not match or its
+ * position is on a page that is not loaded.
+ */
+export function placeConversations(
+  pages: Page[],
+  rows: readonly Conversation[],
+  removed: readonly string[],
+  query: ListQuery,
+  memberId: string,
+): Page[] {
+  const listed = new Set(pages.flatMap(({ data }) => data.map(({ id }) => id)))
+  // The service decides what a search finds: the list gets no other row.
+  const placed = rows.filter((row) => matches(row, query, memberId) && (!query.search || listed.has(row.id)))
+  const moved = new Set([...removed, ...rows.map(({ id }) => id)])
+  if (placed.length === 0 && ![...moved].some((id) => listed.has(id))) return pages
+  const others = pages.map((page) => ({ ...page, data: page.data.filter(({ id }) => !moved.has(id)) }))
+  const compare = inboxOrders[query.sort ?? 'newest']
+  const isAll = others.at(-1)?.meta.next_cursor === null
+  const byPage = Map.groupBy(placed, (row) => {
+    const index = others.findIndex(({ data }) => data.slice(-1).some((last) => compare(row, last) < 0))
+    return index === -1 && isAll ? others.length - 1 : index
+  })
+  return others.map((page, index) => {
+    const added = byPage.get(index)
+    return added ? { ...page, data: [...page.data, ...added].sort(compare) } : page
+  })
 }
 
 function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
-  const { status, channel, contact_id, assigned, label, unread, search } = filters
+  const { status, channel, contact_id, assigned, label, waiting_minutes, unread, search } = filters
   // A person's conversations are listed whatever their messages are.
   const isInList = !status || (row.status === status && (row.inbox_at !== null || !!search || !!contact_id))
   const agentId = assigned === 'me' ? memberId : assigned === 'nobody' ? null : assigned
+  const waitedMs = row.waiting_since && row.status !== 'closed' ? Date.now() - Date.parse(row.waiting_since) : 0
   return (
     isInList &&
     (!channel || row.channel === channel) &&
     (!contact_id || row.contact_id === contact_id) &&
     (!assigned || row.assigned_agent_id === agentId) &&
+    (!waiting_minutes || waitedMs >= Number(waiting_minutes) * 60_000) &&
     (!unread || row.unread_count > 0) &&
     (!label || row.labels.some(({ id, name }) => id === label || name.toLowerCase() === label.toLowerCase()))
-  )
-}
-
-export function removeConversation(pages: Page[], id: string): Page[] {
-  if (!pages.some(({ data }) => data.some((row) => row.id === id))) return pages
-  return pages.map((page) => ({ ...page, data: page.data.filter((row) => row.id !== id) }))
-}
-
-/** Moves the row to its position, or removes it if it does not match or its position is on a page that is not loaded. */
-function placeRow(pages: Page[], row: Conversation, isMatch: boolean, compare: Compare): Page[] {
-  const others = removeConversation(pages, row.id)
-  if (!isMatch) return others
-  const isAll = others.at(-1)?.meta.next_cursor === null
-  const target = others.findIndex(({ data }) => data.some((other) => compare(row, other) < 0))
-  const pageIndex = target === -1 && isAll ? others.length - 1 : target
-  return others.map((page, index) =>
-    index === pageIndex ? { ...page, data: [...page.data, row].sort(compare) } : page,
   )
 }

@@ -7,7 +7,7 @@
  */
 
 const ownerKey = 'parley-writer'
-export const unsentPrefix = 'parley-unsent-'
+const unsentPrefix = 'parley-unsent-'
 
 /** Clears the unsent text of any other member. */
 export function setDraftOwner(memberId: string): void {
@@ -23,15 +23,27 @@ export function clearDrafts(): void {
 }
 
 function clearUnsent(): void {
-  for (const { key } of listUnsent('')) localStorage.removeItem(key)
+  for (const [key] of listUnsent('')) removeUnsent(key)
 }
 
-/** The entries of `localStorage` whose keys start with `unsentPrefix` and this text. */
-export function listUnsent(prefix: string): { key: string; value: string }[] {
+/** The entries whose keys start with this text; the keys without it. */
+export function listUnsent(prefix: string): [key: string, value: string][] {
+  const start = unsentPrefix + prefix
   return Object.keys(localStorage)
-    .filter((key) => key.startsWith(unsentPrefix + prefix))
-    .map((key) => ({ key, value: localStorage.getItem(key) ?? '' }))
+    .filter((key) => key.startsWith(start))
+    .map((key) => [key.slice(start.length), localStorage.getItem(key) ?? ''])
 }
+
+/** Calls `listener` when another tab stores or removes (null) such an entry. */
+export function followUnsent(prefix: string, listener: (key: string, value: string | null) => void): void {
+  const start = unsentPrefix + prefix
+  addEventListener(
+    'storage',
+    ({ key, newValue }) => key?.startsWith(start) && listener(key.slice(start.length), newValue),
+  )
+}
+
+export const readUnsent = (key: string): string | null => localStorage.getItem(unsentPrefix + key)
 
 /** Stores an entry. When the storage is full, the text is kept in memory only: writing and sending still work. */
 export function storeUnsent(key: string, value: string): void {

@@ -1,7 +1,8 @@
 /** Opens a conversation of the inbox: a listed one, the next unread one, the one whose customer waits longest. */
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../lib/api.ts'
-import { type Conversation, findConversation } from '../model/data.ts'
+import { findConversation } from '../model/conversations.ts'
+import type { Conversation } from '../model/data.ts'
 import { type Filters, hrefOf, parseFilters, toQuery } from '../model/filters.ts'
 import { listedIds, rowOf } from '../model/list-focus.ts'
 

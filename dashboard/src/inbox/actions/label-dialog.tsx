@@ -9,7 +9,7 @@ import { useIsManager } from '../../lib/session.tsx'
 import { ErrorState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { type Label, useChanges } from '../model/changes.ts'
-import { findConversation } from '../model/data.ts'
+import { findConversation } from '../model/conversations.ts'
 import { DeleteLabel } from './delete-label.tsx'
 import { moveBetweenChoices } from './snooze-dialog.tsx'
 

@@ -40,7 +40,6 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const replyWindow = replyWindowOf(conversation, now)
   const isMsgapp = conversation.channel === 'msgapp'
   const { state } = replyWindow
-  const newestId = messages?.[0]?.id ?? ''
   const guard = useReplyGuard(conversation.id, messages, me.id)
   const openPicker = () => {
     guard.begin()
@@ -97,7 +96,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
             quoted={quoted}
             onQuoteDone={onQuoteDone}
             guard={guard}
-            onSend={(body) => send({ conversationId: conversation.id, body, after: newestId, sender: me, quoted })}
+            onSend={(body) => send({ conversationId: conversation.id, body, sender: me, quoted })}
             onTemplate={isMsgapp ? openPicker : undefined}
             note={<WindowNote replyWindow={replyWindow} now={now} />}
           />
@@ -115,7 +114,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
               guard.check(() => {
                 closePicker()
                 const body = { type: 'template' as const, template }
-                send({ conversationId: conversation.id, body, after: newestId, sender: me, text })
+                send({ conversationId: conversation.id, body, sender: me, text })
               })
             }
           />

@@ -2,7 +2,7 @@
 
 import type { Uploaded } from '../../lib/upload.ts'
 import type { Conversation } from '../model/data.ts'
-import type { Body } from '../model/outbox-store.ts'
+import type { Body } from '../model/unconfirmed.ts'
 
 export type ReplyWindow =
   /** `closesAt`: null on a channel without a time limit. */

@@ -109,14 +109,12 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   const search = useSearch()
   const query = toQuery(filters)
   const pages = useConversations(query)
-  // A conversation that the member has just closed leaves at once.
-  const matching = pages.items.filter(({ status }) => filters.status === 'all' || status === filters.status)
   const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
   const order = {
     // While another query loads, the rows of the previous one are shown: their order is not that of the new query.
     key: `${JSON.stringify(query)}${pages.isPlaceholderData ? ' loading' : ''}`,
     openId,
-    fresh: matching,
+    fresh: pages.items,
     isComplete: !pages.hasNextPage,
     compare: inboxOrders[filters.sort],
   }

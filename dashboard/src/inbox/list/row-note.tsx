@@ -1,8 +1,8 @@
 /** What a row of the list shows instead of its last message: a message that was not sent, or the member's draft. */
 import type { ReactNode } from 'react'
 import { words } from '../../words/words.ts'
-import { useHasUnsent } from '../model/outbox-store.ts'
 import { useDraftText } from '../model/reply-drafts.ts'
+import { useHasUnsent } from '../model/unconfirmed.ts'
 
 const { list } = words.inbox
 

@@ -4,19 +4,20 @@
  */
 import { useMemo } from 'react'
 import { useToast } from '../../../../ui/toast.tsx'
-import { CallError, call, type InputOf, invalidate, queryClient } from '../../lib/api.ts'
-import { holdConversations } from '../../lib/conversations.ts'
+import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
+import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
-import { type Conversation, findConversation, patchConversations } from './data.ts'
+import { changeConversations, findConversation } from './conversations.ts'
+import type { Conversation } from './data.ts'
+import type { Patch } from './unconfirmed.ts'
 
 const { flow } = words.inbox
 
 export type Agent = NonNullable<Conversation['assigned_agent']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
-type Patch = (row: Conversation) => Partial<Conversation>
 type Change = { body: Body; patch: Patch; text: (count: number) => string }
 
 const maxBulk = 500
@@ -30,25 +31,22 @@ export function undoLastChange(): void {
 
 export function useChanges() {
   const toast = useToast()
+  const { id: memberId } = useSession().member
   return useMemo(() => {
     const apply = (ids: readonly string[], change: Change, onUndo?: () => void) => {
-      const before = ids.flatMap((id) => findConversation(id) ?? [])
-      const beforeById = new Map(before.map((row) => [row.id, row]))
-      // Only the changed fields: the customer or another member may have changed the others since.
-      const restore: Patch = (row) => {
-        const old = beforeById.get(row.id)
-        return old ? restoredFields(row, old, change.body) : {}
-      }
-      enqueue(ids, change.patch, () => save(ids, change.body)).then(
+      const rows = ids.flatMap((id) => findConversation(id) ?? [])
+      const before = new Map(rows.map((row) => [row.id, row]))
+      const enqueue = <Result>(patch: Patch, save: () => Promise<Result>): Promise<Result> =>
+        inOrder((previous) => changeConversations(before, patch, memberId, () => previous.then(save)))
+      enqueue(change.patch, () => save(ids, change.body)).then(
         (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
-        (error: unknown) => {
-          patchConversations(ids, restore)
-          toast.error(error)
-        },
+        toast.error,
       )
       const undo = () => {
         undoLast = undefined
-        enqueue(ids, restore, () => saveAll(restoreBodies(before, change.body))).catch(toast.error)
+        // Only the changed fields: the customer or another member may have changed the others since.
+        const restore: Patch = (row) => restoredFields(row, before.get(row.id) ?? row, change.body)
+        enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(toast.error)
         onUndo?.()
       }
       undoLast = undo
@@ -81,41 +79,22 @@ export function useChanges() {
         apply(ids, { body, patch, text })
       },
     }
-  }, [toast])
+  }, [toast, memberId])
 }
 
-type Unsaved = { ids: readonly string[]; patch: Patch }
-
-/** The changes that are not stored yet, in the order in which the member made them. */
-const unsaved = new Set<Unsaved>()
 let lastSave: Promise<unknown> = Promise.resolve()
 
-/** Shows a change at once, and saves it after the ones before it. After the last one the lists reload. */
-function enqueue<Result>(ids: readonly string[], patch: Patch, save: () => Promise<Result>): Promise<Result> {
-  const change = { ids, patch }
-  unsaved.add(change)
-  // A list that was read before an undo lacks the rows that it brings back. The lists reload after the last change.
-  void queryClient.cancelQueries({
-    queryKey: ['GET /conversations'],
-    predicate: ({ state }) => state.data !== undefined,
-  })
-  patchConversations(ids, patch)
-  const release = holdConversations(ids)
-  const saved = lastSave.then(save).finally(() => {
-    release()
-    unsaved.delete(change)
-    if (unsaved.size === 0) void reload()
-  })
-  lastSave = saved.catch(() => {})
+/** Changes are saved in the order in which the member made them. After the last one the lists reload. */
+function inOrder<Result>(change: (previous: Promise<unknown>) => Promise<Result>): Promise<Result> {
+  const saved = change(lastSave)
+  const settled = saved.then(
+    () => {},
+    () => {},
+  )
+  lastSave = settled
+  void settled.then(() => (lastSave === settled ? reload() : undefined))
   return saved
 }
-
-// An answer that was read before a change was stored has the old state: the change is shown on top of it.
-queryClient.getQueryCache().subscribe((event) => {
-  if (event.type !== 'updated' || event.action.type !== 'success' || event.action.manual) return
-  if (event.query.queryKey[0] !== 'GET /conversations' && event.query.queryKey[0] !== 'GET /conversations/{id}') return
-  for (const { ids, patch } of unsaved) patchConversations(ids, patch)
-})
 
 /** Returns the number of conversations that could not be changed. */
 async function save(ids: readonly string[], body: Body): Promise<number> {

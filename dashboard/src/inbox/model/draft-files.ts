@@ -2,7 +2,7 @@
  * The uploaded files of an unsent reply, in this browser: they survive a reload and the way to another conversation. The service
  * deletes a file that is not sent within a day, so older ones are not offered again.
  */
-import { removeUnsent, storeUnsent, unsentPrefix } from '../../lib/drafts.ts'
+import { readUnsent, removeUnsent, storeUnsent } from '../../lib/drafts.ts'
 import type { Uploaded } from '../../lib/upload.ts'
 
 type StoredFile = { file: Uploaded; at: number }
@@ -21,6 +21,6 @@ export function storeDraftFiles(conversationId: string, files: readonly Uploaded
 }
 
 function readStored(conversationId: string): StoredFile[] {
-  const stored = JSON.parse(localStorage.getItem(unsentPrefix + prefix + conversationId) ?? '[]') as StoredFile[]
+  const stored = JSON.parse(readUnsent(prefix + conversationId) ?? '[]') as StoredFile[]
   return stored.filter(({ at }) => Date.now() - at < maxAgeMs)
 }

@@ -2,7 +2,7 @@
 import { useMemo } from 'react'
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
-import type { ListQuery } from './live-pages.ts'
+import type { ListQuery } from '../../lib/conversation-lists.ts'
 
 export const statusTabs = ['open', 'pending', 'closed', 'all'] as const
 type StatusTab = (typeof statusTabs)[number]

@@ -6,14 +6,17 @@
  * rows four times a second. An older item that sorts before the end of the head but is not in it was removed.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { type InputOf, usePages } from '../../lib/api.ts'
-import { inboxOrders } from '../../lib/conversation-lists.ts'
-import { byId, headPageSize, olderPageSize, threadInput, timelineInput } from './data.ts'
+import { usePages } from '../../lib/api.ts'
+import { inboxOrders, type ListQuery } from '../../lib/conversation-lists.ts'
+import { useSession } from '../../lib/session.tsx'
+import { placeChanged } from './conversations.ts'
+import { byId, headPageSize, olderPageSize, threadInput } from './data.ts'
+import { useUnconfirmed } from './unconfirmed.ts'
 
-export type ListQuery = NonNullable<InputOf<'GET /conversations'>['query']>
-
-/** Conversations in the order of the query. While another query loads, the previous result stays. */
+/** Conversations in the order of the query, with the unconfirmed changes. While another query loads, the previous result stays. */
 export function useConversations(query: ListQuery, enabled = true) {
+  const { id: memberId } = useSession().member
+  const unconfirmed = useUnconfirmed('change')
   const olderRequest = useOlderRequested(JSON.stringify(query))
   const head = usePages(
     'GET /conversations',
@@ -25,7 +28,10 @@ export function useConversations(query: ListQuery, enabled = true) {
     { query: { ...query, limit: olderPageSize } },
     { enabled: enabled && olderRequest.isRequested },
   )
-  return useMergedPages(head, older, olderRequest, inboxOrders[query.sort ?? 'newest'])
+  const pages = useMergedPages(head, older, olderRequest, inboxOrders[query.sort ?? 'newest'])
+  if (!pages.data) return pages
+  const isWhole = !pages.hasNextPage
+  return { ...pages, items: placeChanged(pages.items, unconfirmed, query, { memberId, isWhole }) }
 }
 
 /** The messages of a conversation, newest first. */
@@ -38,14 +44,23 @@ export function useThread(id: string) {
   return useMergedPages(head, older, olderRequest, byId)
 }
 
-/** The timeline of a conversation, newest first. */
+/** The timeline of a conversation with the unconfirmed notes, newest first. */
 export function useTimeline(id: string) {
   const olderRequest = useOlderRequested(id)
-  const head = usePages('GET /conversations/{id}/timeline', timelineInput(id), { live: true })
-  const older = usePages('GET /conversations/{id}/timeline', timelineInput(id, olderPageSize), {
+  const head = usePages('GET /conversations/{id}/timeline', threadInput(id), { live: true })
+  const older = usePages('GET /conversations/{id}/timeline', threadInput(id, olderPageSize), {
     enabled: olderRequest.isRequested,
   })
-  return useMergedPages(head, older, olderRequest, byId)
+  const pages = useMergedPages(head, older, olderRequest, byId)
+  const unconfirmed = useUnconfirmed('note')
+  const items = useMemo(() => {
+    const keys = new Set(pages.items.map(({ idempotency_key }) => idempotency_key))
+    const notes = unconfirmed.flatMap((one) =>
+      one.kind === 'note' && one.conversationId === id && !keys.has(one.key) ? one.entry : [],
+    )
+    return [...notes.toReversed(), ...pages.items]
+  }, [pages.items, unconfirmed, id])
+  return { ...pages, items }
 }
 
 type OlderRequest = { isRequested: boolean; request: () => void }

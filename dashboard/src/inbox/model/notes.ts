@@ -1,13 +1,10 @@
-/** Notes of a conversation: drafts, and adding and removing them in the cached timeline before the service has answered. */
-import type { InfiniteData } from '@tanstack/react-query'
+/** Notes of a conversation: drafts, and adding one. */
 import { useCallback } from 'react'
-import { type AnswerOf, call, type ItemOf, invalidate, newIdempotencyKey, queryClient } from '../../lib/api.ts'
-import { timelineInput } from './data.ts'
+import { call, newIdempotencyKey } from '../../lib/api.ts'
+import { type Entry, insertInThread } from './data.ts'
 import { useMe } from './me.ts'
 import type { Mentionable } from './mention-query.ts'
-
-export type Entry = ItemOf<'GET /conversations/{id}/timeline'>
-type Timeline = InfiniteData<AnswerOf<'GET /conversations/{id}/timeline'>>
+import { dropUnconfirmed, putUnconfirmed } from './unconfirmed.ts'
 
 export type NoteDraft = { text: string; mentioned: Mentionable[] }
 
@@ -35,21 +32,17 @@ export function useAddNote(conversationId: string): (draft: NoteDraft) => Promis
       const key = newIdempotencyKey()
       const created_at = new Date().toISOString()
       // Sorts after everything that the thread shows now.
-      const pending: Entry = { id: `zz-${key}`, kind: 'note', member: me, text, details: { mentions }, created_at }
-      changeHead(conversationId, (entries) => [pending, ...entries])
+      const entry: Entry = { id: `zz-${key}`, kind: 'note', member: me, text, details: { mentions }, created_at }
+      putUnconfirmed({ kind: 'note', key, conversationId, entry })
       try {
         const { data } = await call('POST /conversations/{id}/notes', {
           params: { id: conversationId },
           body: { text, mentions: mentions.map(({ id }) => id) },
           idempotencyKey: key,
         })
-        changeHead(conversationId, (entries) => [
-          data,
-          ...entries.filter(({ id }) => id !== pending.id && id !== data.id),
-        ])
-      } catch (error) {
-        changeHead(conversationId, (entries) => entries.filter(({ id }) => id !== pending.id))
-        throw error
+        insertInThread('timeline', conversationId, data)
+      } finally {
+        dropUnconfirmed(key)
       }
     },
     [conversationId, me],
@@ -57,19 +50,3 @@ export function useAddNote(conversationId: string): (draft: NoteDraft) => Promis
 }
 
 export const isPending = ({ id }: Entry): boolean => id.startsWith('zz-')
-
-/** Removes a deleted note from the cached timeline. */
-export function forgetNote(conversationId: string, noteId: string): void {
-  changeHead(conversationId, (entries) => entries.filter(({ id }) => id !== noteId))
-  void invalidate({ queryKey: ['GET /conversations/{id}/timeline'] })
-}
-
-function changeHead(conversationId: string, change: (entries: Entry[]) => Entry[]): void {
-  queryClient.setQueryData<Timeline>(
-    ['GET /conversations/{id}/timeline', timelineInput(conversationId)],
-    (timeline) => {
-      const [first, ...rest] = timeline?.pages ?? []
-      return timeline && first && { ...timeline, pages: [{ ...first, data: change(first.data) }, ...rest] }
-    },
-  )
-}

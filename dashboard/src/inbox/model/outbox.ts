@@ -3,43 +3,38 @@
  * after the other, so they arrive in the order they were written. A message that the service refuses stays with the reason
  * until it is sent again or discarded. A message that fails at the channel is stored by the service.
  *
- * Unconfirmed messages survive a reload and closing the tab (`outbox-store.ts`). Each then waits for "Retry", which sends it under
- * its old `Idempotency-Key`.
+ * Unconfirmed messages survive a reload and closing the tab (`unconfirmed.ts`). Each then waits for "Retry", which sends it under
+ * its `Idempotency-Key`: a message that may have been sent is not sent twice.
  */
 import { useEffect, useMemo } from 'react'
 import { CallError, call, describeError, invalidate, newIdempotencyKey } from '../../lib/api.ts'
-import { insertMessage, type Message, summaryOf, threadInput } from './data.ts'
-import { type Body, discard, findSending, putSending, type Sending, useAllSendings } from './outbox-store.ts'
+import { insertInThread, type Message, summaryOf, threadInput } from './data.ts'
+import {
+  type Body,
+  dropUnconfirmed,
+  listUnconfirmed,
+  putUnconfirmed,
+  type Sending,
+  useUnconfirmed,
+} from './unconfirmed.ts'
 
 /** The sends of each conversation, one after the other; the result says whether the last one was accepted. */
 const queues = new Map<string, Promise<boolean>>()
 
-/** The messages of a conversation that the service has not confirmed, oldest first. */
-export function useSendings(conversationId: string, messages: readonly Message[], memberId: string): Sending[] {
-  const sendings = useAllSendings()
+/** The messages of a conversation that are not among those of the service, oldest first. */
+export function useSendings(conversationId: string, messages: readonly Message[]): Sending[] {
+  const all = useUnconfirmed('message')
   const { unconfirmed, confirmed } = useMemo(() => {
-    const matched = new Set<string>()
-    const isConfirmed = ({ message, after, state }: Sending): boolean => {
-      const storedMessage = messages.find(
-        (one) =>
-          one.id > after &&
-          one.sender_id === memberId &&
-          one.content_type === message.content_type &&
-          one.template_name === message.template_name &&
-          (one.content_text ?? '') === (message.content_text ?? '') &&
-          !matched.has(one.id),
-      )
-      if (!storedMessage || state === 'refused') return false
-      matched.add(storedMessage.id)
-      return true
+    const keys = new Set(messages.map(({ idempotency_key }) => idempotency_key))
+    const here = sendingsOf(conversationId, all)
+    return {
+      unconfirmed: here.filter(({ key }) => !keys.has(key)),
+      confirmed: here.filter(({ key }) => keys.has(key)),
     }
-    const here = sendings.filter(({ message }) => message.conversation_id === conversationId)
-    const confirmed = here.filter(isConfirmed)
-    return { confirmed, unconfirmed: here.filter((one) => !confirmed.includes(one)) }
-  }, [sendings, messages, conversationId, memberId])
+  }, [all, messages, conversationId])
   // A message whose outcome was unknown was sent after all.
   useEffect(() => {
-    for (const { key, state } of confirmed) if (state === 'lost') discard(key)
+    for (const { key, state } of confirmed) if (state === 'lost') dropUnconfirmed(key)
   }, [confirmed])
   return unconfirmed
 }
@@ -47,7 +42,6 @@ export function useSendings(conversationId: string, messages: readonly Message[]
 type Draft = {
   conversationId: string
   body: Body
-  after: string
   sender: { id: string; name: string }
   quoted?: Message | undefined
   /** The text to show, when it is not in `body` (templates). */
@@ -56,11 +50,13 @@ type Draft = {
   onFailed?: (error: unknown) => void
 }
 
-export function send({ conversationId, body, after, sender, quoted, text, onFailed }: Draft): void {
-  const key = `sending-${newIdempotencyKey()}`
-  const at = new Date().toISOString()
+export function send({ conversationId, body, sender, quoted, text, onFailed }: Draft): void {
+  const key = newIdempotencyKey()
+  // Sorts after the ids of the service.
+  const id = `sending-${key}`
   const message: Message = {
-    id: key,
+    id,
+    idempotency_key: key,
     conversation_id: conversationId,
     direction: 'outbound',
     sender_type: 'agent',
@@ -74,7 +70,7 @@ export function send({ conversationId, body, after, sender, quoted, text, onFail
     template_name: body.template?.name ?? null,
     broadcast_id: null,
     msgapp_message_id: null,
-    message_id: key,
+    message_id: id,
     status: 'pending',
     reply_to_message_id: body.reaction?.message_id ?? body.reply_to_message_id ?? null,
     reply_to: quoted
@@ -89,15 +85,14 @@ export function send({ conversationId, body, after, sender, quoted, text, onFail
     error: null,
     error_reason: null,
     deleted_at: null,
-    created_at: at,
-    idempotency_key: null,
+    created_at: new Date().toISOString(),
   }
-  start({ key, message, body, idempotencyKey: newIdempotencyKey(), after }, onFailed)
+  start({ kind: 'message', key, conversationId, message, body }, onFailed)
 }
 
 function start(unsent: Omit<Sending, 'state' | 'startedAt'>, onFailed?: Draft['onFailed']): void {
   const sending: Sending = { ...unsent, state: 'sending', startedAt: Date.now() }
-  putSending(sending)
+  putUnconfirmed(sending)
   const { conversation_id: id } = sending.message
   const queue = (queues.get(id) ?? Promise.resolve(true)).then(() => post(sending, onFailed))
   queues.set(id, queue)
@@ -108,46 +103,50 @@ export const isLastSent = (conversationId: string): Promise<boolean> =>
   queues.get(conversationId) ?? Promise.resolve(true)
 
 async function post(sending: Sending, onFailed: Draft['onFailed']): Promise<boolean> {
-  const { key, message, body, idempotencyKey } = sending
-  const { conversation_id: id } = message
+  const { key, conversationId: id, message, body } = sending
   try {
-    const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, idempotencyKey })
-    insertMessage(data)
-    discard(key)
+    const input = { params: { id }, body, idempotencyKey: key }
+    const { data } = await call('POST /conversations/{id}/messages', input)
+    insertInThread('messages', data.conversation_id, data)
+    dropUnconfirmed(key)
     return true
   } catch (error) {
     onFailed?.(error)
-    if (error instanceof CallError && error.details.message_id) {
-      await invalidate({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
-      discard(key)
-      return false
+    const isStored = error instanceof CallError && error.details.message_id
+    const thread = ['GET /conversations/{id}/messages', threadInput(message.conversation_id)]
+    if (isStored) await invalidate({ queryKey: thread })
+    if (isStored || onFailed) dropUnconfirmed(key)
+    else {
+      const state = error instanceof CallError && error.code !== 'internal' ? 'refused' : 'lost'
+      const failed = { status: 'failed', error_reason: describeError(error) } as const
+      putUnconfirmed({ ...sending, state, message: { ...message, ...failed } })
     }
-    if (onFailed) {
-      discard(key)
-      return false
-    }
-    const state = error instanceof CallError && error.code !== 'internal' ? 'refused' : 'lost'
-    const failed = { status: 'failed', error_reason: describeError(error) } as const
-    putSending({ ...sending, state, message: { ...message, ...failed } })
     return false
   }
 }
 
-export function retry(key: string): void {
-  const sending = findSending(key)
-  if (!sending) return
-  const idempotencyKey = sending.state === 'lost' ? sending.idempotencyKey : newIdempotencyKey()
-  start({
-    ...sending,
-    idempotencyKey,
-    message: { ...sending.message, status: 'pending', error_reason: null },
-  })
+/** The service stores no refusal, so the same key sends the message. */
+export function retry(message: Message): void {
+  const sending = listUnconfirmed().find(({ key }) => key === message.idempotency_key)
+  if (sending?.kind !== 'message') return
+  start({ ...sending, message: { ...message, status: 'pending', error_reason: null } })
+}
+
+export const discard = ({ idempotency_key: key }: Message): void => dropUnconfirmed(key ?? '')
+
+const sendingsOf = (conversationId: string, all = listUnconfirmed()): Sending[] =>
+  all.filter((one) => one.kind === 'message').filter(({ message }) => message.conversation_id === conversationId)
+
+/** Messages that were not sent follow their conversation into the one it was merged into. */
+export function moveSendings(fromId: string, toId: string): void {
+  for (const sending of sendingsOf(fromId).filter(({ state }) => state !== 'sending'))
+    putUnconfirmed({ ...sending, message: { ...sending.message, conversation_id: toId } })
 }
 
 /** Sends a message again that the channel rejected. Templates cannot be resent: their values are not stored. */
 export function resendMessage(message: Message, sender: Draft['sender']): void {
   const body = bodyOf(message)
-  if (body) send({ conversationId: message.conversation_id, body, after: message.id, sender })
+  if (body) send({ conversationId: message.conversation_id, body, sender })
 }
 
 export const canResend = (message: Message): boolean => message.status === 'failed' && bodyOf(message) !== undefined

@@ -5,12 +5,13 @@
  * conversation. Until the service has confirmed the text, no draft from the service replaces it; from then on a change in
  * another browser shows here. Unconfirmed text is also kept in `localStorage`, so that closing the tab loses none.
  */
-import { useCallback, useSyncExternalStore } from 'react'
-import { CallError, call, type DataOf, invalidate, pathOf, queryClient, useCall } from '../../lib/api.ts'
-import { listUnsent, removeUnsent, storeUnsent, unsentPrefix } from '../../lib/drafts.ts'
+import { useCallback } from 'react'
+import { CallError, call, type DataOf, invalidate, queryClient, useCall } from '../../lib/api.ts'
+import { listUnsent, removeUnsent, storeUnsent } from '../../lib/drafts.ts'
+import { createStore } from '../../lib/store.ts'
 
 type Saved = DataOf<'GET /drafts'>
-type Unsaved = {
+type Typed = {
   text: string
   /** `updated_at` of the stored draft that the text was written over; null: there was none. */
   base: string | null
@@ -23,17 +24,12 @@ const retryDelayMs = 5_000
 const draftsKey = ['GET /drafts', {}] as const
 const prefix = 'draft-'
 
-const unsaved = new Map<string, Unsaved>()
-const listeners = new Set<() => void>()
-let isRestored = false
-
-const notify = () => {
-  for (const listener of listeners) listener()
-}
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+/** Text that the service has not confirmed, by conversation; at first what a closed tab of the same member did not save. */
+const typed = createStore(() => {
+  const read = ([id, value]: [string, string]): [string, Typed] => [id, { ...JSON.parse(value), isSaving: false }]
+  return new Map(listUnsent(prefix).map(read))
+})
+const notify = () => typed.set(typed.get())
 const savedDrafts = () => queryClient.getQueryData<Saved>(draftsKey)
 const savedDraft = (id: string) => savedDrafts()?.find(({ conversation_id }) => conversation_id === id)
 
@@ -44,17 +40,13 @@ export function DraftSync() {
 }
 
 /** The unsent text of a conversation. */
-export const useDraftText = (id: string): string => useSyncExternalStore(subscribe, () => readText(id))
+export const useDraftText = (id: string): string =>
+  typed.useValue((entries) => entries.get(id)?.text ?? savedDraft(id)?.text ?? '')
 
 /** The same with the function that changes it. */
 export function useReplyDraft(id: string): [text: string, write: (text: string) => void] {
   const write = useCallback((text: string) => writeDraft(id, text), [id])
   return [useDraftText(id), write]
-}
-
-function readText(id: string): string {
-  if (!isRestored) restore()
-  return unsaved.get(id)?.text ?? savedDraft(id)?.text ?? ''
 }
 
 queryClient.getQueryCache().subscribe(({ type, query }) => {
@@ -64,19 +56,9 @@ queryClient.getQueryCache().subscribe(({ type, query }) => {
   notify()
 })
 
-/** Reads text that a closed tab did not save. By then `setDraftOwner` has removed another member's. */
-function restore(): void {
-  isRestored = true
-  for (const { key, value } of listUnsent(prefix)) {
-    const { text, base } = JSON.parse(value) as Pick<Unsaved, 'text' | 'base'>
-    unsaved.set(key.slice(unsentPrefix.length + prefix.length), { text, base, isSaving: false })
-  }
-}
-
 /** Saves restored text, unless the stored draft has changed since: then that one is newer. */
 function reconcile(saved: Saved): void {
-  if (!isRestored) restore()
-  for (const [id, entry] of unsaved) {
+  for (const [id, entry] of typed.get()) {
     if (entry.timer || entry.isSaving) continue
     const stored = saved.find(({ conversation_id }) => conversation_id === id)
     if ((stored?.updated_at ?? null) === entry.base && stored?.text !== entry.text) schedule(id, entry, 0)
@@ -86,9 +68,9 @@ function reconcile(saved: Saved): void {
 
 function writeDraft(id: string, text: string): void {
   const base = savedDraft(id)?.updated_at ?? null
-  const entry = unsaved.get(id) ?? { text, base, isSaving: false }
+  const entry = typed.get().get(id) ?? { text, base, isSaving: false }
   entry.text = text
-  unsaved.set(id, entry)
+  typed.get().set(id, entry)
   storeUnsent(prefix + id, JSON.stringify({ text, base: entry.base }))
   notify()
   // A sent message is no draft any more, on no device.
@@ -97,25 +79,25 @@ function writeDraft(id: string, text: string): void {
 
 /** The text follows its conversation into the one it was merged into. The service has moved a saved text; it is read again. */
 export function moveDraft(fromId: string, toId: string): void {
-  const entry = unsaved.get(fromId)
+  const entry = typed.get().get(fromId)
   if (!entry) return void invalidate({ queryKey: draftsKey })
   clearTimeout(entry.timer)
   settle(fromId)
   writeDraft(toId, entry.text)
 }
 
-function schedule(id: string, entry: Unsaved, delayMs: number): void {
+function schedule(id: string, entry: Typed, delayMs: number): void {
   clearTimeout(entry.timer)
   entry.timer = setTimeout(() => void save(id, entry), delayMs)
 }
 
 function settle(id: string): void {
-  unsaved.delete(id)
+  typed.get().delete(id)
   removeUnsent(prefix + id)
   notify()
 }
 
-async function save(id: string, entry: Unsaved): Promise<void> {
+async function save(id: string, entry: Typed): Promise<void> {
   delete entry.timer
   // An answer to an earlier read would not contain the new draft. The first read is short; it is not cancelled.
   if (entry.isSaving || !savedDrafts()) return schedule(id, entry, saveDelayMs)
@@ -142,13 +124,8 @@ async function save(id: string, entry: Unsaved): Promise<void> {
 
 // The tab may be closed before the delay is over. `keepalive` lets the request outlive the page.
 addEventListener('pagehide', () => {
-  for (const [id, { text, timer, isSaving }] of unsaved) {
+  for (const [id, { text, timer, isSaving }] of typed.get()) {
     if (!timer && !isSaving) continue
-    void fetch(pathOf('PUT /conversations/{id}/draft', { params: { id } }), {
-      method: 'PUT',
-      keepalive: true,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ text }),
-    })
+    call('PUT /conversations/{id}/draft', { params: { id }, body: { text }, keepalive: true }).catch(() => {})
   }
 })

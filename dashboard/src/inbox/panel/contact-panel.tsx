@@ -19,6 +19,7 @@ import { Tag } from '../../ui/tag.tsx'
 import { WriteAccess } from '../../ui/write-access.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
+import { useConversation } from '../model/conversations.ts'
 import { activityOf, type Contact, typeLabelOf } from '../model/data.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
@@ -122,7 +123,7 @@ function Identity({ contact, onMerged }: Mergeable) {
 
 /** The labels of the open conversation; unlike tags, they do not belong to the contact. */
 function LabelSection({ conversationId }: { conversationId: string }) {
-  const conversation = useCall('GET /conversations/{id}', { params: { id: conversationId } }, { live: true }).data
+  const { conversation } = useConversation(conversationId)
   return (
     <section>
       <h3>{flow.labels}</h3>

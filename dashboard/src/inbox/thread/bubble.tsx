@@ -5,8 +5,7 @@ import { Icon } from '../../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import { type Message, summaryOf } from '../model/data.ts'
-import { canResend, retry } from '../model/outbox.ts'
-import { discard } from '../model/outbox-store.ts'
+import { canResend, discard, retry } from '../model/outbox.ts'
 import { Content } from './content.tsx'
 import type { Reactions } from './message-groups.ts'
 import { type React, ReactButton, ReactionBadges } from './reactions.tsx'
@@ -97,7 +96,7 @@ function Quote({ quoted, customer, onReveal }: QuoteProps) {
 
 /** The reason for the failure, with retry and discard where possible. */
 function FailureNote({ message, isLocal, onResend }: Props) {
-  const { id, error_reason: reason } = message
+  const { error_reason: reason } = message
   return (
     <div className="inbox-failed" role={isLocal ? 'alert' : undefined}>
       <p>
@@ -108,11 +107,11 @@ function FailureNote({ message, isLocal, onResend }: Props) {
       </p>
       {(isLocal || canResend(message)) && (
         <div className="row">
-          <Button size="small" icon="refresh" onClick={() => (isLocal ? retry(id) : onResend(message))}>
+          <Button size="small" icon="refresh" onClick={() => (isLocal ? retry : onResend)(message)}>
             {labels.retry}
           </Button>
           {isLocal && (
-            <Button size="small" variant="quiet" onClick={() => discard(id)}>
+            <Button size="small" variant="quiet" onClick={() => discard(message)}>
               {labels.discard}
             </Button>
           )}

@@ -4,8 +4,7 @@
  */
 import { isSameDay } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
-import type { Message } from '../model/data.ts'
-import type { Entry } from '../model/notes.ts'
+import type { Entry, Message } from '../model/data.ts'
 
 /** Messages of one sender, or one entry of the timeline. */
 type ThreadGroup = MessageGroup | { key: string; entry: Entry }

@@ -14,10 +14,9 @@ import { formatDay } from '../../lib/time.ts'
 import { LoadMore } from '../../ui/load-more.tsx'
 import { ErrorState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
-import type { Conversation, Message } from '../model/data.ts'
+import type { Conversation, Entry, Message } from '../model/data.ts'
 import { type useThread, useTimeline } from '../model/live-pages.ts'
-import type { Entry } from '../model/notes.ts'
-import type { Sending } from '../model/outbox-store.ts'
+import type { Sending } from '../model/unconfirmed.ts'
 import { Bubble } from './bubble.tsx'
 import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
 import { type React, reactionsOn } from './reactions.tsx'
@@ -73,7 +72,7 @@ function MessageLog({
   const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
   const { highlightedId, reveal } = useReveal(messages, pages, scroll)
   const failed = useMemo(
-    () => new Set(sendings.filter(({ state }) => state !== 'sending').map(({ key }) => key)),
+    () => new Set(sendings.filter(({ state }) => state !== 'sending').map(({ message }) => message.id)),
     [sendings],
   )
 

@@ -6,8 +6,9 @@ import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { describeError, useChange } from '../../lib/api.ts'
 import { formatClock, formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
+import type { Entry } from '../model/data.ts'
 import { splitAtMentions } from '../model/mention-query.ts'
-import { type Entry, forgetNote, isPending } from '../model/notes.ts'
+import { isPending } from '../model/notes.ts'
 import { Linked } from './text.tsx'
 
 const { note: labels, activity } = words.inbox
@@ -62,10 +63,8 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
 function DeleteNote({ id, conversationId }: { id: string; conversationId: string }) {
   const [isOpen, setOpen] = useState(false)
   const remove = useChange('DELETE /conversations/{id}/notes/{note_id}', {
-    onDone: () => {
-      setOpen(false)
-      forgetNote(conversationId, id)
-    },
+    stale: ['GET /conversations/{id}/timeline'],
+    onDone: () => setOpen(false),
   })
   return (
     <>

@@ -1,0 +1,95 @@
+/** Conversations as the member sees them: as the service returned them, with the changes that it has not confirmed. */
+import type { InfiniteData } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { type AnswerOf, newIdempotencyKey, queryClient, useCall } from '../../lib/api.ts'
+import { type ListQuery, placeConversations } from '../../lib/conversation-lists.ts'
+import { putConversations } from '../../lib/conversations.ts'
+import type { Conversation } from './data.ts'
+import {
+  dropUnconfirmed,
+  listUnconfirmed,
+  type Patch,
+  putUnconfirmed,
+  type Unconfirmed,
+  useUnconfirmed,
+} from './unconfirmed.ts'
+
+/** As the service returned it, from the query that was fetched last: a list that no page shows may be outdated. */
+function getCached(id: string): Conversation | undefined {
+  let newest: { row: Conversation; at: number } | undefined
+  for (const { queryKey, state } of queryClient.getQueryCache().getAll()) {
+    const at = state.dataUpdatedAt
+    if (newest && newest.at >= at) continue
+    const row = rowsIn(queryKey[0], state.data).find((one) => one.id === id)
+    if (row) newest = { row, at }
+  }
+  return newest?.row
+}
+
+function rowsIn(name: unknown, data: unknown): readonly Conversation[] {
+  if (name === 'GET /conversations/{id}' && data) return [data as Conversation]
+  const list =
+    name === 'GET /conversations' ? (data as InfiniteData<AnswerOf<'GET /conversations'>> | undefined) : undefined
+  return list?.pages.flatMap((page) => page.data) ?? []
+}
+
+function withChanges(row: Conversation, all: readonly Unconfirmed[]): Conversation {
+  let shown = row
+  for (const one of all) {
+    if (one.kind === 'change' && one.rows.has(row.id)) shown = { ...shown, ...one.patch(shown) }
+  }
+  return shown
+}
+
+export function findConversation(id: string, all = listUnconfirmed()): Conversation | undefined {
+  const seen = all.flatMap((one) => (one.kind === 'change' ? (one.rows.get(id) ?? []) : []))
+  const row = getCached(id) ?? seen.at(-1)
+  return row && withChanges(row, all)
+}
+
+/** The open conversation. A cached row shows until its own query has loaded. */
+export function useConversation(id: string) {
+  const query = useCall('GET /conversations/{id}', { params: { id } }, { live: true })
+  const [cached] = useState(() => getCached(id))
+  const all = useUnconfirmed('change')
+  const row = query.data ?? cached
+  return { query, conversation: useMemo(() => row && withChanges(row, all), [row, all]) }
+}
+
+/** The rows of a list with the unconfirmed changes, each at its position. `isWhole`: no page is missing. */
+export function placeChanged(
+  rows: Conversation[],
+  all: readonly Unconfirmed[],
+  query: ListQuery,
+  { memberId, isWhole }: { memberId: string; isWhole: boolean },
+): Conversation[] {
+  const ids = new Set(all.flatMap((one) => (one.kind === 'change' ? [...one.rows.keys()] : [])))
+  if (ids.size === 0) return rows
+  const changed = [...ids].flatMap((id) => findConversation(id, all) ?? [])
+  const pages = [{ data: rows, meta: { next_cursor: isWhole ? null : 'more' } }]
+  return placeConversations(pages, changed, [], query, memberId).flatMap(({ data }) => data)
+}
+
+/**
+ * Shows a change while `save` runs. Then the cached conversations have it. If the service refuses it, they show as they are.
+ */
+export async function changeConversations<Result>(
+  rows: ReadonlyMap<string, Conversation>,
+  patch: Patch,
+  memberId: string,
+  save: () => Promise<Result>,
+): Promise<Result> {
+  const key = newIdempotencyKey()
+  putUnconfirmed({ kind: 'change', key, rows, patch })
+  try {
+    const result = await save()
+    const saved = Array.from(rows, ([id, row]) => getCached(id) ?? row)
+    putConversations(
+      saved.map((row) => ({ ...row, ...patch(row) })),
+      memberId,
+    )
+    return result
+  } finally {
+    dropUnconfirmed(key)
+  }
+}
