@@ -2,7 +2,7 @@
 import { Link } from 'wouter'
 import { Card } from '../../../ui/card.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { CallError, useCall } from '../lib/api.ts'
+import { isNotFound, useCall } from '../lib/api.ts'
 import { useNow } from '../lib/hooks.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useCanWrite } from '../lib/session.tsx'
@@ -27,7 +27,7 @@ export function BroadcastDetail({ id }: { id: string }) {
   const query = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
   const broadcast = query.data
   const canWrite = useCanWrite()
-  if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
+  if (isNotFound(query.error)) return <NotFound />
   return (
     <Page
       title={broadcast?.name ?? text.untitled}
@@ -143,7 +143,7 @@ const Fact = ({ label, children }: { label: string; children: string }) => (
 
 function SegmentLink({ id }: { id: string }) {
   const query = useCall('GET /segments/{id}', { params: { id } })
-  if (query.error instanceof CallError && query.error.status === 404) return text.segmentGone
+  if (isNotFound(query.error)) return text.segmentGone
   return query.data ? <Link href={`/segments/${id}`}>{query.data.name}</Link> : words.common.loading
 }
 

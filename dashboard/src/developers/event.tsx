@@ -7,7 +7,7 @@ import { Code, CopyButton } from '../../../ui/copy.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, type DataOf, useCall, useChange } from '../lib/api.ts'
+import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { Attempts } from '../webhooks/attempts.tsx'
@@ -30,16 +30,16 @@ export function EventDialog({ id, onClose }: { id: string; onClose: () => void }
   const event = useCall('GET /events/{id}', { params: { id } }, { pollMs: isPending ? pendingPollMs : false })
   const hasPending = event.data?.deliveries.some(({ status }) => status === 'pending') ?? false
   if (hasPending !== isPending) setPending(hasPending)
-  const isNotFound = event.error instanceof CallError && event.error.status === 404
+  const notFound = (
+    <EmptyState icon="search" title={detail.gone}>
+      {detail.goneText}
+    </EmptyState>
+  )
   return (
     <Dialog title={event.data?.event ?? detail.facts} size="wide" onClose={onClose}>
-      {isNotFound ? (
-        <EmptyState icon="search" title={detail.gone}>
-          {detail.goneText}
-        </EmptyState>
-      ) : (
-        <QueryView query={event}>{(loaded) => <Details event={loaded} />}</QueryView>
-      )}
+      <QueryView query={event} notFound={notFound}>
+        {(loaded) => <Details event={loaded} />}
+      </QueryView>
     </Dialog>
   )
 }

@@ -3,7 +3,7 @@ import { Code, CopyButton } from '../../../ui/copy.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
-import { CallError, type DataOf, useCall } from '../lib/api.ts'
+import { type DataOf, useCall } from '../lib/api.ts'
 import { QueryView } from '../ui/page.tsx'
 import { prettyJson } from '../webhooks/pretty-json.ts'
 import { words } from '../words/words.ts'
@@ -17,17 +17,17 @@ type RequestWithBody = DataOf<'GET /requests/{id}'>
 
 export function RequestDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const request = useCall('GET /requests/{id}', { params: { id } })
-  const isNotFound = request.error instanceof CallError && request.error.status === 404
   const title = request.data ? `${request.data.method} ${request.data.path.replace(/\?.*/s, '')}` : detail.facts
+  const notFound = (
+    <EmptyState icon="search" title={detail.gone}>
+      {detail.goneText}
+    </EmptyState>
+  )
   return (
     <Dialog title={title} size="wide" onClose={onClose}>
-      {isNotFound ? (
-        <EmptyState icon="search" title={detail.gone}>
-          {detail.goneText}
-        </EmptyState>
-      ) : (
-        <QueryView query={request}>{(loaded) => <Details request={loaded} />}</QueryView>
-      )}
+      <QueryView query={request} notFound={notFound}>
+        {(loaded) => <Details request={loaded} />}
+      </QueryView>
     </Dialog>
   )
 }

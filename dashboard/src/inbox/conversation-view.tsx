@@ -4,7 +4,7 @@ import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, call, invalidate } from '../lib/api.ts'
+import { call, invalidate, isNotFound } from '../lib/api.ts'
 import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
@@ -33,7 +33,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   useMarkAsRead(conversation, isVisible && isPainted)
   useReadMentions(id, isVisible && isPainted)
   useViewing(id)
-  if (query.error instanceof CallError && query.error.status === 404) return <NotFound onBack={onBack} />
+  if (isNotFound(query.error)) return <NotFound onBack={onBack} />
   if (!conversation) {
     return (
       <section className="inbox-thread" aria-label={words.inbox.thread.label}>

@@ -52,6 +52,8 @@ export class CallError extends Error {
   }
 }
 
+export const isNotFound = (error: unknown): boolean => error instanceof CallError && error.status === 404
+
 /** The sentence that the pages show for an error. */
 export function describeError(error: unknown): string {
   if (error instanceof CallError) {

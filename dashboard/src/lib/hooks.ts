@@ -35,21 +35,47 @@ export function useIsPainted(): boolean {
   return isPainted
 }
 
+function setSearchParam(name: string, value: string): void {
+  const query = new URLSearchParams(location.search)
+  if (value) query.set(name, value)
+  else query.delete(name)
+  const text = query.toString()
+  navigate(`${location.pathname}${text ? `?${text}` : ''}`, { replace: true })
+}
+
 /** A query parameter of the page's URL as state, so that reloading and sharing keep it. An empty value removes it. */
 export function useSearchParam(name: string): [string, (value: string) => void] {
-  const search = useSearch()
-  const value = new URLSearchParams(search).get(name) ?? ''
-  const set = useCallback(
-    (next: string) => {
-      const query = new URLSearchParams(location.search)
-      if (next) query.set(name, next)
-      else query.delete(name)
-      const text = query.toString()
-      navigate(`${location.pathname}${text ? `?${text}` : ''}`, { replace: true })
+  const value = new URLSearchParams(useSearch()).get(name) ?? ''
+  return [value, useCallback((next: string) => setSearchParam(name, next), [name])]
+}
+
+/**
+ * The filters of a list, in the URL. `query` has those that are set; a typed one counts once the member stops typing. `bind` connects
+ * one with its input.
+ */
+export function useUrlFilters<Chosen extends string, Typed extends string>(
+  chosen: readonly Chosen[],
+  typed: readonly Typed[],
+) {
+  const values = new URLSearchParams(useSearch())
+  const read = (name: string) => values.get(name) ?? ''
+  const settled = useDebounced(typed.map((name) => read(name).trim()).join('\n')).split('\n')
+  const entries = [
+    ...chosen.map((name) => [name, read(name)] as const),
+    ...typed.map((name, index) => [name, settled[index] ?? ''] as const),
+  ].filter(([, value]) => value)
+  return {
+    query: Object.fromEntries(entries) as { [Name in Chosen | Typed]?: string },
+    isFiltered: entries.length > 0,
+    bind: (name: Chosen | Typed) => ({
+      value: read(name),
+      onChange: (event: { target: { value: string } }) => setSearchParam(name, event.target.value),
+    }),
+    set: (name: Chosen | Typed, value: string) => setSearchParam(name, value),
+    clear: () => {
+      for (const name of [...chosen, ...typed]) setSearchParam(name, '')
     },
-    [name],
-  )
-  return [value, set]
+  }
 }
 
 /** The current time, updated every `everyMs`. */

@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
-import { describeError } from '../lib/api.ts'
+import { describeError, isNotFound } from '../lib/api.ts'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 
@@ -67,16 +67,19 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
 
 type QueryState<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
 
-/** Shows a query: a skeleton while it loads, the error with a retry button, or its data. */
+/** Shows a query: a skeleton while it loads, the error with a retry button, or its data. `notFound`: instead of the error 404. */
 export function QueryView<Data>({
   query,
   lines,
+  notFound,
   children,
 }: {
   query: QueryState<Data>
   lines?: number
+  notFound?: ReactNode
   children: (data: Data) => ReactNode
 }) {
+  if (notFound && isNotFound(query.error)) return notFound
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return <Skeleton {...(lines ? { lines } : {})} />

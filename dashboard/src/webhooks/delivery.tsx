@@ -7,7 +7,7 @@ import { Dialog } from '../../../ui/dialog.tsx'
 import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, describeError, useChange } from '../lib/api.ts'
+import { describeError, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
@@ -36,28 +36,23 @@ export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps)
     setResentId(other)
     onShow(other)
   }
-  const isNotFound = delivery.error instanceof CallError && delivery.error.status === 404
   return (
     <Dialog title={delivery.data?.event ?? labels.facts} size="wide" onClose={onClose}>
-      {isNotFound ? (
-        <EmptyState icon="search" title={labels.gone} />
-      ) : (
-        <QueryView query={delivery}>
-          {(loaded) => (
-            <>
-              {resentId === id && (
-                <Note tone="green" icon="check">
-                  <p>{labels.seeNew}</p>
-                </Note>
-              )}
-              <Facts delivery={loaded} />
-              <Attempts attempts={loaded.attempts} />
-              <Request request={loaded.request} />
-              <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
-            </>
-          )}
-        </QueryView>
-      )}
+      <QueryView query={delivery} notFound={<EmptyState icon="search" title={labels.gone} />}>
+        {(loaded) => (
+          <>
+            {resentId === id && (
+              <Note tone="green" icon="check">
+                <p>{labels.seeNew}</p>
+              </Note>
+            )}
+            <Facts delivery={loaded} />
+            <Attempts attempts={loaded.attempts} />
+            <Request request={loaded.request} />
+            <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
+          </>
+        )}
+      </QueryView>
     </Dialog>
   )
 }

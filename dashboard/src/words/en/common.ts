@@ -10,6 +10,7 @@ export const common = {
     more: 'Show more',
     again: 'Try again',
     loading: 'Loading',
+    searching: 'Searching older entries…',
     never: 'Never',
     none: 'None',
     all: 'All',

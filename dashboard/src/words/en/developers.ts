@@ -4,7 +4,6 @@ export const developers = {
   title: 'Developers',
   tabs: { requests: 'Requests', events: 'Events', webhooks: 'Webhooks' },
   milliseconds: (number: number) => `${number.toLocaleString()} ms`,
-  searching: 'Searching older entries…',
   requests: {
     title: 'Requests',
     lead: 'API requests of this workspace in the last 7 days.',

@@ -1,0 +1,64 @@
+/** The table of a list. On a narrow window each row is a block, and its cells have the names of their columns. */
+import type { ComponentProps, ReactNode } from 'react'
+
+export type Column<Row> = {
+  label: string
+  /** Only screen readers get the label: for buttons. */
+  isLabelHidden?: boolean
+  /** Of the head and the cells. */
+  className?: string
+  cellClassName?: string
+  cell: (row: Row) => ReactNode
+  /** Other attributes of the cell. */
+  cellProps?: (
+    row: Row,
+  ) => ComponentProps<'td'> & { 'data-label'?: string | undefined; 'data-unknown'?: '' | undefined }
+}
+
+type Props<Row> = {
+  rows: readonly Row[]
+  keyOf: (row: Row) => string | number
+  /** Absent ones are false. */
+  columns: readonly (Column<Row> | false)[]
+  label?: string
+  className?: string
+  isBusy?: boolean
+  /** The rows contain a link (`row-link`), which a click anywhere in the row opens. */
+  isLinked?: boolean
+  rowProps?: (row: Row) => ComponentProps<'tr'> & Record<`data-${string}`, string | undefined>
+}
+
+export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isLinked = false, rowProps }: Props<Row>) {
+  const shown = columns.filter((column) => column !== false)
+  return (
+    <table className={joined('table', className)} aria-label={label} aria-busy={isBusy}>
+      <thead>
+        <tr>
+          {shown.map((column) => (
+            <th key={column.label} scope="col" className={column.className}>
+              {column.isLabelHidden ? <span className="offscreen">{column.label}</span> : column.label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)} data-link={isLinked ? '' : undefined} {...rowProps?.(row)}>
+            {shown.map((column, index) => (
+              <td
+                key={column.label}
+                className={joined(column.className, column.cellClassName)}
+                data-label={index === 0 || column.isLabelHidden ? undefined : column.label}
+                {...column.cellProps?.(row)}
+              >
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const joined = (...names: (string | undefined)[]): string | undefined => names.filter(Boolean).join(' ') || undefined
