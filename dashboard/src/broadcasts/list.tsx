@@ -9,6 +9,7 @@ import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { ErrorState, Page } from '../ui/page.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
@@ -56,23 +57,7 @@ export function BroadcastList() {
       )}
       {pages.items.length > 0 && (
         <div className="card">
-          <table className="table">
-            <thead>
-              <tr>
-                <th>{text.columns.name}</th>
-                <th>{text.columns.status}</th>
-                <th className="end">{text.columns.recipients}</th>
-                <th className="end">{text.columns.delivered}</th>
-                <th className="end">{text.columns.read}</th>
-                <th>{text.columns.when}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {pages.items.map((broadcast) => (
-                <Row key={broadcast.id} broadcast={broadcast} />
-              ))}
-            </tbody>
-          </table>
+          <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columns} />
           <LoadMore pages={pages} />
         </div>
       )}
@@ -80,49 +65,58 @@ export function BroadcastList() {
   )
 }
 
-function Row({ broadcast }: { broadcast: Broadcast }) {
-  const { id, name, template, total_count: total, status, delivered_count, read_count } = broadcast
-  const attempted = attemptedCount(broadcast)
-  const share = (part: number) => (attempted > 0 ? formatShare(part, attempted) : text.none)
-  const unknown = attempted === 0 ? '' : undefined
+const columns: Column<Broadcast>[] = [
+  {
+    label: text.columns.name,
+    cell: ({ id, name, template }) => (
+      <div className="broadcasts-name">
+        <Link className="row-link" href={`/broadcasts/${id}`}>
+          {name}
+        </Link>
+        <span className="soft small">{template.name}</span>
+      </div>
+    ),
+  },
+  { label: text.columns.status, cell: (broadcast) => <State broadcast={broadcast} /> },
+  {
+    label: text.columns.recipients,
+    className: 'end',
+    cellClassName: 'numeric',
+    cell: ({ total_count: total, status }) =>
+      total === 0 && status === 'scheduled' ? text.atStart : formatNumber(total),
+  },
+  shareColumn(text.columns.delivered, ({ delivered_count }) => delivered_count),
+  shareColumn(text.columns.read, ({ read_count }) => read_count),
+  { label: text.columns.when, cellClassName: 'soft', cell: whenOf },
+]
+
+function shareColumn(label: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> {
+  return {
+    label,
+    className: 'end',
+    cellClassName: 'numeric broadcasts-share',
+    cellProps: (broadcast) => ({ 'data-unknown': attemptedCount(broadcast) === 0 ? '' : undefined }),
+    cell: (broadcast) => {
+      const attempted = attemptedCount(broadcast)
+      return attempted > 0 ? formatShare(countOf(broadcast), attempted) : text.none
+    },
+  }
+}
+
+function State({ broadcast }: { broadcast: Broadcast }) {
+  const { status, total_count: total, pending_count: pending } = broadcast
   const awaiting = unconfirmedCount(broadcast)
   return (
-    <tr data-link="">
-      <td>
-        <div className="broadcasts-name">
-          <Link className="row-link" href={`/broadcasts/${id}`}>
-            {name}
-          </Link>
-          <span className="soft small">{template.name}</span>
-        </div>
-      </td>
-      <td data-label={text.columns.status}>
-        <div className="broadcasts-state">
-          <StateBadge broadcast={broadcast} />
-          {status === 'sending' && total > 0 && (
-            <>
-              <Bar broadcast={broadcast} />
-              <span className="soft small numeric">
-                {text.done(formatNumber(total - broadcast.pending_count), formatNumber(total))}
-              </span>
-            </>
-          )}
-          {awaiting > 0 && <span className="soft small">{text.awaiting(awaiting)}</span>}
-        </div>
-      </td>
-      <td data-label={text.columns.recipients} className="end numeric">
-        {total === 0 && status === 'scheduled' ? text.atStart : formatNumber(total)}
-      </td>
-      <td data-label={text.columns.delivered} className="end numeric broadcasts-share" data-unknown={unknown}>
-        {share(delivered_count)}
-      </td>
-      <td data-label={text.columns.read} className="end numeric broadcasts-share" data-unknown={unknown}>
-        {share(read_count)}
-      </td>
-      <td data-label={text.columns.when} className="soft">
-        {whenOf(broadcast)}
-      </td>
-    </tr>
+    <div className="broadcasts-state">
+      <StateBadge broadcast={broadcast} />
+      {status === 'sending' && total > 0 && (
+        <>
+          <Bar broadcast={broadcast} />
+          <span className="soft small numeric">{text.done(formatNumber(total - pending), formatNumber(total))}</span>
+        </>
+      )}
+      {awaiting > 0 && <span className="soft small">{text.awaiting(awaiting)}</span>}
+    </div>
   )
 }
 

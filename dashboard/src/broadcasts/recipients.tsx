@@ -4,13 +4,13 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Select } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
-import { LoadMore } from '../ui/load-more.tsx'
-import { ErrorState } from '../ui/page.tsx'
+import { PagedList } from '../ui/paged-list.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { type Broadcast, countsOf, reasonText, recipientStatuses, recipientTones } from './status.tsx'
 
@@ -57,67 +57,61 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
           )
         }
       >
-        {pages.error && !pages.data && <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />}
-        {pages.isPending && <Skeleton />}
-        {pages.isSuccess && pages.items.length === 0 && !pages.hasNextPage && (
-          <EmptyState icon="contacts" title={text.none}>
-            {total === 0 ? text.noneYet : text.noneText}
-          </EmptyState>
-        )}
-        {pages.items.length > 0 && (
-          <table className="table">
-            <thead>
-              <tr>
-                <th>{text.columns.person}</th>
-                <th>{text.columns.status}</th>
-                <th>{text.columns.reason}</th>
-                <th className="end">{text.columns.links}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {pages.items.map((recipient) => (
-                <Row key={recipient.place} recipient={recipient} />
-              ))}
-            </tbody>
-          </table>
-        )}
-        <LoadMore pages={pages} />
+        <PagedList
+          pages={pages}
+          empty={
+            <EmptyState icon="contacts" title={text.none}>
+              {total === 0 ? text.noneYet : text.noneText}
+            </EmptyState>
+          }
+        >
+          {(recipients) => <Table rows={recipients} keyOf={({ place }) => place} columns={columns} />}
+        </PagedList>
       </Card>
     </div>
   )
 }
 
-function Row({ recipient }: { recipient: ItemOf<'GET /broadcasts/{id}/recipients'> }) {
-  const { phone, name, status, reason, contact_id, conversation_id } = recipient
-  const displayName = name ?? phone ?? text.erased
-  return (
-    <tr>
-      <td>
-        <div className="broadcasts-name">
-          <span>{displayName}</span>
-          {name && phone && <span className="soft small numeric">{phone}</span>}
-        </div>
-      </td>
-      <td data-label={text.columns.status}>
-        <Badge tone={recipientTones[status]}>{detail.counts[status]}</Badge>
-      </td>
-      <td data-label={reason ? text.columns.reason : undefined} title={reason ?? undefined}>
-        {reason && reasonText(reason)}
-      </td>
-      <td className="end" data-label={conversation_id || contact_id ? text.columns.links : undefined}>
-        <span className="broadcasts-links">
-          {conversation_id && (
-            <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(displayName)}>
-              {text.conversation}
-            </Link>
-          )}
-          {contact_id && (
-            <Link href={`/contacts/${contact_id}`} aria-label={text.contactOf(displayName)}>
-              {text.contact}
-            </Link>
-          )}
-        </span>
-      </td>
-    </tr>
-  )
-}
+type Recipient = ItemOf<'GET /broadcasts/{id}/recipients'>
+
+const nameOf = ({ name, phone }: Pick<Recipient, 'name' | 'phone'>): string => name ?? phone ?? text.erased
+
+const columns: Column<Recipient>[] = [
+  {
+    label: text.columns.person,
+    cell: (recipient) => (
+      <div className="broadcasts-name">
+        <span>{nameOf(recipient)}</span>
+        {recipient.name && recipient.phone && <span className="soft small numeric">{recipient.phone}</span>}
+      </div>
+    ),
+  },
+  {
+    label: text.columns.status,
+    cell: ({ status }) => <Badge tone={recipientTones[status]}>{detail.counts[status]}</Badge>,
+  },
+  {
+    label: text.columns.reason,
+    cellProps: ({ reason }) => (reason ? { title: reason } : { 'data-label': undefined }),
+    cell: ({ reason }) => reason && reasonText(reason),
+  },
+  {
+    label: text.columns.links,
+    className: 'end',
+    cellProps: ({ conversation_id, contact_id }) => (conversation_id || contact_id ? {} : { 'data-label': undefined }),
+    cell: ({ conversation_id, contact_id, ...recipient }) => (
+      <span className="broadcasts-links">
+        {conversation_id && (
+          <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(nameOf(recipient))}>
+            {text.conversation}
+          </Link>
+        )}
+        {contact_id && (
+          <Link href={`/contacts/${contact_id}`} aria-label={text.contactOf(nameOf(recipient))}>
+            {text.contact}
+          </Link>
+        )}
+      </span>
+    ),
+  },
+]

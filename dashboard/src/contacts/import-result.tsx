@@ -2,6 +2,7 @@
 
 import { Note } from '../../../ui/note.tsx'
 import { formatNumber } from '../lib/time.ts'
+import { Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import type { ImportReport } from './import-request.ts'
 
@@ -24,28 +25,20 @@ export function ImportResult({ report }: { report: ImportReport }) {
       {failures.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
         <section className="contacts-failures" aria-label={texts.failed} tabIndex={0}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th>{texts.line}</th>
-                <th>{texts.reason}</th>
-                <th>{texts.text}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {failures.map(({ line, reason, text }) => (
-                <tr key={line}>
-                  <td className="numeric" data-label={texts.line}>
-                    {line}
-                  </td>
-                  <td data-label={texts.reason}>{reason}</td>
-                  <td className="mono" data-label={texts.text}>
-                    {text}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table
+            rows={failures}
+            keyOf={({ line }) => line}
+            columns={[
+              {
+                label: texts.line,
+                cellClassName: 'numeric',
+                cellProps: () => ({ 'data-label': texts.line }),
+                cell: ({ line }) => line,
+              },
+              { label: texts.reason, cell: ({ reason }) => reason },
+              { label: texts.text, cellClassName: 'mono', cell: ({ text }) => text },
+            ]}
+          />
           {failed > failures.length && <p className="soft small">{texts.first(failures.length)}</p>}
         </section>
       )}

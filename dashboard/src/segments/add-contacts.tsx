@@ -8,8 +8,7 @@ import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange, usePages } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
-import { LoadMore } from '../ui/load-more.tsx'
-import { QueryView } from '../ui/page.tsx'
+import { PagedList } from '../ui/paged-list.tsx'
 import { words } from '../words/words.ts'
 
 const { segments } = words
@@ -42,27 +41,20 @@ export function AddContacts({ segmentId, onClose }: { segmentId: string; onClose
         onChange={(event) => setSearch(event.target.value)}
       />
       <div className="segments-people">
-        <QueryView query={pages}>
-          {() =>
-            pages.items.length === 0 ? (
-              <p className="soft">{segments.noMatch}</p>
-            ) : (
-              <>
-                {pages.items.map((contact) => (
-                  <Checkbox
-                    key={contact.id}
-                    label={nameOf(contact)}
-                    hint={contact.name ? contact.phone : undefined}
-                    checked={selected.has(contact.id)}
-                    disabled={!selected.has(contact.id) && selected.size >= 1_000}
-                    onChange={(event) => toggle(contact.id, event.target.checked)}
-                  />
-                ))}
-                <LoadMore pages={pages} />
-              </>
-            )
+        <PagedList pages={pages} empty={<p className="soft">{segments.noMatch}</p>}>
+          {(contacts) =>
+            contacts.map((contact) => (
+              <Checkbox
+                key={contact.id}
+                label={nameOf(contact)}
+                hint={contact.name ? contact.phone : undefined}
+                checked={selected.has(contact.id)}
+                disabled={!selected.has(contact.id) && selected.size >= 1_000}
+                onChange={(event) => toggle(contact.id, event.target.checked)}
+              />
+            ))
           }
-        </QueryView>
+        </PagedList>
       </div>
       {add.error && <ErrorNote>{describeError(add.error)}</ErrorNote>}
       <div className="dialog-foot">

@@ -7,9 +7,10 @@ import { type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { LoadMore } from '../ui/load-more.tsx'
-import { Page, QueryView } from '../ui/page.tsx'
+import { Page } from '../ui/page.tsx'
+import { PagedList } from '../ui/paged-list.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { useFilterText } from './describe.ts'
@@ -41,67 +42,57 @@ export function SegmentList() {
         />
       </div>
       <div className="card">
-        <QueryView query={pages}>
-          {() =>
-            pages.items.length === 0 ? (
-              <EmptyState icon="segments" title={segments.none} action={create}>
-                {segments.noneText}
-              </EmptyState>
-            ) : (
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th>{segments.name}</th>
-                    <th>{segments.kind}</th>
-                    <th className="end">{segments.size}</th>
-                    <th className="end">{segments.updated}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {pages.items.map((segment) => (
-                    <Row key={segment.id} segment={segment} />
-                  ))}
-                </tbody>
-              </table>
-            )
+        <PagedList
+          pages={pages}
+          empty={
+            <EmptyState icon="segments" title={segments.none} action={create}>
+              {segments.noneText}
+            </EmptyState>
           }
-        </QueryView>
-        <LoadMore pages={pages} />
+        >
+          {(rows) => <Table isLinked rows={rows} keyOf={({ id }) => id} columns={columns} />}
+        </PagedList>
       </div>
     </Page>
   )
 }
 
-function Row({
-  segment: { id, name, description, color, kind, filter, updated_at: at },
-}: {
-  segment: ItemOf<'GET /segments'>
-}) {
-  const counted = useCall('GET /segments/{id}', { params: { id } })
+type Segment = ItemOf<'GET /segments'>
+
+const columns: Column<Segment>[] = [
+  { label: segments.name, cell: (segment) => <Name segment={segment} /> },
+  {
+    label: segments.kind,
+    cell: ({ kind }) => (
+      <Badge {...(kind === 'dynamic' ? { tone: 'accent' as const } : {})}>{segments.kinds[kind]}</Badge>
+    ),
+  },
+  { label: segments.size, className: 'end', cellClassName: 'numeric', cell: ({ id }) => <Size id={id} /> },
+  {
+    label: segments.updated,
+    className: 'end',
+    cellClassName: 'soft',
+    cell: ({ updated_at }) => <RelativeTime at={updated_at} />,
+  },
+]
+
+function Name({ segment: { id, name, description, color, filter } }: { segment: Segment }) {
   const describe = useFilterText()
   const about = description ?? (filter ? describe(filter) : '')
   return (
-    <tr data-link="">
-      <td>
-        <span className="segments-name">
-          <span className="segments-swatch" style={{ background: color }} />
-          <span className="grow">
-            <Link href={`/segments/${id}`} className="row-link">
-              {name}
-            </Link>
-            {about && <span className="soft small segments-about">{about}</span>}
-          </span>
-        </span>
-      </td>
-      <td data-label={segments.kind}>
-        <Badge {...(kind === 'dynamic' ? { tone: 'accent' as const } : {})}>{segments.kinds[kind]}</Badge>
-      </td>
-      <td className="end numeric" data-label={segments.size}>
-        {counted.data ? counted.data.member_count.toLocaleString() : counted.error ? '?' : '…'}
-      </td>
-      <td className="end soft" data-label={segments.updated}>
-        <RelativeTime at={at} />
-      </td>
-    </tr>
+    <span className="segments-name">
+      <span className="segments-swatch" style={{ background: color }} />
+      <span className="grow">
+        <Link href={`/segments/${id}`} className="row-link">
+          {name}
+        </Link>
+        {about && <span className="soft small segments-about">{about}</span>}
+      </span>
+    </span>
   )
+}
+
+function Size({ id }: { id: string }) {
+  const counted = useCall('GET /segments/{id}', { params: { id } })
+  return counted.data ? counted.data.member_count.toLocaleString() : counted.error ? '?' : '…'
 }

@@ -10,6 +10,7 @@ import { useSearchParam } from '../lib/hooks.ts'
 import { formatDate, formatNumber } from '../lib/time.ts'
 import { LoadMore } from '../ui/load-more.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 
 const { keys: text } = words.settings
@@ -43,26 +44,26 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
         {found.length === 0 ? (
           <EmptyState icon="search" title={text.none(search)} />
         ) : (
-          <table className="table settings-keys">
-            <thead>
-              <tr>
-                <th>{text.nameAndKey}</th>
-                <th>{text.scopes}</th>
-                <th>{text.created}</th>
-                <th>{text.lastUsed}</th>
-                {onRevoke && (
-                  <th>
-                    <span className="offscreen">{text.actions}</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {found.slice(0, length).map((key) => (
-                <Row key={key.id} apiKey={key} onRevoke={onRevoke} />
-              ))}
-            </tbody>
-          </table>
+          <Table
+            className="settings-keys"
+            rows={found.slice(0, length)}
+            keyOf={({ id }) => id}
+            rowProps={({ state }) => ({ 'data-state': state })}
+            columns={[
+              ...columns,
+              onRevoke !== undefined && {
+                label: text.actions,
+                isLabelHidden: true,
+                cellClassName: 'end',
+                cell: (key) =>
+                  key.state === 'active' && (
+                    <Button size="small" aria-label={text.revokeOf(key.name)} onClick={() => onRevoke(key)}>
+                      {text.revoke}
+                    </Button>
+                  ),
+              },
+            ]}
+          />
         )}
         <LoadMore pages={pages} />
       </Card>
@@ -70,51 +71,44 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
   )
 }
 
-function Row({ apiKey: key, onRevoke }: { apiKey: Key; onRevoke: ((key: Key) => void) | undefined }) {
-  return (
-    <tr data-state={key.state}>
-      <td>
-        <div>
-          <p className="settings-key-name">
-            <strong>{key.name}</strong> <StateBadge apiKey={key} />
-          </p>
-          <p className="soft">
-            <code className="nowrap">{text.shortened(key.prefix)}</code>
-          </p>
-          <Expiry apiKey={key} />
-        </div>
-      </td>
-      <td data-label={text.scopes} className="settings-scope-cell">
-        {key.scopes.length === 0 ? (
-          <span className="soft">{text.noScopes}</span>
-        ) : (
-          <ul className="settings-scopes">
-            {key.scopes.map((scope) => (
-              <li key={scope}>
-                <code>{scope}</code>
-              </li>
-            ))}
-          </ul>
-        )}
-      </td>
-      <td data-label={text.created}>
-        <RelativeTime at={key.created_at} />
-      </td>
-      <td data-label={text.lastUsed}>
-        {key.last_used_at ? <RelativeTime at={key.last_used_at} /> : <span className="soft">{words.common.never}</span>}
-      </td>
-      {onRevoke && (
-        <td className="end">
-          {key.state === 'active' && (
-            <Button size="small" aria-label={text.revokeOf(key.name)} onClick={() => onRevoke(key)}>
-              {text.revoke}
-            </Button>
-          )}
-        </td>
-      )}
-    </tr>
-  )
-}
+const columns: Column<Key>[] = [
+  {
+    label: text.nameAndKey,
+    cell: (key) => (
+      <div>
+        <p className="settings-key-name">
+          <strong>{key.name}</strong> <StateBadge apiKey={key} />
+        </p>
+        <p className="soft">
+          <code className="nowrap">{text.shortened(key.prefix)}</code>
+        </p>
+        <Expiry apiKey={key} />
+      </div>
+    ),
+  },
+  {
+    label: text.scopes,
+    cellClassName: 'settings-scope-cell',
+    cell: ({ scopes }) =>
+      scopes.length === 0 ? (
+        <span className="soft">{text.noScopes}</span>
+      ) : (
+        <ul className="settings-scopes">
+          {scopes.map((scope) => (
+            <li key={scope}>
+              <code>{scope}</code>
+            </li>
+          ))}
+        </ul>
+      ),
+  },
+  { label: text.created, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+  {
+    label: text.lastUsed,
+    cell: ({ last_used_at: at }) =>
+      at ? <RelativeTime at={at} /> : <span className="soft">{words.common.never}</span>,
+  },
+]
 
 function StateBadge({ apiKey: { state } }: { apiKey: Key }) {
   if (state === 'active') return null

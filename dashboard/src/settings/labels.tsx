@@ -9,6 +9,7 @@ import type { Label } from '../inbox/model/changes.ts'
 import { useCall } from '../lib/api.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
@@ -64,44 +65,33 @@ function LabelTable({ labels, onEdit, onDelete }: TableProps) {
   )
   return (
     <Card flush>
-      <table className="table settings-labels">
-        <thead>
-          <tr>
-            <th>{texts.name}</th>
-            <th>{texts.conversations}</th>
-            {canWrite && (
-              <th>
-                <span className="offscreen">{texts.actions}</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {labels.map((label) => (
-            <tr key={label.id}>
-              <td>
-                <Tag name={label.name} color={label.color} />
-              </td>
-              <td data-label={texts.conversations}>
-                <Count label={label} count={counts.get(label.id)} />
-              </td>
-              {canWrite && (
-                <td className="end nowrap">
-                  <IconButton label={texts.edit(label.name)} icon="edit" size="small" onClick={() => onEdit(label)} />
-                  {isManager && (
-                    <IconButton
-                      label={texts.remove(label.name)}
-                      icon="trash"
-                      size="small"
-                      onClick={() => onDelete(label)}
-                    />
-                  )}
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        className="settings-labels"
+        rows={labels}
+        keyOf={({ id }) => id}
+        columns={[
+          { label: texts.name, cell: ({ name, color }) => <Tag name={name} color={color} /> },
+          { label: texts.conversations, cell: (label) => <Count label={label} count={counts.get(label.id)} /> },
+          canWrite && {
+            label: texts.actions,
+            isLabelHidden: true,
+            cellClassName: 'end nowrap',
+            cell: (label) => (
+              <>
+                <IconButton label={texts.edit(label.name)} icon="edit" size="small" onClick={() => onEdit(label)} />
+                {isManager && (
+                  <IconButton
+                    label={texts.remove(label.name)}
+                    icon="trash"
+                    size="small"
+                    onClick={() => onDelete(label)}
+                  />
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
     </Card>
   )
 }

@@ -11,6 +11,7 @@ import { useCall } from '../lib/api.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { InviteMember } from './member-invite.tsx'
 import { RemoveMember } from './member-remove.tsx'
@@ -48,66 +49,46 @@ export function Members() {
 type TableProps = { members: readonly Member[]; isManager: boolean; onOpen: (dialog: OpenDialog) => void }
 
 function MemberTable({ members: all, isManager, onOpen }: TableProps) {
+  const session = useSession()
+  const columns: (Column<Member> | false)[] = [
+    {
+      label: members.name,
+      cell: ({ id, name, email }) => (
+        <span className="settings-person">
+          <Avatar name={name ?? email} size="small" />
+          <strong>{name ?? <span className="soft">{members.nameless}</span>}</strong>
+          {id === session.member.id && <Badge tone="accent">{members.you}</Badge>}
+        </span>
+      ),
+    },
+    { label: members.email, cell: ({ email }) => email },
+    { label: members.role, cellClassName: 'nowrap', cell: ({ role }) => words.roles[role] },
+    {
+      label: members.state,
+      cell: ({ state }) => <Badge tone={state === 'invited' ? 'amber' : 'green'}>{members.states[state]}</Badge>,
+    },
+    {
+      label: members.secondFactor,
+      cell: ({ state, has_second_factor: isOn }) =>
+        state !== 'invited' && members.secondFactorStates[isOn ? 'on' : 'off'],
+    },
+    {
+      label: members.joined,
+      cellProps: ({ state }) => (state === 'invited' ? { 'data-label': members.invited } : {}),
+      cell: ({ created_at }) => <RelativeTime at={created_at} />,
+    },
+    isManager && {
+      label: members.actions,
+      isLabelHidden: true,
+      cellClassName: 'end',
+      cell: (member) =>
+        (member.role !== 'owner' || session.role === 'owner') && <MemberMenu member={member} onOpen={onOpen} />,
+    },
+  ]
   return (
     <Card flush>
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{members.name}</th>
-            <th>{members.email}</th>
-            <th>{members.role}</th>
-            <th>{members.state}</th>
-            <th>{members.secondFactor}</th>
-            <th>{members.joined}</th>
-            {isManager && (
-              <th>
-                <span className="offscreen">{members.actions}</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {all.map((member) => (
-            <Row key={member.id} member={member} isManager={isManager} onOpen={onOpen} />
-          ))}
-        </tbody>
-      </table>
+      <Table rows={all} keyOf={({ id }) => id} columns={columns} />
     </Card>
-  )
-}
-
-function Row({ member, isManager, onOpen }: { member: Member; isManager: boolean; onOpen: TableProps['onOpen'] }) {
-  const session = useSession()
-  const isMe = member.id === session.member.id
-  const isInvited = member.state === 'invited'
-  return (
-    <tr>
-      <td>
-        <span className="settings-person">
-          <Avatar name={member.name ?? member.email} size="small" />
-          <strong>{member.name ?? <span className="soft">{members.nameless}</span>}</strong>
-          {isMe && <Badge tone="accent">{members.you}</Badge>}
-        </span>
-      </td>
-      <td data-label={members.email}>{member.email}</td>
-      <td data-label={members.role} className="nowrap">
-        {words.roles[member.role]}
-      </td>
-      <td data-label={members.state}>
-        <Badge tone={isInvited ? 'amber' : 'green'}>{members.states[member.state]}</Badge>
-      </td>
-      <td data-label={members.secondFactor}>
-        {!isInvited && members.secondFactorStates[member.has_second_factor ? 'on' : 'off']}
-      </td>
-      <td data-label={isInvited ? members.invited : members.joined}>
-        <RelativeTime at={member.created_at} />
-      </td>
-      {isManager && (
-        <td className="end">
-          {(member.role !== 'owner' || session.role === 'owner') && <MemberMenu member={member} onOpen={onOpen} />}
-        </td>
-      )}
-    </tr>
   )
 }
 

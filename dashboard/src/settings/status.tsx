@@ -10,6 +10,7 @@ import { describeError, useCall } from '../lib/api.ts'
 import { formatBytes, formatExact, formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import {
   ageText,
@@ -122,28 +123,15 @@ const Markdown = ({ text }: { text: string }): ReactNode =>
     .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))
 
 const Queues = ({ queues }: { queues: readonly Queue[] }) => (
-  <table className="table">
-    <thead>
-      <tr>
-        <th>{text.queues.queue}</th>
-        <th className="status-number">{text.queues.count}</th>
-        <th className="status-number">{text.queues.oldest}</th>
-      </tr>
-    </thead>
-    <tbody>
-      {queues.map((queue) => (
-        <tr key={queue.name}>
-          <td>{text.queues.names[queue.name]}</td>
-          <td className="status-number numeric" data-label={text.queues.count}>
-            {countText(queue)}
-          </td>
-          <td className="status-number numeric" data-label={text.queues.oldest}>
-            {ageText(queue)}
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <Table
+    rows={queues}
+    keyOf={({ name }) => name}
+    columns={[
+      { label: text.queues.queue, cell: ({ name }) => text.queues.names[name] },
+      { label: text.queues.count, className: 'status-number', cellClassName: 'numeric', cell: countText },
+      { label: text.queues.oldest, className: 'status-number', cellClassName: 'numeric', cell: ageText },
+    ]}
+  />
 )
 
 type Facts = readonly (readonly [label: string, value: ReactNode])[]
@@ -184,74 +172,67 @@ function Processes({ processes }: { processes: readonly Process[] }) {
   const failing = loops.filter(({ is_failing }) => is_failing).length
   return (
     <>
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{labels.process}</th>
-            <th>{labels.state}</th>
-            <th>{labels.reported}</th>
-            <th>{labels.started}</th>
-            <th className="status-number">{labels.restarts}</th>
-            <th className="status-number">{labels.memory}</th>
-            <th>{labels.version}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {processes.map((one) => (
-            <tr key={`${one.service} ${one.process}`}>
-              <td>
-                <span>
-                  <strong>{one.process}</strong> <span className="soft">{one.service}</span>
-                </span>
-              </td>
-              <td data-label={labels.state}>
-                <Badge tone={stateTones[stateOf(one)]}>{labels.states[stateOf(one)]}</Badge>
-              </td>
-              <td data-label={labels.reported}>
-                <RelativeTime at={one.reported_at} />
-              </td>
-              <td data-label={labels.started}>
-                <RelativeTime at={one.started_at} />
-              </td>
-              <td className="status-number numeric" data-label={labels.restarts}>
-                {formatNumber(one.restarts)}
-              </td>
-              <td className="status-number numeric nowrap" data-label={labels.memory}>
-                {formatBytes(one.memory_bytes)}
-              </td>
-              <td data-label={labels.version}>{one.version}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        rows={processes}
+        keyOf={({ service, process }) => `${service} ${process}`}
+        columns={[
+          {
+            label: labels.process,
+            cell: ({ process, service }) => (
+              <span>
+                <strong>{process}</strong> <span className="soft">{service}</span>
+              </span>
+            ),
+          },
+          {
+            label: labels.state,
+            cell: (one) => <Badge tone={stateTones[stateOf(one)]}>{labels.states[stateOf(one)]}</Badge>,
+          },
+          { label: labels.reported, cell: ({ reported_at }) => <RelativeTime at={reported_at} /> },
+          { label: labels.started, cell: ({ started_at }) => <RelativeTime at={started_at} /> },
+          {
+            label: labels.restarts,
+            className: 'status-number',
+            cellClassName: 'numeric',
+            cell: ({ restarts }) => formatNumber(restarts),
+          },
+          {
+            label: labels.memory,
+            className: 'status-number',
+            cellClassName: 'numeric nowrap',
+            cell: ({ memory_bytes }) => formatBytes(memory_bytes),
+          },
+          { label: labels.version, cell: ({ version }) => version },
+        ]}
+      />
       <details className="status-loops">
         <summary>{failing > 0 ? labels.loopsFailing(loops.length, failing) : labels.loops(loops.length)}</summary>
-        <table className="table">
-          <thead>
-            <tr>
-              <th>{labels.loop}</th>
-              <th>{labels.process}</th>
-              <th>{labels.lastRound}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {loops.map(({ service, process, name, succeeded_at, is_failing }) => (
-              <tr key={`${service} ${process} ${name}`}>
-                <td>
+        <Table
+          rows={loops}
+          keyOf={({ service, process, name }) => `${service} ${process} ${name}`}
+          columns={[
+            {
+              label: labels.loop,
+              cell: ({ name, is_failing }) => (
+                <>
                   <code>{name}</code> {is_failing && <Badge tone="red">{labels.fails}</Badge>}
-                </td>
-                <td data-label={labels.process}>
-                  <span>
-                    {process} <span className="soft">{service}</span>
-                  </span>
-                </td>
-                <td data-label={labels.lastRound}>
-                  {succeeded_at ? <RelativeTime at={succeeded_at} /> : labels.notYet}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+                </>
+              ),
+            },
+            {
+              label: labels.process,
+              cell: ({ process, service }) => (
+                <span>
+                  {process} <span className="soft">{service}</span>
+                </span>
+              ),
+            },
+            {
+              label: labels.lastRound,
+              cell: ({ succeeded_at: at }) => (at ? <RelativeTime at={at} /> : labels.notYet),
+            },
+          ]}
+        />
       </details>
     </>
   )

@@ -11,6 +11,7 @@ import { useIsManager } from '../lib/session.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { parseTemplate, type Template } from './parse-template.ts'
 import { TemplatePreview } from './preview.tsx'
@@ -59,9 +60,9 @@ function Refresh() {
 function Found({ templates }: { templates: readonly Template[] }) {
   const [search, setSearch] = useSearchParam('search')
   const [status, setStatus] = useSearchParam('status')
-  const [activeKey, setActiveKey] = useState<string>()
+  const [active, setActive] = useState<Template>()
   const found = templates.filter((template) => (!status || template.status === status) && has(template, search))
-  const shown = found.find((template) => keyOf(template) === activeKey) ?? found[0]
+  const shown = found.find((template) => active && keyOf(template) === keyOf(active)) ?? found[0]
   const statuses = [...new Set(templates.map((template) => template.status))].sort()
   return (
     <>
@@ -79,27 +80,16 @@ function Found({ templates }: { templates: readonly Template[] }) {
       {shown ? (
         <div className="templates-split">
           <div className="card">
-            <table className="table">
-              <thead>
-                <tr>
-                  <th>{text.columns.name}</th>
-                  <th>{text.columns.language}</th>
-                  <th>{text.columns.category}</th>
-                  <th>{text.columns.status}</th>
-                  <th>{text.columns.updated}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.map((template) => (
-                  <Row
-                    key={keyOf(template)}
-                    template={template}
-                    isShown={template === shown}
-                    onLook={() => setActiveKey(keyOf(template))}
-                  />
-                ))}
-              </tbody>
-            </table>
+            <Table
+              isLinked
+              rows={found}
+              keyOf={keyOf}
+              columns={columns(setActive)}
+              rowProps={(template) => ({
+                'data-shown': template === shown ? '' : undefined,
+                onMouseEnter: () => setActive(template),
+              })}
+            />
           </div>
           <aside className="templates-side" aria-label={text.preview.title}>
             <TemplatePreview key={keyOf(shown)} template={shown} />
@@ -127,32 +117,31 @@ function Found({ templates }: { templates: readonly Template[] }) {
   )
 }
 
-function Row({ template, isShown, onLook }: { template: Template; isShown: boolean; onLook: () => void }) {
-  const { name, language, category, status, quality, updated_at } = template
-  return (
-    <tr data-link="" data-shown={isShown ? '' : undefined} onMouseEnter={onLook}>
-      <td>
-        <div className="templates-name">
-          <Link className="row-link" href={hrefOf(template)} onFocus={onLook}>
-            {name}
-          </Link>
-          <span className="soft small cut">{parseTemplate(template).body?.text}</span>
-        </div>
-      </td>
-      <td data-label={text.columns.language}>{language}</td>
-      <td data-label={text.columns.category}>{categoryLabel(category)}</td>
-      <td data-label={text.columns.status}>
-        <div className="row">
-          <TemplateStatus status={status} />
-          <TemplateQuality quality={quality} />
-        </div>
-      </td>
-      <td data-label={text.columns.updated} className="soft">
-        <RelativeTime at={updated_at} />
-      </td>
-    </tr>
-  )
-}
+const columns = (onFocus: (template: Template) => void): Column<Template>[] => [
+  {
+    label: text.columns.name,
+    cell: (template) => (
+      <div className="templates-name">
+        <Link className="row-link" href={hrefOf(template)} onFocus={() => onFocus(template)}>
+          {template.name}
+        </Link>
+        <span className="soft small cut">{parseTemplate(template).body?.text}</span>
+      </div>
+    ),
+  },
+  { label: text.columns.language, cell: ({ language }) => language },
+  { label: text.columns.category, cell: ({ category }) => categoryLabel(category) },
+  {
+    label: text.columns.status,
+    cell: ({ status, quality }) => (
+      <div className="row">
+        <TemplateStatus status={status} />
+        <TemplateQuality quality={quality} />
+      </div>
+    ),
+  },
+  { label: text.columns.updated, cellClassName: 'soft', cell: ({ updated_at }) => <RelativeTime at={updated_at} /> },
+]
 
 const keyOf = ({ name, language }: Template): string => `${name} ${language}`
 

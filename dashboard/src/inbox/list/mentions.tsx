@@ -1,12 +1,11 @@
 /** The member's mentions, newest first, in place of the conversation list. A mention opens its conversation at the note. */
 import { Link, useSearch } from 'wouter'
-import { EmptyState, Skeleton } from '../../../../ui/state.tsx'
+import { EmptyState } from '../../../../ui/state.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatTime } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
-import { LoadMore } from '../../ui/load-more.tsx'
-import { ErrorState } from '../../ui/page.tsx'
+import { PagedList } from '../../ui/paged-list.tsx'
 import { words } from '../../words/words.ts'
 import { hrefOf } from '../model/filters.ts'
 
@@ -15,33 +14,30 @@ const { mentions: labels } = words.inbox
 export default function Mentions({ openId }: { openId: string }) {
   const search = useSearch()
   const pages = usePages('GET /mentions', {}, { live: 'member' })
-  if (!pages.data) {
-    return pages.error ? (
-      <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
-    ) : (
-      <Skeleton lines={12} />
-    )
-  }
-  if (pages.items.length === 0) {
-    return (
-      <EmptyState icon="mention" title={labels.none}>
-        {labels.noneText}
-      </EmptyState>
-    )
-  }
   return (
     <div className="inbox-scroll">
-      <ul aria-label={labels.label}>
-        {pages.items.map((mention) => (
-          <MentionRow
-            key={mention.id}
-            mention={mention}
-            href={hrefOf(search, mention.conversation_id, mention.id)}
-            isOpen={mention.conversation_id === openId}
-          />
-        ))}
-      </ul>
-      <LoadMore pages={pages} />
+      <PagedList
+        pages={pages}
+        lines={12}
+        empty={
+          <EmptyState icon="mention" title={labels.none}>
+            {labels.noneText}
+          </EmptyState>
+        }
+      >
+        {(mentions) => (
+          <ul aria-label={labels.label}>
+            {mentions.map((mention) => (
+              <MentionRow
+                key={mention.id}
+                mention={mention}
+                href={hrefOf(search, mention.conversation_id, mention.id)}
+                isOpen={mention.conversation_id === openId}
+              />
+            ))}
+          </ul>
+        )}
+      </PagedList>
     </div>
   )
 }

@@ -1,12 +1,11 @@
 /** Search results: conversations by contact name and number, and messages by text. */
 import { Link, useSearch } from 'wouter'
-import { Skeleton } from '../../../../ui/state.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatTime } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
-import { LoadMore } from '../../ui/load-more.tsx'
-import { ErrorState } from '../../ui/page.tsx'
+import { QueryView } from '../../ui/page.tsx'
+import { PagedList } from '../../ui/paged-list.tsx'
 import { words } from '../../words/words.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
@@ -30,44 +29,39 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         <h2 className="inbox-group" id="inbox-people">
           {labels.contacts}
         </h2>
-        {contacts.error && !contacts.data ? (
-          <ErrorState error={contacts.error} onRetry={() => void contacts.refetch()} />
-        ) : !contacts.data ? (
-          <Skeleton lines={3} />
-        ) : contacts.items.length === 0 ? (
-          <p className="inbox-group-none">{labels.noContacts(query)}</p>
-        ) : (
-          <ul>
-            {contacts.items.slice(0, 20).map((conversation) => (
-              <Row
-                key={conversation.id}
-                conversation={conversation}
-                href={hrefOf(search, conversation.id)}
-                showsWait={false}
-                isOpen={conversation.id === openId}
-              />
-            ))}
-          </ul>
-        )}
+        <QueryView query={contacts} lines={3}>
+          {() =>
+            contacts.items.length === 0 ? (
+              <p className="inbox-group-none">{labels.noContacts(query)}</p>
+            ) : (
+              <ul>
+                {contacts.items.slice(0, 20).map((conversation) => (
+                  <Row
+                    key={conversation.id}
+                    conversation={conversation}
+                    href={hrefOf(search, conversation.id)}
+                    showsWait={false}
+                    isOpen={conversation.id === openId}
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </QueryView>
       </section>
       <section aria-labelledby="inbox-messages">
         <h2 className="inbox-group" id="inbox-messages">
           {labels.messages}
         </h2>
-        {messages.error && !messages.data ? (
-          <ErrorState error={messages.error} onRetry={() => void messages.refetch()} />
-        ) : !messages.data ? (
-          <Skeleton lines={6} />
-        ) : messages.items.length === 0 && !messages.hasNextPage ? (
-          <p className="inbox-group-none">{labels.noMessages(query)}</p>
-        ) : (
-          <ul>
-            {messages.items.map((item) => (
-              <MessageResult key={item.message.id} item={item} query={query} search={search} />
-            ))}
-          </ul>
-        )}
-        <LoadMore pages={messages} />
+        <PagedList pages={messages} empty={<p className="inbox-group-none">{labels.noMessages(query)}</p>}>
+          {(items) => (
+            <ul>
+              {items.map((item) => (
+                <MessageResult key={item.message.id} item={item} query={query} search={search} />
+              ))}
+            </ul>
+          )}
+        </PagedList>
       </section>
     </div>
   )
