@@ -72,7 +72,7 @@ test('docs/access.md lists the calls of each scope and the rights of each role',
 
 test('the pages name the same numbers of database connections as the code', () => {
   const both = new Set(['api', 'worker'])
-  const count = (processes: number, roles = both) => countConnections({ roles, processes })
+  const count = (processes: number, roles = both) => countConnections({ roles, processes, demo: false })
   const most = Math.max(...[3, 4, 5, 6, 7, 8].map((processes) => count(processes)))
   const [api, worker] = ['api', 'worker'].map((role) => count(1, new Set([role])))
   const rows = [

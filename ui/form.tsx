@@ -2,18 +2,33 @@
 import { type ComponentProps, type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from 'react'
 import { Icon } from './icon.tsx'
 
-/** The attributes that connect an input with its `Field`. */
-type Wiring = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }
+type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => void }
 
-type FieldProps = {
+export const Form = ({ onSubmit, ...props }: FormProps) => (
+  <form
+    {...props}
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSubmit()
+    }}
+  />
+)
+
+/** The value of a field and how to change it. */
+type Bound = { value?: string; onChange?: (event: { target: { value: string } }) => void }
+
+/** The attributes that connect an input with its `Field`. */
+type Wiring = Bound & { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }
+
+type FieldProps = Bound & {
   label: string
   hint?: ReactNode
   error?: string | null | undefined
   children: (wiring: Wiring) => ReactNode
 }
 
-/** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>` */
-export function Field({ label, hint, error, children }: FieldProps) {
+/** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>`. A value and `onChange` also reach the input. */
+export function Field({ label, hint, error, children, ...bound }: FieldProps) {
   const id = useId()
   const descriptions = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
   return (
@@ -21,7 +36,12 @@ export function Field({ label, hint, error, children }: FieldProps) {
       <label className="label" htmlFor={id}>
         {label}
       </label>
-      {children({ id, 'aria-describedby': descriptions || undefined, 'aria-invalid': error ? true : undefined })}
+      {children({
+        ...bound,
+        id,
+        'aria-describedby': descriptions || undefined,
+        'aria-invalid': error ? true : undefined,
+      })}
       {hint && (
         <span className="hint" id={`${id}-hint`}>
           {hint}
@@ -37,6 +57,14 @@ export function Field({ label, hint, error, children }: FieldProps) {
 }
 
 export const Input = (props: InputHTMLAttributes<HTMLInputElement>) => <input {...props} className="input" />
+
+type InputFieldProps = Pick<FieldProps, 'label' | 'hint' | 'error'> & InputHTMLAttributes<HTMLInputElement>
+
+export const InputField = ({ label, hint, error, ...input }: InputFieldProps) => (
+  <Field label={label} hint={hint} error={error}>
+    {(wiring) => <Input {...wiring} {...input} />}
+  </Field>
+)
 
 export const TextArea = (props: ComponentProps<'textarea'>) => <textarea {...props} className="input" />
 

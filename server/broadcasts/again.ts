@@ -11,7 +11,15 @@ import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 import { type AcceptContext, insertBroadcast, maxNameLength, requireApproved, requireName } from './accept.ts'
-import { type Broadcast, type BroadcastDetails, canceledReason, optedOutReason, requireBroadcast, start, templateOf } from './broadcasts.ts'
+import {
+  type Broadcast,
+  type BroadcastDetails,
+  canceledReason,
+  optedOutReason,
+  requireBroadcast,
+  start,
+  templateOf,
+} from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { requireCapacity } from './limits.ts'
 

@@ -10,7 +10,16 @@ import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import { findValueFault } from '../messages/values.ts'
-import { type AcceptContext, type Caller, createFill, insertRecipients, type Recipient, type RecipientInput, readRecipients, requireApproved } from './accept.ts'
+import {
+  type AcceptContext,
+  type Caller,
+  createFill,
+  insertRecipients,
+  type Recipient,
+  type RecipientInput,
+  readRecipients,
+  requireApproved,
+} from './accept.ts'
 import { type Broadcast, lockBroadcast, requireBroadcast, requireStatus, start } from './broadcasts.ts'
 import { requireCapacity } from './limits.ts'
 

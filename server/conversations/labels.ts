@@ -94,5 +94,4 @@ export const updateLabel = (sql: Sql, workspaceId: string, id: string, changes: 
   updateTag(sql, workspaceId, id, changes, labelKind)
 
 /** Removes a label from all conversations, then deletes it. */
-export const deleteLabel = (db: Db, workspaceId: string, id: string) =>
-  deleteTag(db, workspaceId, id, labelKind)
+export const deleteLabel = (db: Db, workspaceId: string, id: string) => deleteTag(db, workspaceId, id, labelKind)

@@ -6,7 +6,7 @@ import { contentTypes } from '../channels/channel.ts'
 import { ConversationSchema } from '../conversations/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DateTime, ListQuery, NullableDateTime, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { DateTime, ListQuery, NullableDateTime, NullableText, OneOf, toPublic, Type, Uuid } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { directions } from '../messages/messages.ts'
 import { providers, shownTo } from '../webhooks/endpoints.ts'
@@ -25,7 +25,7 @@ const SearchResultSchema = Type.Object({
     created_at: DateTime,
   }),
   snippet: Type.String({ description: 'About 120 characters around the first match, as plain text.' }),
-  conversation: ConversationSchema,
+  conversation: toPublic(ConversationSchema),
 })
 
 const Count = Type.Integer({ minimum: 0 })

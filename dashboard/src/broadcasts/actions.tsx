@@ -2,10 +2,11 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
-import { Confirm, Dialog } from '../../../ui/dialog.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
+import { ConfirmButton } from '../ui/confirm-call.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import { ScheduledActions, StartNow } from './scheduled-actions.tsx'
@@ -110,71 +111,43 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
 }
 
 function DeleteButton({ broadcast: { id, total_count } }: { broadcast: Broadcast }) {
-  const [isConfirming, setConfirming] = useState(false)
   const [, navigate] = useLocation()
-  const toast = useToast()
-  const remove = useChange('DELETE /broadcasts/{id}', {
-    stale: ['GET /broadcasts'],
-    onDone: () => {
-      toast.success(text.deleteDone)
-      navigate('/broadcasts', { replace: true })
-    },
-  })
   return (
-    <>
-      <Button icon="trash" onClick={() => setConfirming(true)}>
-        {text.delete}
-      </Button>
-      {isConfirming && (
-        <Confirm
-          title={text.deleteTitle}
-          action={text.delete}
-          danger
-          busy={remove.isPending}
-          error={remove.error ? describeError(remove.error) : undefined}
-          onConfirm={() => remove.mutate({ params: { id } })}
-          onClose={() => setConfirming(false)}
-        >
-          <p>{text.deleteText(total_count)}</p>
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton
+      button={<Button icon="trash">{text.delete}</Button>}
+      title={text.deleteTitle}
+      action={text.delete}
+      danger
+      call="DELETE /broadcasts/{id}"
+      input={{ params: { id } }}
+      stale={['GET /broadcasts']}
+      done={text.deleteDone}
+      onDone={() => navigate('/broadcasts', { replace: true })}
+    >
+      <p>{text.deleteText(total_count)}</p>
+    </ConfirmButton>
   )
 }
 
 /** Shown for a completed broadcast that missed recipients and was not resent yet. */
 function Resend({ broadcast }: { broadcast: Broadcast }) {
   const { id, status, failed_count, skipped_count, completed_at, again_id } = broadcast
-  const [isConfirming, setConfirming] = useState(false)
   const [, navigate] = useLocation()
-  const toast = useToast()
-  const resend = useChange('POST /broadcasts/{id}/again', {
-    stale,
-    onDone: (made) => {
-      toast.success(text.againDone)
-      navigate(`/broadcasts/${made.id}`)
-    },
-  })
   const hasOthers = status === 'canceled' && skipped_count > 0
   if (completed_at === null || again_id !== null || (failed_count === 0 && !hasOthers)) return null
   return (
-    <>
-      <Button icon="refresh" onClick={() => setConfirming(true)}>
-        {hasOthers ? text.sendAgainRest : text.sendAgain}
-      </Button>
-      {isConfirming && (
-        <Confirm
-          title={text.againTitle}
-          action={text.againAction}
-          busy={resend.isPending}
-          error={resend.error ? describeError(resend.error) : undefined}
-          onConfirm={() => resend.mutate({ params: { id }, body: null })}
-          onClose={() => setConfirming(false)}
-        >
-          {!hasOthers && <p>{text.againFailed(failed_count)}</p>}
-          <p>{text.againText}</p>
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton
+      button={<Button icon="refresh">{hasOthers ? text.sendAgainRest : text.sendAgain}</Button>}
+      title={text.againTitle}
+      action={text.againAction}
+      call="POST /broadcasts/{id}/again"
+      input={{ params: { id }, body: null }}
+      stale={stale}
+      done={text.againDone}
+      onDone={(made) => navigate(`/broadcasts/${made.id}`)}
+    >
+      {!hasOthers && <p>{text.againFailed(failed_count)}</p>}
+      <p>{text.againText}</p>
+    </ConfirmButton>
   )
 }

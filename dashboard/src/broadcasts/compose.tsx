@@ -7,7 +7,7 @@ import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { InputField } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
@@ -105,17 +105,15 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
   return (
     <div className="broadcasts-compose" ref={sections}>
       <Card>
-        <Field label={text.name} hint={text.nameHint} error={errors.name}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              maxLength={80}
-              placeholder={text.namePlaceholder}
-              value={draft.name}
-              onChange={(event) => change({ name: event.target.value })}
-            />
-          )}
-        </Field>
+        <InputField
+          label={text.name}
+          hint={text.nameHint}
+          error={errors.name}
+          maxLength={80}
+          placeholder={text.namePlaceholder}
+          value={draft.name}
+          onChange={(event) => change({ name: event.target.value })}
+        />
       </Card>
       <Card title={text.audience}>
         <Audience draft={draft} numbers={numbers} error={errors.audience} onChange={change} />

@@ -1,5 +1,5 @@
 /** The start of a broadcast: now, or at a date and time in the browser's time zone. */
-import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
+import { InputField, SegmentedControl } from '../../../ui/form.tsx'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './use-draft.ts'
@@ -24,17 +24,15 @@ export function Schedule({ draft, error, onChange }: { draft: Draft; error: stri
         />
       </div>
       {draft.isLater && (
-        <Field label={text.at} hint={text.zone(zone)} error={error}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              type="datetime-local"
-              min={toDatetimeLocal(Date.now())}
-              value={draft.at}
-              onChange={(event) => onChange({ at: event.target.value })}
-            />
-          )}
-        </Field>
+        <InputField
+          label={text.at}
+          hint={text.zone(zone)}
+          error={error}
+          type="datetime-local"
+          min={toDatetimeLocal(Date.now())}
+          value={draft.at}
+          onChange={(event) => onChange({ at: event.target.value })}
+        />
       )}
     </>
   )

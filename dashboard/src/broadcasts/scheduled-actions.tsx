@@ -2,10 +2,11 @@
 import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { InputField } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
+import { ConfirmButton } from '../ui/confirm-call.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import type { Broadcast } from './status.tsx'
@@ -62,50 +63,31 @@ function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Br
           onConfirm={save}
           onClose={close}
         >
-          <Field label={compose.at} hint={compose.zone(zone)} error={isPast ? text.pastTime : undefined}>
-            {(wiring) => (
-              <Input
-                {...wiring}
-                type="datetime-local"
-                min={toDatetimeLocal(Date.now())}
-                value={at}
-                onChange={(event) => setAt(event.target.value)}
-              />
-            )}
-          </Field>
+          <InputField
+            label={compose.at}
+            hint={compose.zone(zone)}
+            error={isPast ? text.pastTime : undefined}
+            type="datetime-local"
+            min={toDatetimeLocal(Date.now())}
+            value={at}
+            onChange={(event) => setAt(event.target.value)}
+          />
         </Confirm>
       )}
     </>
   )
 }
 
-export function StartNow({ broadcast: { id, template } }: { broadcast: Broadcast }) {
-  const toast = useToast()
-  const [isConfirming, setConfirming] = useState(false)
-  const start = useChange('POST /broadcasts/{id}/start', {
-    stale,
-    onDone: () => {
-      setConfirming(false)
-      toast.success(text.startDone)
-    },
-  })
-  return (
-    <>
-      <Button icon="send" onClick={() => setConfirming(true)}>
-        {text.startNow}
-      </Button>
-      {isConfirming && (
-        <Confirm
-          title={text.startTitle}
-          action={text.startNow}
-          busy={start.isPending}
-          error={start.error ? describeError(start.error) : undefined}
-          onConfirm={() => start.mutate({ params: { id } })}
-          onClose={() => setConfirming(false)}
-        >
-          <p>{text.startText(template.name)}</p>
-        </Confirm>
-      )}
-    </>
-  )
-}
+export const StartNow = ({ broadcast: { id, template } }: { broadcast: Broadcast }) => (
+  <ConfirmButton
+    button={<Button icon="send">{text.startNow}</Button>}
+    title={text.startTitle}
+    action={text.startNow}
+    call="POST /broadcasts/{id}/start"
+    input={{ params: { id } }}
+    stale={stale}
+    done={text.startDone}
+  >
+    <p>{text.startText(template.name)}</p>
+  </ConfirmButton>
+)

@@ -2,9 +2,9 @@
  * The custom attributes of a contact, edited in place. A value is a text, a number, or yes or no; its type is chosen when the
  * attribute is added.
  */
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
-import { Field, Input, Select } from '../../../ui/form.tsx'
+import { Field, Form, Input, InputField, Select } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, describeError, useChange } from '../lib/api.ts'
@@ -139,8 +139,7 @@ function NewAttribute({ contactId, onDone }: { contactId: string; onDone: () => 
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<{ name?: string; value?: string }>({})
   const change = useChange('PATCH /contacts/{id}', { stale: ['GET /contacts/{id}'], onDone })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const key = name.trim()
     if (!/^[a-z][a-z0-9_]{0,39}$/.test(key)) return setError({ name: texts.badName })
     const value =
@@ -151,19 +150,17 @@ function NewAttribute({ contactId, onDone }: { contactId: string; onDone: () => 
     change.mutate({ params: { id: contactId }, body: { attributes: { [key]: value } } })
   }
   return (
-    <form className="attribute-form" onSubmit={submit} noValidate>
-      <Field label={texts.name} hint={texts.nameHint} error={error.name}>
-        {(wiring) => (
-          <Input
-            {...wiring}
-            autoFocus
-            autoComplete="off"
-            maxLength={40}
-            value={name}
-            onChange={(event) => setName(event.target.value.toLowerCase().replaceAll(' ', '_'))}
-          />
-        )}
-      </Field>
+    <Form className="attribute-form" onSubmit={submit} noValidate>
+      <InputField
+        label={texts.name}
+        hint={texts.nameHint}
+        error={error.name}
+        autoFocus
+        autoComplete="off"
+        maxLength={40}
+        value={name}
+        onChange={(event) => setName(event.target.value.toLowerCase().replaceAll(' ', '_'))}
+      />
       <Field label={texts.type}>
         {(wiring) => (
           <Select
@@ -210,6 +207,6 @@ function NewAttribute({ contactId, onDone }: { contactId: string; onDone: () => 
           {words.common.cancel}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

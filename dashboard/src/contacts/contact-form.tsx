@@ -1,7 +1,7 @@
 /** Edits a contact. Phone number, username and channels identify the contact and cannot be changed. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { Field, Form, InputField } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
@@ -32,18 +32,18 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
       toast.success(contacts.saved)
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    change.mutate({ params: { id: contact.id }, body: edits })
-  }
+  const submit = () => change.mutate({ params: { id: contact.id }, body: edits })
+  const errors = fieldErrorsOf(change.error, fieldNames)
   const bind = (name: 'name' | 'email' | 'company') => ({
+    label: contacts[name],
+    error: errors[name],
+    autoComplete: 'off',
     value: fields[name],
     onChange: (event: { target: { value: string } }) => setEdits((now) => ({ ...now, [name]: event.target.value })),
   })
   const isChanged = Object.keys(edits).length > 0
-  const errors = fieldErrorsOf(change.error, fieldNames)
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form className="stack" onSubmit={submit}>
       <dl className="facts">
         {contact.phone && (
           <>
@@ -62,15 +62,9 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
         <dt>{contacts.channels}</dt>
         <dd>{contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none}</dd>
       </dl>
-      <Field label={contacts.name} error={errors.name}>
-        {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('name')} />}
-      </Field>
-      <Field label={contacts.email} error={errors.email}>
-        {(wiring) => <Input {...wiring} type="email" maxLength={320} autoComplete="off" {...bind('email')} />}
-      </Field>
-      <Field label={contacts.company} error={errors.company}>
-        {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('company')} />}
-      </Field>
+      <InputField {...bind('name')} maxLength={500} />
+      <InputField {...bind('email')} type="email" maxLength={320} />
+      <InputField {...bind('company')} maxLength={500} />
       <Field label={contacts.tags} error={errors.tags}>
         {() => <TagInput names={fields.tags} onChange={(tags) => setEdits((now) => ({ ...now, tags }))} />}
       </Field>
@@ -81,6 +75,6 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
         </Button>
         {isChanged && <Button onClick={() => setEdits({})}>{words.common.cancel}</Button>}
       </div>
-    </form>
+    </Form>
   )
 }

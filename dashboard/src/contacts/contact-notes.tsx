@@ -1,12 +1,12 @@
 /** Notes about a contact: add, and delete one's own. Only members see them. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
-import { TextArea } from '../../../ui/form.tsx'
+import { Form, TextArea } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { describeError, type ItemOf, useChange, usePages } from '../lib/api.ts'
+import { type ItemOf, useChange, usePages } from '../lib/api.ts'
 import { useSession } from '../lib/session.tsx'
 import { formatBrief, formatTime } from '../lib/time.ts'
+import { ConfirmButton } from '../ui/confirm-call.tsx'
 import { words } from '../words/words.ts'
 
 const { notes: texts } = words.contactPanel
@@ -37,13 +37,7 @@ export function ContactNotes({ contactId }: { contactId: string }) {
           {texts.more}
         </Button>
       )}
-      <form
-        className="contact-note-form"
-        onSubmit={(event: FormEvent) => {
-          event.preventDefault()
-          submit()
-        }}
-      >
+      <Form className="contact-note-form" onSubmit={submit}>
         <TextArea
           rows={2}
           maxLength={10_000}
@@ -62,18 +56,13 @@ export function ContactNotes({ contactId }: { contactId: string }) {
             {texts.add}
           </Button>
         )}
-      </form>
+      </Form>
     </>
   )
 }
 
 function Note({ contactId, note }: { contactId: string; note: ItemOf<'GET /contacts/{id}/notes'> }) {
   const { member } = useSession()
-  const [isConfirming, setConfirming] = useState(false)
-  const remove = useChange('DELETE /contacts/{id}/notes/{note_id}', {
-    stale: ['GET /contacts/{id}/notes'],
-    onDone: () => setConfirming(false),
-  })
   const { id, text, author, created_at: at } = note
   return (
     <li>
@@ -84,22 +73,19 @@ function Note({ contactId, note }: { contactId: string; note: ItemOf<'GET /conta
           {formatBrief(at)}
         </time>
         {author.id === member.id && (
-          <IconButton label={texts.remove} icon="trash" size="small" onClick={() => setConfirming(true)} />
+          <ConfirmButton
+            button={<IconButton label={texts.remove} icon="trash" size="small" />}
+            title={texts.removeTitle}
+            action={texts.remove}
+            danger
+            call="DELETE /contacts/{id}/notes/{note_id}"
+            input={{ params: { id: contactId, note_id: id } }}
+            stale={['GET /contacts/{id}/notes']}
+          >
+            <p>{texts.removeText}</p>
+          </ConfirmButton>
         )}
       </div>
-      {isConfirming && (
-        <Confirm
-          title={texts.removeTitle}
-          action={texts.remove}
-          danger
-          busy={remove.isPending}
-          error={remove.error ? describeError(remove.error) : undefined}
-          onConfirm={() => remove.mutate({ params: { id: contactId, note_id: id } })}
-          onClose={() => setConfirming(false)}
-        >
-          <p>{texts.removeText}</p>
-        </Confirm>
-      )}
     </li>
   )
 }

@@ -1,8 +1,8 @@
 /** Finds a contact by name, number or email, for dialogs. Enter picks the first match. */
 import './contact-search.css'
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Avatar } from '../../../ui/avatar.tsx'
-import { SearchInput } from '../../../ui/form.tsx'
+import { Form, SearchInput } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { describeError, type ItemOf, usePages } from '../lib/api.ts'
@@ -36,12 +36,9 @@ export function ContactSearch({ exceptId, onChoose, children }: Props) {
     setEntered(false)
     if (first) onChoose(first)
   }, [isEntered, isSettled, first, onChoose])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    setEntered(true)
-  }
+  const submit = () => setEntered(true)
   return (
-    <form onSubmit={submit} className="stack">
+    <Form onSubmit={submit} className="stack">
       <SearchInput
         label={texts.label}
         autoComplete="off"
@@ -71,6 +68,6 @@ export function ContactSearch({ exceptId, onChoose, children }: Props) {
       )}
       {query.data && found.length === 0 && <p className="soft">{texts.none(wanted)}</p>}
       {!query.isPending && children?.(search.trim(), found)}
-    </form>
+    </Form>
   )
 }

@@ -5,16 +5,15 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { InputField } from '../../../ui/form.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
-import { CallError, type DataOf, describeError, useCall, useChange, usePages } from '../lib/api.ts'
+import { type DataOf, useCall, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
+import { ConfirmButton } from '../ui/confirm-call.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { ViewerNote, WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
@@ -34,8 +33,11 @@ type Contact = DataOf<'GET /contacts/{id}'>
 
 export function ContactPage({ id }: { id: string }) {
   const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
-  if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
-  return <QueryView query={query}>{(contact) => <ContactDetails contact={contact} />}</QueryView>
+  return (
+    <QueryView query={query} notFound={<NotFound />}>
+      {(contact) => <ContactDetails contact={contact} />}
+    </QueryView>
+  )
 }
 
 function ContactDetails({ contact }: { contact: Contact }) {
@@ -141,52 +143,35 @@ function Conversations({ contactId }: { contactId: string }) {
 }
 
 function EraseContact({ contact }: { contact: Contact }) {
-  const toast = useToast()
   const [, navigate] = useLocation()
-  const [isConfirming, setConfirming] = useState(false)
   const [typed, setTyped] = useState('')
-  const erase = useChange('DELETE /contacts/{id}', {
-    stale: ['GET /contacts', 'GET /conversations'],
-    onDone: () => {
-      toast.success(texts.erased)
-      navigate('/contacts', { replace: true })
-    },
-  })
-  const isConfirmed = typed.trim().toLowerCase() === texts.eraseWord
-  const error = erase.error ? { error: describeError(erase.error) } : {}
   return (
     <>
       <p className="soft">{texts.eraseText}</p>
       <div>
-        <Button icon="trash" onClick={() => setConfirming(true)}>
-          {texts.erase}
-        </Button>
-      </div>
-      {isConfirming && (
-        <Confirm
+        <ConfirmButton
+          button={<Button icon="trash">{texts.erase}</Button>}
           title={texts.eraseTitle(nameOf(contact))}
           action={texts.eraseDo}
           danger
-          busy={erase.isPending}
-          {...error}
-          onConfirm={() => isConfirmed && erase.mutate({ params: { id: contact.id } })}
-          onClose={() => setConfirming(false)}
+          call="DELETE /contacts/{id}"
+          input={{ params: { id: contact.id } }}
+          stale={['GET /contacts', 'GET /conversations']}
+          done={texts.erased}
+          onDone={() => navigate('/contacts', { replace: true })}
+          isReady={typed.trim().toLowerCase() === texts.eraseWord}
         >
           <div className="stack">
             <p>{texts.eraseText}</p>
-            <Field label={texts.eraseType(texts.eraseWord)}>
-              {(wiring) => (
-                <Input
-                  {...wiring}
-                  value={typed}
-                  autoComplete="off"
-                  onChange={(event) => setTyped(event.target.value)}
-                />
-              )}
-            </Field>
+            <InputField
+              label={texts.eraseType(texts.eraseWord)}
+              value={typed}
+              autoComplete="off"
+              onChange={(event) => setTyped(event.target.value)}
+            />
           </div>
-        </Confirm>
-      )}
+        </ConfirmButton>
+      </div>
     </>
   )
 }

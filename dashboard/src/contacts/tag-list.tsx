@@ -1,11 +1,12 @@
 /** All tags of the workspace with their number of contacts; renames and deletes tags. */
-import { type FormEvent, type KeyboardEvent, useId, useState } from 'react'
+import { type KeyboardEvent, useId, useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
-import { Confirm, Dialog } from '../../../ui/dialog.tsx'
-import { Input } from '../../../ui/form.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Form, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
+import { ConfirmCall } from '../ui/confirm-call.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
@@ -40,16 +41,14 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
   const [mode, setMode] = useState<'rename' | 'delete'>()
   const [draft, setDraft] = useState(name)
   const errorId = useId()
-  const done = (text: string) => () => {
-    setMode(undefined)
-    toast.success(text)
-  }
-  const rename = useChange('PATCH /tags/{id}', { stale, onDone: done(tagList.renamed) })
-  const remove = useChange('DELETE /tags/{id}', { stale, onDone: done(tagList.deleted) })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    rename.mutate({ params: { id }, body: { name: draft } })
-  }
+  const rename = useChange('PATCH /tags/{id}', {
+    stale,
+    onDone: () => {
+      setMode(undefined)
+      toast.success(tagList.renamed)
+    },
+  })
+  const submit = () => rename.mutate({ params: { id }, body: { name: draft } })
   // Escape cancels renaming and keeps the dialog open.
   const cancelRename = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return
@@ -61,7 +60,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
   return (
     <li>
       {mode === 'rename' ? (
-        <form onSubmit={submit}>
+        <Form onSubmit={submit}>
           <Input
             autoFocus
             aria-label={tagList.renameLabel(name)}
@@ -75,7 +74,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           <Button type="submit" size="small" busy={rename.isPending}>
             {tagList.rename}
           </Button>
-        </form>
+        </Form>
       ) : (
         <>
           <span className="grow row">
@@ -92,17 +91,18 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
         </p>
       )}
       {mode === 'delete' && (
-        <Confirm
+        <ConfirmCall
           title={tagList.deleteTitle(name)}
           action={tagList.delete}
           danger
-          busy={remove.isPending}
-          {...(remove.error ? { error: describeError(remove.error) } : {})}
-          onConfirm={() => remove.mutate({ params: { id } })}
+          call="DELETE /tags/{id}"
+          input={{ params: { id } }}
+          stale={stale}
+          done={tagList.deleted}
           onClose={() => setMode(undefined)}
         >
           {tagList.deleteText}
-        </Confirm>
+        </ConfirmCall>
       )}
     </li>
   )

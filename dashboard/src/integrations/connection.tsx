@@ -2,11 +2,11 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { describeError, useChange } from '../lib/api.ts'
+import { useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { ConfirmButton } from '../ui/confirm-call.tsx'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
 import { TestResult } from './test-result.tsx'
@@ -54,7 +54,6 @@ const LogLink = ({ endpoint }: { endpoint: Endpoint }) => (
 
 function ConnectionActions({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
   const toast = useToast()
-  const [isDisconnecting, setDisconnecting] = useState(false)
   const [testId, setTestId] = useState('')
   const test = useChange('POST /integrations/{id}/test', {
     stale: ['GET /webhooks/{id}/deliveries'],
@@ -91,37 +90,32 @@ function ConnectionActions({ endpoint, tool }: { endpoint: Endpoint; tool: Tool 
           </Button>
         )}
         <LogLink endpoint={endpoint} />
-        <Button size="small" variant="quiet" icon="off" onClick={() => setDisconnecting(true)}>
-          {integrations.disconnect.action}
-        </Button>
+        <Disconnect endpoint={endpoint} tool={tool} />
       </div>
       {testId && <TestResult key={testId} id={testId} endpointId={endpoint.id} />}
-      {isDisconnecting && <Disconnect endpoint={endpoint} tool={tool} onClose={() => setDisconnecting(false)} />}
     </>
   )
 }
 
-type DisconnectProps = { endpoint: Endpoint; tool: Tool; onClose: () => void }
-
-function Disconnect({ endpoint, tool, onClose }: DisconnectProps) {
-  const toast = useToast()
+function Disconnect({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
   const { disconnect } = integrations
   const { name } = integrations.tools[tool]
-  const remove = useChange('DELETE /webhooks/{id}', {
-    stale: ['GET /webhooks'],
-    onDone: () => toast.success(disconnect.done(name)),
-  })
   return (
-    <Confirm
+    <ConfirmButton
+      button={
+        <Button size="small" variant="quiet" icon="off">
+          {disconnect.action}
+        </Button>
+      }
       title={disconnect.title(name)}
       action={disconnect.action}
       danger
-      busy={remove.isPending}
-      error={remove.error ? describeError(remove.error) : undefined}
-      onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
-      onClose={onClose}
+      call="DELETE /webhooks/{id}"
+      input={{ params: { id: endpoint.id } }}
+      stale={['GET /webhooks']}
+      done={disconnect.done(name)}
     >
       {disconnect.text(endpoint.url)}
-    </Confirm>
+    </ConfirmButton>
   )
 }

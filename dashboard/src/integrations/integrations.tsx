@@ -5,13 +5,12 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import type { Endpoint } from '../webhooks/endpoint.tsx'
-import { EndpointForm } from '../webhooks/endpoint-form.tsx'
+import { EndpointDialog } from '../webhooks/endpoint-form.tsx'
 import { endpointPollMs } from '../webhooks/list.tsx'
 import { SigningSecret } from '../webhooks/secret.tsx'
 import { words } from '../words/words.ts'
@@ -99,17 +98,15 @@ function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
   })
   if (secret) return <SigningSecret title={labels.title(name)} text={labels.text} secret={secret} onClose={onClose} />
   return (
-    // Closing the dialog during the request would lose the secret.
-    <Dialog title={form.title(name)} onClose={() => !connect.isPending && onClose()}>
-      <p className="soft">{steps}</p>
-      <EndpointForm
-        urlLabel={form.url}
-        action={form.submit}
-        busy={connect.isPending}
-        error={connect.error}
-        onSubmit={(fields) => connect.mutate({ body: { provider: tool, ...fields } })}
-        onClose={onClose}
-      />
-    </Dialog>
+    <EndpointDialog
+      title={form.title(name)}
+      lead={steps}
+      urlLabel={form.url}
+      action={form.submit}
+      isBusy={connect.isPending}
+      error={connect.error}
+      onSubmit={(fields) => connect.mutate({ body: { provider: tool, ...fields } })}
+      onClose={onClose}
+    />
   )
 }

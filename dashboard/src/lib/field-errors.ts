@@ -2,6 +2,7 @@
  * Assigns a validation error to a field of the form. The service's messages have the form `field: rule`. An error of no field on the
  * form is `rest`, so that every error is shown.
  */
+import { useState } from 'react'
 import { CallError, describeError } from './api.ts'
 
 export type FieldErrors<Field extends string> = { [Name in Field | 'rest']?: string }
@@ -21,3 +22,24 @@ export function fieldErrorsOf<Field extends string>(error: unknown, fields: read
 /** The error for a form that shows it in one place, without the field's name if it is one of `fields`. */
 export const fieldErrorOf = (error: unknown, ...fields: string[]): string | undefined =>
   Object.values(fieldErrorsOf(error, fields))[0]
+
+/** The text fields of a form, by their names in the call, and its error. `others`: fields that are not texts. */
+export function useFormFields<Name extends string, Other extends string = never>(
+  initial: Record<Name, string>,
+  error: unknown,
+  others: readonly Other[] = [],
+) {
+  const [values, setValues] = useState(initial)
+  const errors = fieldErrorsOf(error, [...(Object.keys(initial) as Name[]), ...others])
+  return {
+    values,
+    setValues,
+    errors,
+    /** Connects a field with its input. `rest`: it also shows an error of no field. */
+    bind: (name: Name, shows?: 'rest') => ({
+      value: values[name],
+      error: errors[name] ?? (shows && errors.rest),
+      onChange: ({ target }: { target: { value: string } }) => setValues((now) => ({ ...now, [name]: target.value })),
+    }),
+  }
+}

@@ -1,13 +1,13 @@
 /** Creates or edits a segment. Its type cannot be changed later. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input, TextArea } from '../../../ui/form.tsx'
+import { Field, Form, InputField, TextArea } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, type DataOf, useCall, useChange } from '../lib/api.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { type DataOf, isNotFound, useCall, useChange } from '../lib/api.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -26,7 +26,7 @@ export function NewSegment() {
 export function EditSegment({ id }: { id: string }) {
   const fields = useFields()
   const segment = useCall('GET /segments/{id}', { params: { id } })
-  if (segment.error instanceof CallError && segment.error.status === 404) return <NotFound />
+  if (isNotFound(segment.error)) return <NotFound />
   return (
     <QueryView query={segment}>
       {(segment) => (
@@ -39,8 +39,6 @@ export function EditSegment({ id }: { id: string }) {
 function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /segments/{id}'> }) {
   const [, navigate] = useLocation()
   const toast = useToast()
-  const [name, setName] = useState(segment?.name ?? '')
-  const [description, setDescription] = useState(segment?.description ?? '')
   const [kind, setKind] = useState<(typeof kinds)[number]>(segment?.kind ?? 'dynamic')
   const [filter, setFilter] = useState<Filter>(segment?.filter ?? { match: 'all', rules: [firstRule(fields)] })
   const complete = completeFilter(fields, filter)
@@ -52,45 +50,27 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
   const create = useChange('POST /segments', { stale, onDone: done(segments.created) })
   const change = useChange('PATCH /segments/{id}', { stale, onDone: done(segments.saved) })
   const { error, isPending } = segment ? change : create
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const initial = { name: segment?.name ?? '', description: segment?.description ?? '' }
+  const { values, errors, bind } = useFormFields(initial, error)
+  const submit = () => {
     const body = {
-      name,
-      description: description.trim() || null,
+      name: values.name,
+      description: values.description.trim() || null,
       ...(kind === 'dynamic' && complete ? { filter: complete } : {}),
     }
     if (segment) change.mutate({ params: { id: segment.id }, body })
     else create.mutate({ body: { ...body, kind } })
   }
-  const errors = fieldErrorsOf(error, ['name', 'description'])
   const back = segment
     ? { href: `/segments/${segment.id}`, label: segment.name }
     : { href: '/segments', label: segments.title }
   return (
     <Page title={segment ? segments.editTitle : segments.new} back={back} narrow>
-      <form className="stack" onSubmit={submit}>
+      <Form className="stack" onSubmit={submit}>
         <Card>
-          <Field label={segments.name} error={errors.name}>
-            {(wiring) => (
-              <Input
-                {...wiring}
-                required
-                maxLength={80}
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field label={segments.description} hint={segments.optional} error={errors.description}>
-            {(wiring) => (
-              <TextArea
-                {...wiring}
-                rows={2}
-                maxLength={1000}
-                value={description}
-                onChange={(event) => setDescription(event.target.value)}
-              />
-            )}
+          <InputField label={segments.name} required maxLength={80} {...bind('name')} />
+          <Field label={segments.description} hint={segments.optional} {...bind('description')}>
+            {(wiring) => <TextArea {...wiring} rows={2} maxLength={1000} />}
           </Field>
           {!segment && (
             <fieldset className="segments-kinds">
@@ -119,7 +99,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
           </Button>
           <LinkButton href={back.href}>{words.common.cancel}</LinkButton>
         </div>
-      </form>
+      </Form>
     </Page>
   )
 }

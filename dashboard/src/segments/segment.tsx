@@ -5,18 +5,18 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, type DataOf, describeError, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { type DataOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
+import { ConfirmCall } from '../ui/confirm-call.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { LoadMore } from '../ui/load-more.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { PagedList } from '../ui/paged-list.tsx'
 import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { AddContacts } from './add-contacts.tsx'
@@ -28,8 +28,11 @@ type Segment = DataOf<'GET /segments/{id}'>
 
 export function SegmentPage({ id }: { id: string }) {
   const query = useCall('GET /segments/{id}', { params: { id } })
-  if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
-  return <QueryView query={query}>{(segment) => <Segment segment={segment} />}</QueryView>
+  return (
+    <QueryView query={query} notFound={<NotFound />}>
+      {(segment) => <Segment segment={segment} />}
+    </QueryView>
+  )
 }
 
 function Segment({ segment }: { segment: Segment }) {
@@ -111,64 +114,56 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
     onFailed: toast.error,
   })
   return (
-    <QueryView query={pages}>
-      {() =>
-        pages.items.length === 0 ? (
-          <EmptyState icon="segments" title={segments.noMembers}>
-            {kind === 'static' ? segments.noMembersStatic : segments.noMembersDynamic}
-          </EmptyState>
-        ) : (
-          <>
-            <ul className="segments-members">
-              {pages.items.map((contact) => (
-                <li key={contact.id}>
-                  <Avatar name={nameOf(contact)} size="small" />
-                  <Link href={`/contacts/${contact.id}`} className="cut">
-                    {nameOf(contact)}
-                  </Link>
-                  <span className="soft small grow cut">
-                    <bdi>{contact.name ? (contact.phone ?? '') : ''}</bdi>
-                  </span>
-                  {kind === 'static' && canWrite && (
-                    <IconButton
-                      icon="close"
-                      size="small"
-                      label={segments.removeOne(nameOf(contact))}
-                      onClick={() => remove.mutate({ params: { id }, body: { contact_ids: [contact.id] } })}
-                    />
-                  )}
-                </li>
-              ))}
-            </ul>
-            <LoadMore pages={pages} />
-          </>
-        )
+    <PagedList
+      pages={pages}
+      empty={
+        <EmptyState icon="segments" title={segments.noMembers}>
+          {kind === 'static' ? segments.noMembersStatic : segments.noMembersDynamic}
+        </EmptyState>
       }
-    </QueryView>
+    >
+      {(contacts) => (
+        <ul className="segments-members">
+          {contacts.map((contact) => (
+            <li key={contact.id}>
+              <Avatar name={nameOf(contact)} size="small" />
+              <Link href={`/contacts/${contact.id}`} className="cut">
+                {nameOf(contact)}
+              </Link>
+              <span className="soft small grow cut">
+                <bdi>{contact.name ? (contact.phone ?? '') : ''}</bdi>
+              </span>
+              {kind === 'static' && canWrite && (
+                <IconButton
+                  icon="close"
+                  size="small"
+                  label={segments.removeOne(nameOf(contact))}
+                  onClick={() => remove.mutate({ params: { id }, body: { contact_ids: [contact.id] } })}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </PagedList>
   )
 }
 
 function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose: () => void }) {
-  const toast = useToast()
   const [, navigate] = useLocation()
-  const remove = useChange('DELETE /segments/{id}', {
-    stale: ['GET /segments'],
-    onDone: () => {
-      toast.success(segments.deleted)
-      navigate('/segments', { replace: true })
-    },
-  })
   return (
-    <Confirm
+    <ConfirmCall
       title={segments.deleteTitle(name)}
       action={segments.delete}
       danger
-      busy={remove.isPending}
-      {...(remove.error ? { error: describeError(remove.error) } : {})}
-      onConfirm={() => remove.mutate({ params: { id } })}
+      call="DELETE /segments/{id}"
+      input={{ params: { id } }}
+      stale={['GET /segments']}
+      done={segments.deleted}
+      onDone={() => navigate('/segments', { replace: true })}
       onClose={onClose}
     >
       {segments.deleteText}
-    </Confirm>
+    </ConfirmCall>
   )
 }

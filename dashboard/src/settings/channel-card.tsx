@@ -1,13 +1,13 @@
 /** One channel in the list: state, provider notices, details and actions. */
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { describeError, useChange } from '../lib/api.ts'
+import { useChange } from '../lib/api.ts'
 import { formatNumber } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
+import { ConfirmButton } from '../ui/confirm-call.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
@@ -100,7 +100,6 @@ function ConnectionFacts({ connection }: { connection: Connection }) {
 }
 
 function ConnectionActions({ connection: { id, channel, simulator } }: { connection: Connection }) {
-  const [isDisconnecting, setDisconnecting] = useState(false)
   const toast = useToast()
   const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.error })
   return (
@@ -121,9 +120,8 @@ function ConnectionActions({ connection: { id, channel, simulator } }: { connect
             </Button>
           </>
         )}
-        <Button onClick={() => setDisconnecting(true)}>{channels.disconnect}</Button>
+        <Disconnect id={id} channel={channel} />
       </div>
-      {isDisconnecting && <Disconnect id={id} channel={channel} onClose={() => setDisconnecting(false)} />}
     </>
   )
 }
@@ -155,27 +153,20 @@ function Connect({ channel }: { channel: ChannelName }) {
   )
 }
 
-function Disconnect({ id, channel, onClose }: { id: string; channel: ChannelName; onClose: () => void }) {
-  const toast = useToast()
+function Disconnect({ id, channel }: { id: string; channel: ChannelName }) {
   const name = words.channels[channel]
-  const disconnect = useChange('DELETE /channels/{id}', {
-    stale: ['GET /channels', 'GET /templates'],
-    onDone: () => {
-      toast.success(channels.disconnected(name))
-      onClose()
-    },
-  })
   return (
-    <Confirm
+    <ConfirmButton
+      button={<Button>{channels.disconnect}</Button>}
       title={channels.disconnectTitle(name)}
       action={channels.disconnect}
       danger
-      busy={disconnect.isPending}
-      error={disconnect.error ? describeError(disconnect.error) : undefined}
-      onConfirm={() => disconnect.mutate({ params: { id } })}
-      onClose={onClose}
+      call="DELETE /channels/{id}"
+      input={{ params: { id } }}
+      stale={['GET /channels', 'GET /templates']}
+      done={channels.disconnected(name)}
     >
       <p>{channels.disconnectTexts[channel]}</p>
-    </Confirm>
+    </ConfirmButton>
   )
 }

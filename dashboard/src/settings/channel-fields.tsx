@@ -2,9 +2,9 @@
  * The credentials of a connection, each with a hint where to find it. Stored secrets are never shown; an empty field keeps the
  * stored value. The provider URL, API version and verify token have defaults and are collapsed.
  */
-import { type FormEvent, type RefObject, useState } from 'react'
+import { type RefObject, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { Field, Form, Input } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import type { InputOf } from '../lib/api.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
@@ -50,10 +50,7 @@ type FieldsProps = {
 export function ChannelFields({ channel, stored, errors, busy, form, action, onSave }: FieldsProps) {
   const [values, setValues] = useState<Values>(() => valuesOf(stored))
   const hasError = advancedFields.some((name) => errors[name])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    onSave(Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== '')))
-  }
+  const submit = () => onSave(Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== '')))
   const renderField = (name: FieldName) => {
     const isSecret = secretFields.includes(name)
     const isStoredSecret = isSecret && stored !== undefined
@@ -80,7 +77,7 @@ export function ChannelFields({ channel, stored, errors, busy, form, action, onS
     )
   }
   return (
-    <form className="settings-form" ref={form} onSubmit={submit}>
+    <Form className="settings-form" ref={form} onSubmit={submit}>
       {requiredFields[channel].map(renderField)}
       <details className="settings-advanced" open={hasError || undefined}>
         <summary>{guide.advanced}</summary>
@@ -92,7 +89,7 @@ export function ChannelFields({ channel, stored, errors, busy, form, action, onS
           {action}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -1,8 +1,8 @@
 /** The maximum rate at which broadcasts are sent on a channel. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { Field, Form, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
@@ -19,13 +19,10 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
     onDone: () => toast.success(words.common.saved),
   })
   const errors = fieldErrorsOf(save.error, ['messages_per_second'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
-  }
+  const submit = () => save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
   return (
     <Card title={channels.rate}>
-      <form className="settings-inline" onSubmit={submit}>
+      <Form className="settings-inline" onSubmit={submit}>
         <Field label={channels.rateLabel} hint={channels.rateHint} error={errors.messages_per_second ?? errors.rest}>
           {(wiring) => (
             <div className="settings-inline-input">
@@ -45,7 +42,7 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
             </div>
           )}
         </Field>
-      </form>
+      </Form>
     </Card>
   )
 }

@@ -3,12 +3,11 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { CopyButton } from '../../../ui/copy.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
-import { describeError, useCall, useChange } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { ConfirmCall } from '../ui/confirm-call.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { CreateKey } from './key-create.tsx'
@@ -76,26 +75,17 @@ function UsageCard() {
   )
 }
 
-function RevokeKey({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onClose: () => void }) {
-  const toast = useToast()
-  const revoke = useChange('POST /keys/{id}/revoke', {
-    stale: ['GET /keys'],
-    onDone: () => {
-      toast.success(keys.revokedToast(name))
-      onClose()
-    },
-  })
-  return (
-    <Confirm
-      title={keys.revokeTitle(name)}
-      action={keys.revoke}
-      danger
-      busy={revoke.isPending}
-      error={revoke.error ? describeError(revoke.error) : undefined}
-      onConfirm={() => revoke.mutate({ params: { id } })}
-      onClose={onClose}
-    >
-      <p>{keys.revokeText(prefix)}</p>
-    </Confirm>
-  )
-}
+const RevokeKey = ({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onClose: () => void }) => (
+  <ConfirmCall
+    title={keys.revokeTitle(name)}
+    action={keys.revoke}
+    danger
+    call="POST /keys/{id}/revoke"
+    input={{ params: { id } }}
+    stale={['GET /keys']}
+    done={keys.revokedToast(name)}
+    onClose={onClose}
+  >
+    <p>{keys.revokeText(prefix)}</p>
+  </ConfirmCall>
+)

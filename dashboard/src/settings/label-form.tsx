@@ -1,14 +1,12 @@
 /** The dialog to add a label, or to change its name and color. The toast offers to undo a change. */
-import { type FormEvent, useId, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
+import { useId, useState } from 'react'
+import { InputField } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { labelQueries } from '../inbox/actions/delete-label.tsx'
 import type { Label } from '../inbox/model/changes.ts'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { words } from '../words/words.ts'
 
 const { labels: texts } = words.settings
@@ -44,8 +42,7 @@ export function LabelForm({ label, others, onClose }: Props) {
     },
   })
   const errors = fieldErrorsOf(create.error ?? update.error, ['name'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const body = { name: name.trim(), color }
     if (label) return update.mutate({ params: { id: label.id }, body })
     // The service would return the existing label.
@@ -53,34 +50,30 @@ export function LabelForm({ label, others, onClose }: Props) {
     create.mutate({ body })
   }
   return (
-    <Dialog title={label ? texts.editTitle(label.name) : texts.add} onClose={onClose}>
-      <form className="settings-form" onSubmit={submit}>
-        <Field label={texts.name} error={isTaken ? texts.exists(name.trim()) : errors.name}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              required
-              maxLength={80}
-              autoComplete="off"
-              dir="auto"
-              value={name}
-              onChange={(event) => {
-                setName(event.target.value)
-                setTaken(false)
-              }}
-            />
-          )}
-        </Field>
-        <ColorPicker value={color} onChange={setColor} />
-        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <div className="dialog-foot">
-          <Button onClick={onClose}>{words.common.cancel}</Button>
-          <Button type="submit" variant="primary" busy={create.isPending || update.isPending}>
-            {label ? words.common.save : texts.add}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={label ? texts.editTitle(label.name) : texts.add}
+      className="settings-form"
+      action={label ? words.common.save : texts.add}
+      isBusy={create.isPending || update.isPending}
+      error={errors.rest}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <InputField
+        label={texts.name}
+        error={isTaken ? texts.exists(name.trim()) : errors.name}
+        required
+        maxLength={80}
+        autoComplete="off"
+        dir="auto"
+        value={name}
+        onChange={(event) => {
+          setName(event.target.value)
+          setTaken(false)
+        }}
+      />
+      <ColorPicker value={color} onChange={setColor} />
+    </FormDialog>
   )
 }
 

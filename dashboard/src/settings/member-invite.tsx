@@ -2,15 +2,14 @@
  * Invites a member. The service returns a link that works once within 7 days, and sends it by email if it can. The inviter sees the
  * link in any case, so a failed email loses nothing. A new invitation for the same address replaces the link.
  */
-import { type FormEvent, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { useState } from 'react'
+import { InputField } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useCall, useChange } from '../lib/api.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
 import { type Member, type Role, RoleChoice } from './member-role.tsx'
@@ -19,9 +18,9 @@ const { members } = words.settings
 
 export function InviteMember({ existing, onClose }: { existing: Member | undefined; onClose: () => void }) {
   const { workspace } = useSession()
-  const [email, setEmail] = useState(existing?.email ?? '')
   const [role, setRole] = useState<Role>(existing?.role ?? 'agent')
   const invite = useChange('POST /members', { stale: ['GET /members'] })
+  const { values, errors, bind } = useFormFields({ email: existing?.email ?? '' }, invite.error, ['role'])
   const sendsEmail = useCall('GET /setup', {}).data?.sends_email
   if (invite.data) {
     const { email: to, invitation_url: link, email_status: status, email_error: reason } = invite.data
@@ -55,42 +54,26 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
       </SecretDialog>
     )
   }
-  const errors = fieldErrorsOf(invite.error, ['email', 'role'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    invite.mutate({ body: { email, role } })
-  }
   return (
-    <Dialog
+    <FormDialog
       title={existing ? members.newLinkTitle : members.inviteTitle}
-      onClose={() => !invite.isPending && onClose()}
+      action={sendsEmail ? members.sendInvitation : members.createLink}
+      isBusy={invite.isPending}
+      isHeld
+      onSubmit={() => invite.mutate({ body: { ...values, role } })}
+      onClose={onClose}
     >
-      <form onSubmit={submit}>
-        {existing && <p className="soft">{members.newLinkText}</p>}
-        <Field label={members.email} error={errors.email}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              type="email"
-              required
-              autoComplete="off"
-              readOnly={existing !== undefined}
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-            />
-          )}
-        </Field>
-        <RoleChoice value={role} onChange={setRole} error={errors.role ?? errors.rest} />
-        {sendsEmail !== undefined && <Note icon="mail">{sendsEmail ? members.willMail : members.noMail}</Note>}
-        <div className="dialog-foot">
-          <Button onClick={onClose} disabled={invite.isPending}>
-            {words.common.cancel}
-          </Button>
-          <Button type="submit" variant="primary" busy={invite.isPending}>
-            {sendsEmail ? members.sendInvitation : members.createLink}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      {existing && <p className="soft">{members.newLinkText}</p>}
+      <InputField
+        label={members.email}
+        type="email"
+        required
+        autoComplete="off"
+        readOnly={existing !== undefined}
+        {...bind('email')}
+      />
+      <RoleChoice value={role} onChange={setRole} error={errors.role ?? errors.rest} />
+      {sendsEmail !== undefined && <Note icon="mail">{sendsEmail ? members.willMail : members.noMail}</Note>}
+    </FormDialog>
   )
 }

@@ -1,11 +1,10 @@
 /** Choosing and changing the role of a member. Only owners can choose the role owner. */
-import { type FormEvent, useId, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
+import { useId, useState } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
 import { type ItemOf, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { words } from '../words/words.ts'
 
 const { members } = words.settings
@@ -70,23 +69,16 @@ export function ChangeRole({
       onClose()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (role === current) onClose()
-    else change.mutate({ params: { id }, body: { role } })
-  }
   return (
-    <Dialog title={members.changeRoleTitle(displayName)} onClose={onClose}>
-      <form onSubmit={submit}>
-        {id === session.member.id && <p className="soft">{members.ownRole}</p>}
-        <RoleChoice value={role} onChange={setRole} error={fieldErrorOf(change.error, 'role')} />
-        <div className="dialog-foot">
-          <Button onClick={onClose}>{words.common.cancel}</Button>
-          <Button type="submit" variant="primary" busy={change.isPending}>
-            {members.saveRole}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={members.changeRoleTitle(displayName)}
+      action={members.saveRole}
+      isBusy={change.isPending}
+      onSubmit={() => (role === current ? onClose() : change.mutate({ params: { id }, body: { role } }))}
+      onClose={onClose}
+    >
+      {id === session.member.id && <p className="soft">{members.ownRole}</p>}
+      <RoleChoice value={role} onChange={setRole} error={fieldErrorOf(change.error, 'role')} />
+    </FormDialog>
   )
 }

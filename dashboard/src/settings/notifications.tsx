@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input, Switch } from '../../../ui/form.tsx'
+import { InputField, Switch } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { type Preferences, useChangePreferences, usePreferences } from '../lib/preferences.ts'
 import { getPermission } from '../shell/desktop-notification.ts'
@@ -118,16 +118,13 @@ function QuietHours({ preferences: { quiet_hours: hours } }: { preferences: Pref
       />
       {hours && (
         <div className="row">
-          <Field label={text.from}>
-            {(wiring) => (
-              <Input {...wiring} type="time" value={hours.from} onChange={({ target }) => set('from', target.value)} />
-            )}
-          </Field>
-          <Field label={text.to}>
-            {(wiring) => (
-              <Input {...wiring} type="time" value={hours.to} onChange={({ target }) => set('to', target.value)} />
-            )}
-          </Field>
+          <InputField
+            label={text.from}
+            type="time"
+            value={hours.from}
+            onChange={({ target }) => set('from', target.value)}
+          />
+          <InputField label={text.to} type="time" value={hours.to} onChange={({ target }) => set('to', target.value)} />
         </div>
       )}
     </Card>

@@ -1,8 +1,8 @@
 /** Keywords that opt a contact out of broadcasts: two fixed ones and the workspace's own. Each change is saved at once. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { Field, Form, Input } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
@@ -24,8 +24,7 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
   })
   const errors = fieldErrorsOf(save.error, ['opt_out_words'])
   const set = (next: string[]) => save.mutate({ body: { opt_out_words: next } })
-  const add = (event: FormEvent) => {
-    event.preventDefault()
+  const add = () => {
     if (keyword.trim()) set([...keywords, keyword.trim()])
   }
   return (
@@ -55,7 +54,7 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
         ))}
       </ul>
       {isManager && (
-        <form className="settings-inline" onSubmit={add}>
+        <Form className="settings-inline" onSubmit={add}>
           <Field label={text.add} hint={text.hint} error={errors.opt_out_words ?? errors.rest}>
             {(wiring) => (
               <div className="settings-inline-input">
@@ -72,7 +71,7 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
               </div>
             )}
           </Field>
-        </form>
+        </Form>
       )}
       <p className="soft small">{text.start}</p>
     </Card>

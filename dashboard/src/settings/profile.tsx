@@ -1,11 +1,10 @@
 /** The member's own profile: name, password, two-step sign-in, appearance and sessions. */
-import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
+import { Field, Form, InputField, SegmentedControl } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useChangePreferences, usePreferences } from '../lib/preferences.ts'
 import { useSession } from '../lib/session.tsx'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
@@ -43,30 +42,15 @@ export function Profile() {
 function PersonalDetails() {
   const { member, role } = useSession()
   const toast = useToast()
-  const [name, setName] = useState(member.name ?? '')
   const save = useChange('PATCH /profile', {
     stale: ['GET /session', 'GET /members'],
     onDone: () => toast.success(words.common.saved),
   })
-  const errors = fieldErrorsOf(save.error, ['name'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({ body: { name } })
-  }
+  const { values, bind } = useFormFields({ name: member.name ?? '' }, save.error)
   return (
     <Card title={text.person}>
-      <form className="settings-form" onSubmit={submit}>
-        <Field label={text.name} hint={text.nameHint} error={errors.name ?? errors.rest}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              required
-              autoComplete="name"
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
+      <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
+        <InputField label={text.name} hint={text.nameHint} required autoComplete="name" {...bind('name', 'rest')} />
         <dl className="facts settings-facts">
           <dt>{text.email}</dt>
           <dd>{member.email}</dd>
@@ -74,67 +58,45 @@ function PersonalDetails() {
           <dd>{words.roles[role]}</dd>
         </dl>
         <div className="row">
-          <Button type="submit" variant="primary" busy={save.isPending} disabled={name === (member.name ?? '')}>
+          <Button type="submit" variant="primary" busy={save.isPending} disabled={values.name === (member.name ?? '')}>
             {words.common.save}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   )
 }
 
+const noPasswords = { current_password: '', new_password: '' }
+
 function Password() {
   const { member } = useSession()
   const toast = useToast()
-  const [current, setCurrent] = useState('')
-  const [wanted, setWanted] = useState('')
   const save = useChange('PATCH /profile', {
     stale: ['GET /sessions'],
     onDone: () => {
-      setCurrent('')
-      setWanted('')
+      setValues(noPasswords)
       toast.success(text.passwordChanged)
     },
   })
-  const errors = fieldErrorsOf(save.error, ['current_password', 'new_password'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({ body: { current_password: current, new_password: wanted } })
-  }
+  const { values, setValues, bind } = useFormFields(noPasswords, save.error)
   return (
     <Card title={text.password}>
-      <form className="settings-form" onSubmit={submit}>
+      <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
         {/* For password managers: whose password it is. */}
         <input type="hidden" name="username" autoComplete="username" value={member.email} readOnly />
-        <Field label={text.current} error={errors.current_password ?? errors.rest}>
-          {(wiring) => (
-            <PasswordInput
-              {...wiring}
-              required
-              autoComplete="current-password"
-              value={current}
-              onChange={(event) => setCurrent(event.target.value)}
-            />
-          )}
+        <Field label={text.current} {...bind('current_password', 'rest')}>
+          {(wiring) => <PasswordInput {...wiring} required autoComplete="current-password" />}
         </Field>
-        <Field label={text.next} hint={text.nextHint} error={errors.new_password}>
-          {(wiring) => (
-            <PasswordInput
-              {...wiring}
-              required
-              minLength={8}
-              autoComplete="new-password"
-              value={wanted}
-              onChange={(event) => setWanted(event.target.value)}
-            />
-          )}
+        <Field label={text.next} hint={text.nextHint} {...bind('new_password')}>
+          {(wiring) => <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" />}
         </Field>
         <div className="row">
-          <Button type="submit" variant="primary" busy={save.isPending} disabled={!current || !wanted}>
+          <Button type="submit" variant="primary" busy={save.isPending} disabled={Object.values(values).includes('')}>
             {text.changePassword}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   )
 }

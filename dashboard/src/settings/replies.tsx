@@ -2,13 +2,12 @@
 import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
 import type { CannedReply } from '../inbox/composer/canned-replies.ts'
-import { describeError, useCall, useChange } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
+import { ConfirmCall } from '../ui/confirm-call.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ReplyForm } from './reply-form.tsx'
@@ -87,26 +86,17 @@ export function CannedReplies() {
   )
 }
 
-function DeleteReply({ reply: { id, shortcut, is_shared }, onClose }: { reply: CannedReply; onClose: () => void }) {
-  const toast = useToast()
-  const remove = useChange('DELETE /canned-replies/{id}', {
-    stale: ['GET /canned-replies'],
-    onDone: () => {
-      toast.success(labels.deleted(shortcut))
-      onClose()
-    },
-  })
-  return (
-    <Confirm
-      title={labels.deleteTitle(shortcut)}
-      action={labels.deleteDo}
-      danger
-      busy={remove.isPending}
-      error={remove.error ? describeError(remove.error) : undefined}
-      onConfirm={() => remove.mutate({ params: { id } })}
-      onClose={onClose}
-    >
-      <p>{is_shared ? labels.deleteShared : labels.deleteText}</p>
-    </Confirm>
-  )
-}
+const DeleteReply = ({ reply, onClose }: { reply: CannedReply; onClose: () => void }) => (
+  <ConfirmCall
+    title={labels.deleteTitle(reply.shortcut)}
+    action={labels.deleteDo}
+    danger
+    call="DELETE /canned-replies/{id}"
+    input={{ params: { id: reply.id } }}
+    stale={['GET /canned-replies']}
+    done={labels.deleted(reply.shortcut)}
+    onClose={onClose}
+  >
+    <p>{reply.is_shared ? labels.deleteShared : labels.deleteText}</p>
+  </ConfirmCall>
+)

@@ -1,10 +1,10 @@
 /** The member's two-step sign-in: set up, replace the recovery codes, turn off. */
-import { type FormEvent, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
-import { Field } from '../../../ui/form.tsx'
+import { Field, Form } from '../../../ui/form.tsx'
 import { Modal } from '../../../ui/modal.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
@@ -12,6 +12,7 @@ import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { CodeField } from '../ui/code-field.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
@@ -99,10 +100,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
     onClose()
   }
   const cancel = <Button onClick={onClose}>{words.common.cancel}</Button>
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    start.mutate({ body: { current_password: password } })
-  }
+  const submit = () => start.mutate({ body: { current_password: password } })
   if (codes) return <CodesDialog codes={codes} onDone={done} />
   return (
     <Dialog title={text.title} onClose={onClose}>
@@ -111,7 +109,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
           {cancel}
         </ConfirmSetup>
       ) : (
-        <form className="second-factor" onSubmit={submit}>
+        <Form className="second-factor" onSubmit={submit}>
           {/* For password managers: whose password it is. */}
           <input type="hidden" name="username" autoComplete="username" value={member.email} readOnly />
           <Field label={text.password} hint={text.passwordHint} error={fieldErrorOf(start.error, 'current_password')}>
@@ -131,7 +129,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
               {text.next}
             </Button>
           </div>
-        </form>
+        </Form>
       )}
     </Dialog>
   )
@@ -160,7 +158,7 @@ function Renew({ onClose }: { onClose: () => void }) {
       title={text.renewTitle}
       text={text.renewText}
       action={text.renewAction}
-      busy={renew.isPending}
+      isBusy={renew.isPending}
       error={renew.error}
       onCode={(code) => renew.mutate({ body: { code } })}
       onClose={onClose}
@@ -183,7 +181,7 @@ function TurnOff({ isRequired, onClose }: { isRequired: boolean; onClose: () => 
       text={isRequired ? text.replaceText : text.turnOffText}
       action={isRequired ? text.replaceAction : text.turnOffAction}
       danger
-      busy={turnOff.isPending}
+      isBusy={turnOff.isPending}
       error={turnOff.error}
       onCode={(code) => turnOff.mutate({ body: { code } })}
       onClose={onClose}
@@ -196,31 +194,25 @@ type CodeDialogProps = {
   text: string
   action: string
   danger?: boolean
-  busy: boolean
+  isBusy: boolean
   error: unknown
   onCode: (code: string) => void
   onClose: () => void
 }
 
 /** Asks for a code before a change. */
-function CodeDialog({ title, text: lead, action, danger = false, busy, error, onCode, onClose }: CodeDialogProps) {
+function CodeDialog({ text: lead, error, onCode, ...dialog }: CodeDialogProps) {
   const [code, setCode] = useState('')
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    onCode(code)
-  }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form className="second-factor" noValidate onSubmit={submit}>
-        <p>{lead}</p>
-        <CodeField value={code} onChange={setCode} error={fieldErrorOf(error, 'code')} hint={text.codeHint} focus />
-        <div className="dialog-foot">
-          <Button onClick={onClose}>{words.common.cancel}</Button>
-          <Button type="submit" variant={danger ? 'danger' : 'primary'} busy={busy} disabled={!code.trim()}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      {...dialog}
+      className="second-factor"
+      noValidate
+      isReady={code.trim() !== ''}
+      onSubmit={() => onCode(code)}
+    >
+      <p>{lead}</p>
+      <CodeField value={code} onChange={setCode} error={fieldErrorOf(error, 'code')} hint={text.codeHint} focus />
+    </FormDialog>
   )
 }

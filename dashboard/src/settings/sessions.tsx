@@ -4,13 +4,13 @@ import { useLocation } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
 import { Checkbox } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { forgetMember } from '../lib/forget-member.ts'
 import { readUserAgent } from '../lib/user-agent.ts'
+import { ConfirmCall } from '../ui/confirm-call.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
@@ -105,26 +105,19 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
   const toast = useToast()
   const [, navigate] = useLocation()
   const [isCurrentIncluded, setCurrentIncluded] = useState(false)
-  const end = useChange('DELETE /sessions', {
-    stale: isCurrentIncluded ? [] : ['GET /sessions'],
-    onDone: ({ ended }) => {
-      if (isCurrentIncluded) {
-        forgetMember()
-        navigate('/sign-in')
-      } else {
-        toast.success(text.endedAll(ended))
-        onClose()
-      }
-    },
-  })
   return (
-    <Confirm
+    <ConfirmCall
       title={text.endAllTitle}
       action={text.end}
       danger
-      busy={end.isPending}
-      error={end.error ? describeError(end.error) : undefined}
-      onConfirm={() => end.mutate({ query: isCurrentIncluded ? { including_current: 'true' } : {} })}
+      call="DELETE /sessions"
+      input={{ query: isCurrentIncluded ? { including_current: 'true' } : {} }}
+      stale={isCurrentIncluded ? [] : ['GET /sessions']}
+      onDone={({ ended }) => {
+        if (!isCurrentIncluded) return toast.success(text.endedAll(ended))
+        forgetMember()
+        navigate('/sign-in')
+      }}
       onClose={onClose}
     >
       <p>{text.endAllText}</p>
@@ -133,6 +126,6 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
         checked={isCurrentIncluded}
         onChange={(event) => setCurrentIncluded(event.target.checked)}
       />
-    </Confirm>
+    </ConfirmCall>
   )
 }

@@ -1,12 +1,12 @@
 /** Settings of the chat widget: texts, color, position, visitor details and allowed websites, with a live preview. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Input, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
+import { Field, Form, InputField, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
@@ -27,64 +27,47 @@ export function WidgetSettings({ isManager }: { isManager: boolean }) {
   )
 }
 
-const fields = ['title', 'greeting', 'color', 'position', 'ask_details', 'allowed_origins'] as const
-
 function WidgetForm({ widget: stored }: { widget: Widget }) {
   const toast = useToast()
-  const [title, setTitle] = useState(stored.title ?? '')
-  const [greeting, setGreeting] = useState(stored.greeting ?? '')
-  const [color, setColor] = useState(stored.color)
   const [position, setPosition] = useState(stored.position)
   const [askDetails, setAskDetails] = useState(stored.ask_details)
-  const [origins, setOrigins] = useState(stored.allowed_origins.join('\n'))
   const save = useChange('PATCH /channels/web/widget', {
     stale: ['GET /channels/web/widget'],
     onDone: ({ allowed_origins }) => {
-      setOrigins(allowed_origins.join('\n'))
+      setValues((now) => ({ ...now, allowed_origins: allowed_origins.join('\n') }))
       toast.success(words.common.saved)
     },
   })
-  const errors = fieldErrorsOf(save.error, fields)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    const allowed_origins = origins.split(/\s+/).filter(Boolean)
+  const { values, setValues, errors, bind } = useFormFields(
+    {
+      title: stored.title ?? '',
+      greeting: stored.greeting ?? '',
+      color: stored.color,
+      allowed_origins: stored.allowed_origins.join('\n'),
+    },
+    save.error,
+    ['position', 'ask_details'],
+  )
+  const { title, greeting, color } = values
+  const submit = () => {
+    const allowed_origins = values.allowed_origins.split(/\s+/).filter(Boolean)
     save.mutate({ body: { title, greeting, color, position, ask_details: askDetails, allowed_origins } })
   }
   return (
-    <form className="settings-widget" onSubmit={submit}>
+    <Form className="settings-widget" onSubmit={submit}>
       <div className="settings-form">
-        <Field label={text.name} hint={text.nameHint} error={errors.title ?? errors.rest}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              autoComplete="off"
-              placeholder={text.namePlaceholder}
-              value={title}
-              onChange={(event) => setTitle(event.target.value)}
-            />
-          )}
+        <InputField
+          label={text.name}
+          hint={text.nameHint}
+          autoComplete="off"
+          placeholder={text.namePlaceholder}
+          {...bind('title', 'rest')}
+        />
+        <Field label={text.greeting} {...bind('greeting')}>
+          {(wiring) => <TextArea {...wiring} rows={2} placeholder={text.greetingPlaceholder} />}
         </Field>
-        <Field label={text.greeting} error={errors.greeting}>
-          {(wiring) => (
-            <TextArea
-              {...wiring}
-              rows={2}
-              placeholder={text.greetingPlaceholder}
-              value={greeting}
-              onChange={(event) => setGreeting(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={text.color} error={errors.color}>
-          {(wiring) => (
-            <input
-              {...wiring}
-              type="color"
-              className="settings-color"
-              value={color}
-              onChange={(event) => setColor(event.target.value)}
-            />
-          )}
+        <Field label={text.color} {...bind('color')}>
+          {(wiring) => <input {...wiring} type="color" className="settings-color" />}
         </Field>
         <div>
           <p className="settings-label">{text.position}</p>
@@ -115,17 +98,8 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
             </Select>
           )}
         </Field>
-        <Field label={text.origins} hint={text.originsHint} error={errors.allowed_origins}>
-          {(wiring) => (
-            <TextArea
-              {...wiring}
-              rows={3}
-              spellCheck={false}
-              placeholder={text.originsPlaceholder}
-              value={origins}
-              onChange={(event) => setOrigins(event.target.value)}
-            />
-          )}
+        <Field label={text.origins} hint={text.originsHint} {...bind('allowed_origins')}>
+          {(wiring) => <TextArea {...wiring} rows={3} spellCheck={false} placeholder={text.originsPlaceholder} />}
         </Field>
         <div className="row">
           <Button type="submit" variant="primary" busy={save.isPending}>
@@ -139,7 +113,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
         color={color}
         position={position}
       />
-    </form>
+    </Form>
   )
 }
 

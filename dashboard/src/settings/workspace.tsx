@@ -1,14 +1,13 @@
 /** Workspace settings: name, default country, sign-in and opt-out keywords. */
-import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input, Select, Switch } from '../../../ui/form.tsx'
+import { Field, Form, InputField, Select, Switch } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -39,44 +38,32 @@ export function Workspace() {
 
 function General({ workspace: stored, isManager }: { workspace: WorkspaceView; isManager: boolean }) {
   const toast = useToast()
-  const [name, setName] = useState(stored.name)
-  const [country, setCountry] = useState(stored.default_country)
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace', 'GET /session'],
     onDone: ({ name }) => {
-      setName(name)
+      setValues((now) => ({ ...now, name }))
       toast.success(words.common.saved)
     },
   })
-  const errors = fieldErrorsOf(save.error, ['name', 'default_country'])
-  const isUnchanged = name === stored.name && country === stored.default_country
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({ body: { name, default_country: country } })
-  }
+  const { values, setValues, bind } = useFormFields(
+    { name: stored.name, default_country: stored.default_country },
+    save.error,
+  )
+  const isUnchanged = values.name === stored.name && values.default_country === stored.default_country
   return (
     <Card title={text.general}>
-      <form className="settings-form" onSubmit={submit}>
-        <Field label={text.name} hint={text.nameHint} error={errors.name ?? errors.rest}>
+      <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
+        <InputField
+          label={text.name}
+          hint={text.nameHint}
+          required
+          autoComplete="organization"
+          disabled={!isManager}
+          {...bind('name', 'rest')}
+        />
+        <Field label={text.country} hint={text.countryHint} {...bind('default_country')}>
           {(wiring) => (
-            <Input
-              {...wiring}
-              required
-              autoComplete="organization"
-              disabled={!isManager}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={text.country} hint={text.countryHint} error={errors.default_country}>
-          {(wiring) => (
-            <Select
-              {...wiring}
-              disabled={!isManager}
-              value={country}
-              onChange={(event) => setCountry(event.target.value)}
-            >
+            <Select {...wiring} disabled={!isManager}>
               {countryOptions(stored.default_country).map(({ code, name }) => (
                 <option key={code} value={code}>
                   {name}
@@ -92,7 +79,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
             </Button>
           </div>
         )}
-      </form>
+      </Form>
     </Card>
   )
 }

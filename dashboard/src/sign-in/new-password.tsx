@@ -1,12 +1,11 @@
 /** Sets a new password with the link of an e-mail. */
-import { type FormEvent, useState } from 'react'
 import { useParams } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { Form, InputField } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
-import { CallError, useCall, useChange } from '../lib/api.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { isNotFound, useCall, useChange } from '../lib/api.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -18,9 +17,9 @@ const { reset } = signIn
 
 export default function NewPassword() {
   const { token = '' } = useParams<{ token: string }>()
-  const [password, setPassword] = useState('')
   const query = useCall('GET /password-resets/{token}', { params: { token } })
   const save = useChange('POST /password-resets/{token}')
+  const { values, errors, bind } = useFormFields({ password: '' }, save.error)
   if (save.data) {
     return (
       <SignInPage key="changed" title={reset.changed} lead={reset.changedText}>
@@ -30,7 +29,7 @@ export default function NewPassword() {
       </SignInPage>
     )
   }
-  if (isInvalid(query.error) || isInvalid(save.error)) {
+  if (isNotFound(query.error) || isNotFound(save.error)) {
     return (
       <SignInPage key="gone" title={reset.gone} lead={reset.goneText}>
         <LinkButton href="/forgot-password">{reset.again}</LinkButton>
@@ -45,27 +44,17 @@ export default function NewPassword() {
     )
   }
   const { email } = query.data
-  const errors = fieldErrorsOf(save.error, ['password'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({ params: { token }, body: { password } })
-  }
   return (
     // A new key mounts the page again after loading, which focuses the first input.
     <SignInPage key="form" title={reset.choose} lead={reset.chooseText}>
-      <form noValidate onSubmit={submit}>
-        <Field label={signIn.email}>
-          {(wiring) => <Input {...wiring} type="email" autoComplete="username" value={email} readOnly />}
-        </Field>
-        <NewPasswordField label={reset.next} error={errors.password} value={password} onChange={setPassword} />
+      <Form noValidate onSubmit={() => save.mutate({ params: { token }, body: values })}>
+        <InputField label={signIn.email} type="email" autoComplete="username" value={email} readOnly />
+        <NewPasswordField label={reset.next} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <Button type="submit" variant="primary" busy={save.isPending}>
           {reset.save}
         </Button>
-      </form>
+      </Form>
     </SignInPage>
   )
 }
-
-/** Shown for a link that was used, was replaced or has expired. */
-const isInvalid = (error: unknown): boolean => error instanceof CallError && error.status === 404

@@ -2,12 +2,13 @@
  * Sign-in, with further steps for members of several workspaces and for members with two-step sign-in. It offers single sign-on if the
  * service has it, and in a demo the demo account. After too many failed attempts the button is disabled until the limit ends.
  */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { Field, Form, InputField } from '../../../ui/form.tsx'
 import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { CallError, describeError, useCall, useChange } from '../lib/api.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useNow } from '../lib/hooks.ts'
 import { formatSpan } from '../lib/time.ts'
 import { CodeField } from '../ui/code-field.tsx'
@@ -23,8 +24,7 @@ export default function SignIn() {
   const [, navigate] = useLocation()
   const search = new URLSearchParams(useSearch())
   const returnPath = search.get('to') ?? ''
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
+  const { values, bind } = useFormFields({ email: '', password: '' }, null)
   const [code, setCode] = useState('')
   const [isCodeStep, setCodeStep] = useState(false)
   const [workspaces, setWorkspaces] = useState<{ id: string; name: string }[]>([])
@@ -55,16 +55,12 @@ export default function SignIn() {
   const send = (workspace_id = workspaceId) =>
     enter.mutate({
       body: {
-        email,
-        password,
+        ...values,
         ...(workspace_id ? { workspace_id } : { choose_workspace: true }),
         ...(isCodeStep ? { second_factor_code: code } : {}),
       },
     })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    send()
-  }
+  const submit = () => send()
   /** To the first step. */
   const back = () => {
     setCodeStep(false)
@@ -85,7 +81,7 @@ export default function SignIn() {
     return (
       // A new key mounts the page again, which focuses the input.
       <SignInPage key="code" title={words.secondFactor.title} lead={signIn.codeLead}>
-        <form noValidate onSubmit={submit}>
+        <Form noValidate onSubmit={submit}>
           <CodeField
             value={code}
             onChange={setCode}
@@ -99,7 +95,7 @@ export default function SignIn() {
           <Button disabled={enter.isPending} onClick={back}>
             {signIn.back}
           </Button>
-        </form>
+        </Form>
       </SignInPage>
     )
   }
@@ -151,31 +147,17 @@ export default function SignIn() {
         </a>
       )}
       {hasAlternative && <p className="sign-in-or">{signIn.or}</p>}
-      <form noValidate onSubmit={submit}>
-        <Field label={signIn.email}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              type="email"
-              name="email"
-              autoComplete="username"
-              required
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={signIn.password} error={error}>
-          {(wiring) => (
-            <PasswordInput
-              {...wiring}
-              name="password"
-              autoComplete="current-password"
-              required
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          )}
+      <Form noValidate onSubmit={submit}>
+        <InputField
+          label={signIn.email}
+          type="email"
+          name="email"
+          autoComplete="username"
+          required
+          {...bind('email')}
+        />
+        <Field label={signIn.password} {...bind('password')} error={error}>
+          {(wiring) => <PasswordInput {...wiring} name="password" autoComplete="current-password" required />}
         </Field>
         {tooMany}
         <Button
@@ -188,7 +170,7 @@ export default function SignIn() {
         >
           {signIn.submit}
         </Button>
-      </form>
+      </Form>
     </SignInPage>
   )
 }

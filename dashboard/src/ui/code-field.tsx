@@ -1,6 +1,6 @@
 /** The input for a code of the authenticator app, or a recovery code. */
 import { useLayoutEffect, useRef } from 'react'
-import { Field, Input } from '../../../ui/form.tsx'
+import { InputField } from '../../../ui/form.tsx'
 import { words } from '../words/words.ts'
 
 const { secondFactor: text } = words
@@ -21,20 +21,18 @@ export function CodeField({ value, onChange, error, hint, focus = false }: CodeF
   }, [focus])
   return (
     <div ref={place}>
-      <Field label={text.code} hint={hint} error={error}>
-        {(wiring) => (
-          <Input
-            {...wiring}
-            name="one-time-code"
-            autoComplete="one-time-code"
-            autoCapitalize="none"
-            spellCheck={false}
-            required
-            value={value}
-            onChange={(event) => onChange(event.target.value)}
-          />
-        )}
-      </Field>
+      <InputField
+        label={text.code}
+        hint={hint}
+        error={error}
+        name="one-time-code"
+        autoComplete="one-time-code"
+        autoCapitalize="none"
+        spellCheck={false}
+        required
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
     </div>
   )
 }

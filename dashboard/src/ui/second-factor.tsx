@@ -1,7 +1,8 @@
 /** The steps of setting up two-step sign-in: scan the code, confirm it, keep the recovery codes. */
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { CopyButton, Secret } from '../../../ui/copy.tsx'
+import { Form } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
@@ -24,12 +25,9 @@ export function ConfirmSetup({ setup, onConfirmed, children }: ConfirmProps) {
   const confirm = useChange('POST /profile/second-factor/confirm', {
     onDone: ({ recovery_codes }) => onConfirmed(recovery_codes),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    confirm.mutate({ body: { code } })
-  }
+  const submit = () => confirm.mutate({ body: { code } })
   return (
-    <form className="second-factor" noValidate onSubmit={submit}>
+    <Form className="second-factor" noValidate onSubmit={submit}>
       <p>{text.scan}</p>
       <QrCode text={setup.url} label={text.qrCode} />
       <details>
@@ -44,7 +42,7 @@ export function ConfirmSetup({ setup, onConfirmed, children }: ConfirmProps) {
           {text.confirm}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -3,20 +3,20 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { describeError, invalidate, useCall, useChange } from '../lib/api.ts'
+import { invalidate, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
+import { ConfirmCall } from '../ui/confirm-call.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { type Endpoint, EventList, failureOf, LastAttempt, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
-import { EndpointForm } from './endpoint-form.tsx'
+import { EndpointDialog } from './endpoint-form.tsx'
 import { EndpointHealth } from './health.tsx'
 import { endpointPollMs } from './list.tsx'
 import { DeliveryLog } from './log.tsx'
@@ -170,70 +170,53 @@ function EditDialog({ endpoint, onClose }: ActionProps) {
     },
   })
   return (
-    <Dialog title={webhooks.form.edit} onClose={onClose}>
-      <EndpointForm
-        initial={endpoint}
-        action={words.common.save}
-        busy={change.isPending}
-        error={change.error}
-        onSubmit={({ url, events }) =>
-          change.mutate({
-            params: { id: endpoint.id },
-            body: { events, ...(url === endpoint.url ? {} : { url }) },
-          })
-        }
-        onClose={onClose}
-      />
-    </Dialog>
+    <EndpointDialog
+      title={webhooks.form.edit}
+      initial={endpoint}
+      action={words.common.save}
+      isBusy={change.isPending}
+      error={change.error}
+      onSubmit={({ url, events }) =>
+        change.mutate({ params: { id: endpoint.id }, body: { events, ...(url === endpoint.url ? {} : { url }) } })
+      }
+      onClose={onClose}
+    />
   )
 }
 
-function DisableEndpoint({ endpoint, onClose }: ActionProps) {
-  const toast = useToast()
-  const change = useChange('PATCH /webhooks/{id}', {
-    stale: ['GET /webhooks', 'GET /webhooks/{id}/deliveries'],
-    onDone: () => {
-      toast.success(detail.disabled)
-      onClose()
-    },
-  })
-  return (
-    <Confirm
-      title={webhooks.disable.title}
-      action={webhooks.disable.action}
-      busy={change.isPending}
-      error={change.error ? describeError(change.error) : undefined}
-      onConfirm={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: false } })}
-      onClose={onClose}
-    >
-      {webhooks.disable.text}
-    </Confirm>
-  )
-}
+const DisableEndpoint = ({ endpoint, onClose }: ActionProps) => (
+  <ConfirmCall
+    title={webhooks.disable.title}
+    action={webhooks.disable.action}
+    call="PATCH /webhooks/{id}"
+    input={{ params: { id: endpoint.id }, body: { is_active: false } }}
+    stale={['GET /webhooks', 'GET /webhooks/{id}/deliveries']}
+    done={detail.disabled}
+    onClose={onClose}
+  >
+    {webhooks.disable.text}
+  </ConfirmCall>
+)
 
 function DeleteEndpoint({ endpoint, onClose }: ActionProps) {
-  const toast = useToast()
   const [, navigate] = useLocation()
-  const remove = useChange('DELETE /webhooks/{id}', {
-    onDone: () => {
-      toast.success(webhooks.delete.done)
-      // Navigates first; otherwise the page would briefly show "Endpoint not found".
-      navigate(backLinkOf(endpoint).href)
-      void invalidate({ queryKey: ['GET /webhooks'] })
-    },
-  })
   return (
-    <Confirm
+    <ConfirmCall
       title={webhooks.delete.title}
       action={webhooks.delete.action}
       danger
-      busy={remove.isPending}
-      error={remove.error ? describeError(remove.error) : undefined}
-      onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
+      call="DELETE /webhooks/{id}"
+      input={{ params: { id: endpoint.id } }}
+      done={webhooks.delete.done}
+      onDone={() => {
+        // Navigates first; otherwise the page would briefly show "Endpoint not found".
+        navigate(backLinkOf(endpoint).href)
+        void invalidate({ queryKey: ['GET /webhooks'] })
+      }}
       onClose={onClose}
     >
       {webhooks.delete.text(endpoint.url)}
-    </Confirm>
+    </ConfirmCall>
   )
 }
 

@@ -1,12 +1,12 @@
 /**
- * The form of an endpoint: URL and events. Used to add and edit endpoints and to connect automation tools. For a private
+ * The dialog of an endpoint: URL and events. Used to add and edit endpoints and to connect automation tools. For a private
  * address, which the service rejects, it explains the alternatives.
  */
-import { type FormEvent, useId, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Checkbox, Field, Input } from '../../../ui/form.tsx'
+import { useId, useState } from 'react'
+import { Checkbox, InputField } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { fieldErrorOf } from '../lib/field-errors.ts'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 
@@ -14,18 +14,20 @@ const { form, events: explained } = words.webhooks
 
 type EndpointFields = { url: string; events: EventName[] }
 
-type FormProps = {
+type DialogProps = {
+  title: string
+  lead?: string
   initial?: EndpointFields
   urlLabel?: string
   action: string
-  busy: boolean
+  isBusy: boolean
   /** The error of the service. */
   error: unknown
   onSubmit: (fields: EndpointFields) => void
   onClose: () => void
 }
 
-export function EndpointForm({ initial, urlLabel = form.url, action, busy, error, onSubmit, onClose }: FormProps) {
+export function EndpointDialog({ lead, initial, urlLabel = form.url, error, onSubmit, ...dialog }: DialogProps) {
   const [url, setUrl] = useState(initial?.url ?? '')
   const [events, setEvents] = useState<ReadonlySet<EventName>>(new Set(initial?.events ?? eventNames))
   const [isTried, setTried] = useState(false)
@@ -34,41 +36,32 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
     if (!next.delete(event)) next.add(event)
     setEvents(next)
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     setTried(true)
     if (events.size > 0) onSubmit({ url: url.trim(), events: eventNames.filter((name) => events.has(name)) })
   }
   const urlError = fieldErrorOf(error, 'url')
   return (
-    <form onSubmit={submit}>
-      <Field label={urlLabel} hint={form.urlHint} error={urlError}>
-        {(wiring) => (
-          <Input
-            {...wiring}
-            type="url"
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            required
-            maxLength={2_000}
-            placeholder={form.urlPlaceholder}
-            value={url}
-            onChange={(event) => setUrl(event.target.value)}
-          />
-        )}
-      </Field>
+    // Closing the dialog during the request would lose the secret of a new endpoint.
+    <FormDialog {...dialog} isHeld onSubmit={submit}>
+      {lead && <p className="soft">{lead}</p>}
+      <InputField
+        label={urlLabel}
+        hint={form.urlHint}
+        error={urlError}
+        type="url"
+        inputMode="url"
+        autoComplete="off"
+        spellCheck={false}
+        required
+        maxLength={2_000}
+        placeholder={form.urlPlaceholder}
+        value={url}
+        onChange={(event) => setUrl(event.target.value)}
+      />
       {urlError && isPrivateAddress.test(urlError) && <PrivateAddressHelp />}
       <EventChoice events={events} onToggle={toggle} error={isTried && events.size === 0 ? form.noEvents : undefined} />
-      <div className="dialog-foot">
-        <Button onClick={onClose} disabled={busy}>
-          {words.common.cancel}
-        </Button>
-        <Button type="submit" variant="primary" busy={busy}>
-          {action}
-        </Button>
-      </div>
-    </form>
+    </FormDialog>
   )
 }
 

@@ -3,20 +3,19 @@ import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
-import { EndpointForm } from './endpoint-form.tsx'
+import { EndpointDialog } from './endpoint-form.tsx'
 import { SigningSecret } from './secret.tsx'
 
 const { webhooks } = words
-const { columns } = webhooks
 
 /** Poll interval of endpoints: deliveries trigger no live updates. */
 export const endpointPollMs = 5_000
@@ -38,7 +37,20 @@ export function EndpointList() {
           const own = all.filter(({ provider }) => provider === 'api')
           return (
             <>
-              <Card flush>{own.length > 0 ? <Table endpoints={own} /> : <Nothing add={add} />}</Card>
+              <Card flush>
+                {own.length === 0 ? (
+                  <Nothing add={add} />
+                ) : (
+                  <Table
+                    className="hooks-table"
+                    label={webhooks.list}
+                    isLinked
+                    rows={own}
+                    keyOf={({ id }) => id}
+                    columns={columns}
+                  />
+                )}
+              </Card>
               <OfTools number={all.length - own.length} />
             </>
           )
@@ -49,49 +61,35 @@ export function EndpointList() {
   )
 }
 
-function Table({ endpoints }: { endpoints: readonly Endpoint[] }) {
-  return (
-    <table className="table hooks-table" aria-label={webhooks.list}>
-      <thead>
-        <tr>
-          <th scope="col">{columns.url}</th>
-          <th scope="col" className="hooks-wide">
-            {columns.events}
-          </th>
-          <th scope="col">{columns.state}</th>
-          <th scope="col" className="end">
-            {columns.last}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {endpoints.map((endpoint) => (
-          <tr key={endpoint.id} data-link="">
-            <td>
-              <Link href={`/webhooks/${endpoint.id}`} className="row-link">
-                <EndpointUrl url={endpoint.url} />
-              </Link>
-            </td>
-            <td data-label={columns.events} className="hooks-wide">
-              <EventList events={endpoint.events} />
-            </td>
-            <td data-label={columns.state}>
-              <span className="hooks-status">
-                <StateBadge endpoint={endpoint} />
-                {endpoint.failure_count > 0 && (
-                  <span className="soft small">{webhooks.inARow(endpoint.failure_count)}</span>
-                )}
-              </span>
-            </td>
-            <td data-label={columns.last} className="end">
-              <LastAttempt endpoint={endpoint} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+const columns: Column<Endpoint>[] = [
+  {
+    label: webhooks.columns.url,
+    cell: ({ id, url }) => (
+      <Link href={`/webhooks/${id}`} className="row-link">
+        <EndpointUrl url={url} />
+      </Link>
+    ),
+  },
+  {
+    label: webhooks.columns.events,
+    className: 'hooks-wide',
+    cell: ({ events }) => <EventList events={events} />,
+  },
+  {
+    label: webhooks.columns.state,
+    cell: (endpoint) => (
+      <span className="hooks-status">
+        <StateBadge endpoint={endpoint} />
+        {endpoint.failure_count > 0 && <span className="soft small">{webhooks.inARow(endpoint.failure_count)}</span>}
+      </span>
+    ),
+  },
+  {
+    label: webhooks.columns.last,
+    className: 'end',
+    cell: (endpoint) => <LastAttempt endpoint={endpoint} />,
+  },
+]
 
 function Nothing({ add }: { add: ReactNode }) {
   return (
@@ -131,15 +129,13 @@ function AddEndpoint({ onClose }: { onClose: () => void }) {
   const { form, secret: labels } = webhooks
   if (secret) return <SigningSecret title={labels.title} text={labels.text} secret={secret} onClose={onClose} />
   return (
-    // Closing the dialog during the request would lose the secret.
-    <Dialog title={form.create} onClose={() => !create.isPending && onClose()}>
-      <EndpointForm
-        action={form.submit}
-        busy={create.isPending}
-        error={create.error}
-        onSubmit={(body) => create.mutate({ body })}
-        onClose={onClose}
-      />
-    </Dialog>
+    <EndpointDialog
+      title={form.create}
+      action={form.submit}
+      isBusy={create.isPending}
+      error={create.error}
+      onSubmit={(body) => create.mutate({ body })}
+      onClose={onClose}
+    />
   )
 }

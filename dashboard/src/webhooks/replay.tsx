@@ -1,12 +1,12 @@
 /** Replays the events of a period, for example after an outage of the receiver. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
+import { InputField } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { words } from '../words/words.ts'
 
 const { replay: labels } = words.webhooks
@@ -36,8 +36,7 @@ export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onCl
       onClose()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const body = { from: toTimestamp(range.from), to: toTimestamp(range.to) }
     replay.mutate({ params: { id: endpointId }, body })
   }
@@ -48,30 +47,32 @@ export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onCl
     onChange: (event: { target: { value: string } }) => setRange({ ...range, [name]: event.target.value }),
   })
   return (
-    <Dialog title={labels.title} onClose={onClose}>
-      <form onSubmit={submit}>
-        <p className="soft">{labels.text}</p>
-        {/* biome-ignore lint/a11y/useSemanticElements: the group contains buttons, not fields. */}
-        <div className="row" role="group" aria-label={labels.quick}>
-          {presets.map(({ label, ms }) => (
-            <Button key={label} size="small" onClick={() => setRange(rangeOf(ms))}>
-              {label}
-            </Button>
-          ))}
-        </div>
-        <div className="hooks-range">
-          <Field label={labels.from}>{(wiring) => <Input {...wiring} {...bind('from')} />}</Field>
-          <Field label={labels.to} hint={labels.limit} error={fieldErrorOf(replay.error, 'from', 'to')}>
-            {(wiring) => <Input {...wiring} {...bind('to')} />}
-          </Field>
-        </div>
-        <div className="dialog-foot">
-          <Button onClick={onClose}>{words.common.cancel}</Button>
-          <Button type="submit" variant="primary" icon="refresh" busy={replay.isPending}>
-            {labels.action}
+    <FormDialog
+      title={labels.title}
+      action={labels.action}
+      icon="refresh"
+      isBusy={replay.isPending}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p className="soft">{labels.text}</p>
+      {/* biome-ignore lint/a11y/useSemanticElements: the group contains buttons, not fields. */}
+      <div className="row" role="group" aria-label={labels.quick}>
+        {presets.map(({ label, ms }) => (
+          <Button key={label} size="small" onClick={() => setRange(rangeOf(ms))}>
+            {label}
           </Button>
-        </div>
-      </form>
-    </Dialog>
+        ))}
+      </div>
+      <div className="hooks-range">
+        <InputField label={labels.from} {...bind('from')} />
+        <InputField
+          label={labels.to}
+          hint={labels.limit}
+          error={fieldErrorOf(replay.error, 'from', 'to')}
+          {...bind('to')}
+        />
+      </div>
+    </FormDialog>
   )
 }

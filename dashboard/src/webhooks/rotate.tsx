@@ -1,10 +1,10 @@
 /** Replaces the signing secret of an endpoint. The member chooses how long the previous secret stays valid. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
 import { Field, Select } from '../../../ui/form.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { words } from '../words/words.ts'
 import type { Endpoint } from './endpoint.tsx'
 import { SigningSecret } from './secret.tsx'
@@ -45,38 +45,31 @@ function RotateDialog({ endpointId, onClose }: { endpointId: string; onClose: ()
       />
     )
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    rotate.mutate({ params: { id: endpointId }, body: { overlap_hours: overlapHours } })
-  }
   return (
-    <Dialog title={labels.title} onClose={onClose}>
-      <form onSubmit={submit}>
-        <p className="soft">{labels.text}</p>
-        <Field
-          label={labels.overlap}
-          hint={overlapHours > 0 ? labels.overlapHint : labels.atOnceHint}
-          error={rotate.error ? describeError(rotate.error) : undefined}
-        >
-          {(wiring) => (
-            <Select {...wiring} value={overlapHours} onChange={({ target }) => setOverlapHours(Number(target.value))}>
-              {overlaps.map((hours) => (
-                <option key={hours} value={hours}>
-                  {labels.overlaps[hours]}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <div className="dialog-foot">
-          <Button onClick={onClose} disabled={rotate.isPending}>
-            {words.common.cancel}
-          </Button>
-          <Button type="submit" variant="primary" busy={rotate.isPending}>
-            {labels.action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={labels.title}
+      action={labels.action}
+      isBusy={rotate.isPending}
+      isHeld
+      onSubmit={() => rotate.mutate({ params: { id: endpointId }, body: { overlap_hours: overlapHours } })}
+      onClose={onClose}
+    >
+      <p className="soft">{labels.text}</p>
+      <Field
+        label={labels.overlap}
+        hint={overlapHours > 0 ? labels.overlapHint : labels.atOnceHint}
+        error={rotate.error ? describeError(rotate.error) : undefined}
+      >
+        {(wiring) => (
+          <Select {...wiring} value={overlapHours} onChange={({ target }) => setOverlapHours(Number(target.value))}>
+            {overlaps.map((hours) => (
+              <option key={hours} value={hours}>
+                {labels.overlaps[hours]}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+    </FormDialog>
   )
 }

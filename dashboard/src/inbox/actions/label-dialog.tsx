@@ -1,8 +1,8 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/button.tsx'
 import { Dialog } from '../../../../ui/dialog.tsx'
-import { SearchInput } from '../../../../ui/form.tsx'
+import { Form, SearchInput } from '../../../../ui/form.tsx'
 import { Skeleton } from '../../../../ui/state.tsx'
 import { useCall } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
@@ -56,15 +56,14 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
     setEntered(false)
     enter()
   }, [isEntered, labels.data])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     if (!name) onClose()
     else if (labels.data) enter()
     else setEntered(true)
   }
   return (
     <Dialog title={flow.labelsOf(ids.length)} onClose={onClose}>
-      <form onSubmit={submit}>
+      <Form onSubmit={submit}>
         {/* The dialog focuses its first input. */}
         <SearchInput
           label={flow.labelSearch}
@@ -74,7 +73,7 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
           onChange={(event) => setText(event.target.value)}
           onKeyDown={moveBetweenChoices}
         />
-      </form>
+      </Form>
       {labels.error && !labels.data && <ErrorState error={labels.error} onRetry={() => void labels.refetch()} />}
       {!labels.data && !labels.error && <Skeleton lines={3} />}
       {labels.data && all.length === 0 && !name && <p className="hint">{flow.noLabels}</p>}

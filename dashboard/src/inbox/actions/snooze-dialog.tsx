@@ -1,8 +1,8 @@
 /** Chooses when snoozed conversations return: later today, tomorrow, next week, or a date and time. */
-import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useState } from 'react'
 import { Button } from '../../../../ui/button.tsx'
 import { Dialog } from '../../../../ui/dialog.tsx'
-import { Field, Input } from '../../../../ui/form.tsx'
+import { Form, InputField } from '../../../../ui/form.tsx'
 import { toDatetimeLocal } from '../../lib/datetime-local.ts'
 import { formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
@@ -21,8 +21,7 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
     onClose()
     onChoose(until)
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const at = new Date(time)
     if (Number.isNaN(at.getTime()) || at.getTime() <= Date.now()) setError(flow.past)
     else choose(at.toISOString())
@@ -48,24 +47,21 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
           </li>
         )}
       </ul>
-      <form className="inbox-choice-form" onSubmit={submit}>
-        <Field label={flow.snoozeAt} error={error}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              type="datetime-local"
-              required
-              value={time}
-              min={toDatetimeLocal(now.getTime())}
-              onChange={(event) => {
-                setTime(event.target.value)
-                setError('')
-              }}
-            />
-          )}
-        </Field>
+      <Form className="inbox-choice-form" onSubmit={submit}>
+        <InputField
+          label={flow.snoozeAt}
+          error={error}
+          type="datetime-local"
+          required
+          value={time}
+          min={toDatetimeLocal(now.getTime())}
+          onChange={(event) => {
+            setTime(event.target.value)
+            setError('')
+          }}
+        />
         <Button type="submit">{flow.snoozeNow}</Button>
-      </form>
+      </Form>
     </Dialog>
   )
 }

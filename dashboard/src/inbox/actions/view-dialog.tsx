@@ -1,8 +1,8 @@
 /** Saved views of the inbox: applies, deletes and saves them. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button, IconButton } from '../../../../ui/button.tsx'
 import { Dialog } from '../../../../ui/dialog.tsx'
-import { Checkbox, Field, Input } from '../../../../ui/form.tsx'
+import { Checkbox, Form, InputField } from '../../../../ui/form.tsx'
 import { ErrorNote } from '../../../../ui/note.tsx'
 import { Skeleton } from '../../../../ui/state.tsx'
 import { useToast } from '../../../../ui/toast.tsx'
@@ -40,10 +40,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
     }
     toast.success(flow.deletedView(view.name), () => void restore().catch(toast.error))
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate({ body: { name, is_shared: isShared, filters: toQuery(filters) } })
-  }
+  const submit = () => create.mutate({ body: { name, is_shared: isShared, filters: toQuery(filters) } })
   return (
     <Dialog title={flow.views} onClose={onClose}>
       {views.error && !views.data && <ErrorState error={views.error} onRetry={() => void views.refetch()} />}
@@ -75,20 +72,16 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
         ))}
       </ul>
       {canWrite && (
-        <form className="inbox-view-form" onSubmit={submit}>
+        <Form className="inbox-view-form" onSubmit={submit}>
           <h3>{flow.saveView}</h3>
-          <Field label={flow.viewName}>
-            {(wiring) => (
-              <Input
-                {...wiring}
-                required
-                maxLength={80}
-                value={name}
-                autoComplete="off"
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
+          <InputField
+            label={flow.viewName}
+            required
+            maxLength={80}
+            value={name}
+            autoComplete="off"
+            onChange={(event) => setName(event.target.value)}
+          />
           <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
           {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
           <div className="dialog-foot">
@@ -96,7 +89,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
               {flow.save}
             </Button>
           </div>
-        </form>
+        </Form>
       )}
     </Dialog>
   )

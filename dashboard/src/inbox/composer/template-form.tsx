@@ -1,6 +1,7 @@
 /** The form for a template's values, with a preview. Missing values are reported after the first attempt to send. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../../ui/button.tsx'
+import { Form } from '../../../../ui/form.tsx'
 import { type InputOf, useCall } from '../../lib/api.ts'
 import type { TemplateParams } from '../../lib/calls.ts'
 import { useDebounced } from '../../lib/hooks.ts'
@@ -29,13 +30,12 @@ export function TemplateForm({ template, onSend }: Props) {
   const missing = missingValues(template, params)
   const errors = isSubmitted ? Object.fromEntries(missing.map((path) => [path, labels.required])) : {}
   const hasNoValues = missing.length === 0 && Object.keys(params).length === 0
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     setSubmitted(true)
     if (missing.length === 0) onSend({ name, language, params }, preview.data?.text ?? '')
   }
   return (
-    <form className="inbox-fill" noValidate onSubmit={submit}>
+    <Form className="inbox-fill" noValidate onSubmit={submit}>
       <div className="inbox-fill-values">
         <h3>{labels.values}</h3>
         {hasNoValues && <p className="soft small">{labels.noValues}</p>}
@@ -50,6 +50,6 @@ export function TemplateForm({ template, onSend }: Props) {
           {labels.send}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

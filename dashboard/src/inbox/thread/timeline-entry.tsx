@@ -1,10 +1,9 @@
 /** An entry of the timeline in the thread: a note of a member, or a line about what happened to the conversation. */
-import { memo, useState } from 'react'
+import { memo } from 'react'
 import { IconButton } from '../../../../ui/button.tsx'
-import { Confirm } from '../../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
-import { describeError, useChange } from '../../lib/api.ts'
 import { formatClock, formatTime } from '../../lib/time.ts'
+import { ConfirmButton } from '../../ui/confirm-call.tsx'
 import { words } from '../../words/words.ts'
 import type { Entry } from '../model/data.ts'
 import { splitAtMentions } from '../model/mention-query.ts'
@@ -60,31 +59,19 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
   )
 }
 
-function DeleteNote({ id, conversationId }: { id: string; conversationId: string }) {
-  const [isOpen, setOpen] = useState(false)
-  const remove = useChange('DELETE /conversations/{id}/notes/{note_id}', {
-    stale: ['GET /conversations/{id}/timeline'],
-    onDone: () => setOpen(false),
-  })
-  return (
-    <>
-      <IconButton label={labels.remove} icon="trash" size="small" onClick={() => setOpen(true)} />
-      {isOpen && (
-        <Confirm
-          title={labels.removeTitle}
-          action={labels.remove}
-          danger
-          busy={remove.isPending}
-          error={remove.error ? describeError(remove.error) : undefined}
-          onConfirm={() => remove.mutate({ params: { id: conversationId, note_id: id } })}
-          onClose={() => setOpen(false)}
-        >
-          <p>{labels.removeText}</p>
-        </Confirm>
-      )}
-    </>
-  )
-}
+const DeleteNote = ({ id, conversationId }: { id: string; conversationId: string }) => (
+  <ConfirmButton
+    button={<IconButton label={labels.remove} icon="trash" size="small" />}
+    title={labels.removeTitle}
+    action={labels.remove}
+    danger
+    call="DELETE /conversations/{id}/notes/{note_id}"
+    input={{ params: { id: conversationId, note_id: id } }}
+    stale={['GET /conversations/{id}/timeline']}
+  >
+    <p>{labels.removeText}</p>
+  </ConfirmButton>
+)
 
 const icons: Record<Exclude<Entry['kind'], 'note'>, IconName> = {
   status: 'check',
