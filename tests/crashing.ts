@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { Parley } from '../sdk/src/index.ts'
 import type { Connection } from '../server/channels/channel.ts'
-import type { ChannelName } from '../server/contacts/contacts.ts'
+import type { ChannelName } from '../server/contacts/resource.ts'
 import { createFolder } from './folder.ts'
 import {
   connectSimulator,

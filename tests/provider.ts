@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import pino from 'pino'
 import { times } from '../common/times.ts'
 import type { Connection } from '../server/channels/channel.ts'
-import type { ChannelName } from '../server/contacts/contacts.ts'
+import type { ChannelName } from '../server/contacts/resource.ts'
 import { createSimulator } from '../simulator/simulator.ts'
 import type { Json, Owner } from './owner.ts'
 

@@ -9,7 +9,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 
 /** The account of a workspace on a channel, with everything an adapter needs to call the provider. */
 export type Connection = {

@@ -4,7 +4,7 @@
  * Tokens are sealed and never returned. `state` is the outcome of the last check or the last use: a send that finds the
  * token expired sets it to `failing`, and the next successful send resets it.
  */
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { createBatch } from '../lib/batch.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'

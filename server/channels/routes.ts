@@ -5,7 +5,7 @@
 
 import { isManager, managers, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import { type ChannelName, channels as channelNames } from '../contacts/contacts.ts'
+import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'

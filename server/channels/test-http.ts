@@ -1,7 +1,7 @@
 /** An `Http` for tests: it records the requests and returns scripted answers in order. Without an answer left, none comes. */
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Http, HttpRequest } from '../lib/http.ts'
 import type { Connection, OutgoingMessage } from './channel.ts'
 

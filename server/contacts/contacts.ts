@@ -15,11 +15,8 @@ import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import type { deciders } from './opt-out.ts'
 import { identityOfPhone } from './phone.ts'
-import { contactColumns, contactRowColumns, type Flat, toContacts } from './resource.ts'
+import { type ChannelName, contactColumns, contactRowColumns, type Flat, toContacts } from './resource.ts'
 import { readTagsOf, type Tag } from './tags.ts'
-
-export const channels = ['msgapp', 'social', 'web'] as const
-export type ChannelName = (typeof channels)[number]
 
 /** The longest texts of a contact, in characters. */
 export const contactLimits = { name: 500, email: 320, company: 500 } as const

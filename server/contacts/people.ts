@@ -10,10 +10,9 @@ import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { fold, foldOrNull, textOrNull } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
-import type { ChannelName } from './contacts.ts'
 import { newOptOut } from './opt-out.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
-import { emitCreated } from './resource.ts'
+import { type ChannelName, emitCreated } from './resource.ts'
 
 export type PersonRef = {
   workspace_id: string

@@ -4,6 +4,9 @@ import { resolveLists, splitList } from '../lib/id-lists.ts'
 import { emit } from '../webhooks/emit.ts'
 import { readTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
 
+export const channels = ['msgapp', 'social', 'web'] as const
+export type ChannelName = (typeof channels)[number]
+
 /** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
   const stored = sql`array(

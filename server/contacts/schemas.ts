@@ -14,8 +14,9 @@ import {
 } from '../lib/schema.ts'
 import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
 import { existsModes } from './change.ts'
-import { channels, contactLimits } from './contacts.ts'
+import { contactLimits } from './contacts.ts'
 import { type Decider, deciders } from './opt-out.ts'
+import { channels } from './resource.ts'
 import { maxNames, maxTagLength, maxTags } from './tags.ts'
 
 export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })

@@ -2,7 +2,7 @@
  * Conversations: one per contact and channel. The statements that write messages keep the last message and the unread
  * count of a conversation, so a list reads them without counting.
  */
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { readTagsOf, type Tag, tagIds, tagsJson } from '../contacts/tags.ts'
 import { type Fragment, isoTime, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'

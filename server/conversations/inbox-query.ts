@@ -1,6 +1,6 @@
 /** The query of the inbox, as `GET /conversations` of members takes it and as saved views store it. */
 import type { Session } from '../accounts/callers.ts'
-import { channels } from '../contacts/contacts.ts'
+import { channels } from '../contacts/resource.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { OneOf, type Static, Type } from '../lib/schema.ts'

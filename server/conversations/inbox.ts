@@ -16,7 +16,8 @@
  * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first.
  */
 import type { Channel, ContentType } from '../channels/channel.ts'
-import { type ChannelName, channels as channelNames, matches } from '../contacts/contacts.ts'
+import { matches } from '../contacts/contacts.ts'
+import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
 import { type Fragment, plannedPerCall, requireRow, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'

@@ -1,7 +1,7 @@
 /** Mentions: the notes that name a member. A mention is unread until the member opens its conversation. */
 import { memberName } from '../accounts/members.ts'
 import { type ContactName, contactName } from '../contacts/contact-name.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 

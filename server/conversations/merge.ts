@@ -2,8 +2,9 @@
  * Merging two contacts: their conversations. A channel that only the merged contact has keeps its conversation, with the other
  * contact. Where both have one, everything in it moves into the conversation of the contact that stays.
  */
-import type { ChannelName } from '../contacts/contacts.ts'
+
 import type { Merge } from '../contacts/merge.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Sql } from '../lib/db.ts'
 
 /** The conversation `fromId` of the merged contact. `toId`: the one that takes its content; null when it stays. */

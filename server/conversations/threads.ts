@@ -5,7 +5,7 @@
  * conversation, each in one statement with its event. A crash in between leaves a contact without a conversation; the next
  * message creates it.
  */
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
 import { changedAt } from '../lib/changes.ts'
 import { jsonObject, type Sql } from '../lib/db.ts'

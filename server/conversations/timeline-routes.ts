@@ -4,7 +4,7 @@ import { roles, writers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { ContactName } from '../contacts/contact-name.ts'
-import { channels } from '../contacts/contacts.ts'
+import { channels } from '../contacts/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {

@@ -5,7 +5,7 @@
  * and `reacts` refer to a line by its index in the thread.
  */
 import type { TemplateParams } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { PersonKey } from './people.ts'
 
 export type DemoLine = {

@@ -5,7 +5,7 @@
  * answer, also when it fails later (`answers.ts`), and neither is a broadcast. A reaction does not need an answer. An answer
  * counts on the day it was sent. Only the digest writes these tables.
  */
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Sql } from '../lib/db.ts'
 import { timeOfId } from '../lib/id.ts'
 

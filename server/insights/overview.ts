@@ -4,7 +4,7 @@
  * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So it takes the same time at any
  * size.
  */
-import { type ChannelName, channels } from '../contacts/contacts.ts'
+import { type ChannelName, channels } from '../contacts/resource.ts'
 import { readInboxCounts } from '../conversations/inbox-counts.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'

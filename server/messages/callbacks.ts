@@ -13,7 +13,7 @@
 import type { Channel, Report } from '../channels/channel.ts'
 import { createConnectionReader, recordCallback } from '../channels/connections.ts'
 import { isCheckChallenge } from '../channels/signature.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, errorBody, notFound } from '../lib/errors.ts'

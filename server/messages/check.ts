@@ -1,7 +1,7 @@
 /** The first step of a send: whether the message may be sent. The rules of the channel, the window, the quoted message. */
 import type { Channel, Connection, Interactive, Person } from '../channels/channel.ts'
 import { notConnected } from '../channels/connections.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { windowOf } from '../conversations/window.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'

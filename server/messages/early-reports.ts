@@ -8,7 +8,7 @@
  */
 import type { Signals } from '../accounts/signals.ts'
 import type { Report } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import { applyEcho, type EchoTimes } from './echoes.ts'

@@ -6,8 +6,8 @@
  */
 import type { Times } from '../../common/times.ts'
 import type { Report } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
 import type { PersonRef } from '../contacts/people.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { resolveThreads, retryMoved } from '../conversations/threads.ts'
 import { type Db, requireRow, type Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'

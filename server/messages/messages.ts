@@ -5,7 +5,7 @@
  * once. `delivered` ranks above `failed` because a delivered message did not fail.
  */
 import type { ContentType } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Fragment, isoTime, type Sql, sharedFragment } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'

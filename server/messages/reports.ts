@@ -7,7 +7,7 @@
  */
 import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { Report } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { identitiesOf } from '../contacts/people.ts'
 import { retryMoved } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'

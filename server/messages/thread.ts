@@ -2,7 +2,7 @@
 import { idempotencyKeyOf } from '../accounts/idempotency.ts'
 import { memberName } from '../accounts/members.ts'
 import type { Channel, ContentType } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'

@@ -6,7 +6,8 @@
  * `attributes.NAME` stands for one field per name of an attribute.
  */
 import { namePattern } from '../contacts/attributes.ts'
-import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
+import { hasChannel, hasTag } from '../contacts/contacts.ts'
+import { channels } from '../contacts/resource.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'

@@ -20,7 +20,7 @@ import {
   webConnection,
 } from '../channels/connections.ts'
 import { deleteTemplates } from '../channels/templates.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
