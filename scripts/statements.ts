@@ -245,6 +245,7 @@ function textOf(query: Query): string {
     strings.reduce((text, part, i) => `${text}${toText(args[i - 1])}${part}`)
   const toText = (value: unknown): string => {
     if (isQuery(value)) return compose(value)
+    if (Array.isArray(value) && isQuery(value[0])) return value.map(compose).join(' ')
     count++
     return `$${count}`
   }

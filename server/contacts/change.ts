@@ -10,10 +10,10 @@ import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { foldOrNull, textOrNull } from '../lib/text.ts'
 import { type Attributes, changeAttributes, newAttributes, requireAttributes } from './attributes.ts'
-import { type Contact, getContactByIdentity, requireContact } from './contacts.ts'
+import { getContactByIdentity, requireContact } from './contacts.ts'
 import { newOptOut, type Setter, setOptOut } from './opt-out.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
-import { emitCreated, recordCreated } from './resource.ts'
+import { type Contact, emitCreated, memberContact, recordCreated } from './resource.ts'
 import { addTags, dropTags, readTagNames, replaceTags, requireFewTags, resolveTags } from './tags.ts'
 
 type ContactFields = {
@@ -88,16 +88,15 @@ async function createContact(db: Db, workspaceId: string, draft: ContactDraft): 
       ),
       -- Its contact.
       inserted_contact as (
-        insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, attributes,
+        insert into contacts as c (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, attributes,
           opted_out_at, opted_out_by, opt_out_decided_at, created_at, updated_at)
         select ${workspaceId}, contact_id, ${phone}, ${textOrNull(name)}, ${keyOf(name)}, ${textOrNull(email)},
           ${keyOf(email)}, ${textOrNull(company)}, ${keyOf(company)}, ${JSON.stringify(draft.attributes)}::text::jsonb,
           ${newOptOut(sql, sql`${draft.opted_out ?? false}::boolean`, draft.by)}, ${timeOfId(id)},
           ${changedAt(sql, sql`${timeOfId(id)}`)}
         from inserted_identity
-        returning workspace_id, id, phone, social_username, name, email, company, avatar_url, attributes, opted_out_at,
-          created_at, updated_at, 'msgapp' as channel
-      )${emits ? sql`, ${emitCreated(sql, sql`inserted_contact`)}` : sql``}
+        returning c.workspace_id, ${memberContact.storedColumns(sql)}, 'msgapp' as channel
+      )${emits ? sql`, ${emitCreated(sql, 'inserted_contact')}` : sql``}
       select id from inserted_contact`
     return inserted.length > 0
   }

@@ -9,36 +9,14 @@ import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
-import { readValues, writePage } from '../lib/page-text.ts'
+import { readValues } from '../lib/page-text.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
-import type { Attributes } from './attributes.ts'
-import type { deciders } from './opt-out.ts'
 import { identityOfPhone } from './phone.ts'
-import { type ChannelName, contactColumns, contactRowColumns, type Flat, toContacts } from './resource.ts'
-import { readTagsOf, type Tag } from './tags.ts'
+import { type ChannelName, type Contact, memberContact, publicContact } from './resource.ts'
 
 /** The longest texts of a contact, in characters. */
 export const contactLimits = { name: 500, email: 320, company: 500 } as const
-
-export type Contact = {
-  id: string
-  phone: string | null
-  social_username: string | null
-  channels: ChannelName[]
-  name: string | null
-  email: string | null
-  company: string | null
-  avatar_url: string | null
-  tags: Tag[]
-  attributes: Attributes
-  opted_out: boolean
-  created_at: string
-  updated_at: string
-  /** The time of opting out of broadcasts; only members see it. */
-  opted_out_at: string | null
-  opted_out_by: (typeof deciders)[number] | null
-}
 
 export type ContactFilters = {
   search?: string | undefined
@@ -70,12 +48,12 @@ export async function listPublicContacts(
   { limit, before }: Position,
 ): Promise<Page<Contact>> {
   const rows = await readValues(sql`
-    select ${contactRowColumns(sql)}
+    select ${publicContact.rowColumns(sql)}
     from contacts c
     where c.workspace_id = ${workspaceId} and c.id < ${before} and ${matchesFilters(sql, workspaceId, filters)}
     order by c.id desc
     limit ${limit + 1}`)
-  return writePage(rows, limit, { lists: { tag_ids: readTagsOf(sql, workspaceId) } })
+  return publicContact.writePage(sql, workspaceId, rows, limit)
 }
 
 /** Condition on contact `c`: it matches all filters. */
@@ -98,14 +76,14 @@ export async function listChangedContacts(
   position: ChangePosition,
 ): Promise<Page<Contact>> {
   return listChanges(sql, position, async () => {
-    const rows = await sql<Flat<Contact & { changed_us: number }>[]>`
-        select ${memberRowColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
+    const rows = await sql`
+        select ${memberContact.rowColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
         from contacts c
         where c.workspace_id = ${workspaceId} and ${isChangedAfter(sql, sql`c.updated_at`, sql`c.id`, position)}
           and ${matchesFilters(sql, workspaceId, filters)}
         order by c.updated_at, c.id
         limit ${position.limit + 1}`
-    return toContacts<Contact & { changed_us: number }>(sql, workspaceId, rows)
+    return memberContact.fillLists<Contact & { changed_us: number }>(sql, workspaceId, rows)
   })
 }
 
@@ -116,13 +94,13 @@ export async function listContactsWhere(
   condition: Fragment,
   { limit, before }: Position,
 ): Promise<Page<Contact>> {
-  const rows = await sql<Flat<Contact>[]>`
-    select ${memberRowColumns(sql)}
+  const rows = await sql`
+    select ${memberContact.rowColumns(sql)}
     from contacts c
     where c.workspace_id = ${workspaceId} and c.id < ${before} and ${condition}
     order by c.id desc
     limit ${limit + 1}`
-  return toPage(await toContacts<Contact>(sql, workspaceId, rows), limit)
+  return toPage(await memberContact.fillLists<Contact>(sql, workspaceId, rows), limit)
 }
 
 /** All contacts `c` that meet a condition, newest first, in chunks. No connection is held between two chunks. */
@@ -152,7 +130,7 @@ export async function countContacts(sql: Sql, workspaceId: string, condition: Fr
 export async function requireContact(sql: Sql, workspaceId: string, id: string): Promise<Contact> {
   const [contact] = isUuid(id)
     ? await sql<Contact[]>`
-        select ${memberColumns(sql)} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}`
+        select ${memberContact.columns(sql)} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}`
     : []
   if (!contact) throw notFound('contact')
   return contact
@@ -198,16 +176,12 @@ export async function getContactByIdentity(
   externalId: string,
 ): Promise<Contact | undefined> {
   const [contact] = await sql<Contact[]>`
-    select ${memberColumns(sql)}
+    select ${memberContact.columns(sql)}
     from contact_identities i
     join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
     where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = ${externalId}`
   return contact
 }
-
-/** The fields of contact `c` that members see. The public API shows those of its schema. */
-const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.opted_out_at, c.opted_out_by`
-const memberRowColumns = (sql: Sql): Fragment => sql`${contactRowColumns(sql)}, c.opted_out_at, c.opted_out_by`
 
 /** Condition on contact `c`: this is its number, in any equivalent spelling. */
 function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {

@@ -7,7 +7,8 @@
 import type { Fragment, Sql } from '../lib/db.ts'
 import { top } from '../lib/page.ts'
 import { fold } from '../lib/text.ts'
-import { type Contact, listContactsWhere, matches, requireContact } from './contacts.ts'
+import { listContactsWhere, matches, requireContact } from './contacts.ts'
+import type { Contact } from './resource.ts'
 
 export const duplicateReasons = ['email', 'phone', 'name_and_company'] as const
 export type Duplicate = { contact: Contact; reason: (typeof duplicateReasons)[number] }

@@ -22,10 +22,10 @@ export async function* writeContacts(
 ): AsyncGenerator<string> {
   yield byteOrderMark + writeRow(columns)
   for await (const contacts of readContactChunks(slow, workspaceId, condition, chunkSize)) {
-    const rows = contacts.map(({ phone, name, email, company, tags, channels, opted_out_at, created_at }) =>
+    const rows = contacts.map(({ phone, name, email, company, tags, channels, opted_out, created_at }) =>
       writeRow([
         ...[name, phone, email, company, joinTags(tags.map((tag) => tag.name))],
-        ...[channels.join(';'), String(opted_out_at !== null), created_at],
+        ...[channels.join(';'), String(opted_out), created_at],
       ]),
     )
     yield rows.join('')

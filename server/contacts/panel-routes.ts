@@ -8,7 +8,7 @@ import type { SlowReads } from '../lib/slow-reads.ts'
 import { requireContact } from './contacts.ts'
 import { duplicateReasons, listDuplicates } from './duplicates.ts'
 import { createContactNote, deleteContactNote, listContactNotes } from './notes.ts'
-import { ContactSchema } from './schemas.ts'
+import { ContactSchema } from './resource.ts'
 import { getLastVisit, type Visit } from './visits.ts'
 
 const NoteView = Type.Object({

@@ -12,7 +12,7 @@ import { fold, foldOrNull, textOrNull } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import { newOptOut } from './opt-out.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
-import { type ChannelName, emitCreated } from './resource.ts'
+import { type ChannelName, emitCreated, memberContact } from './resource.ts'
 
 export type PersonRef = {
   workspace_id: string
@@ -121,22 +121,20 @@ export async function createPeople(
     ),
     -- Their contacts.
     inserted_contacts as (
-      insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
+      insert into contacts as c (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
         social_username, social_username_key, avatar_url, attributes, opted_out_at, opted_out_by, opt_out_decided_at,
         created_at, updated_at, typed_email_key)
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
         social_username_key, avatar_url, coalesce(attributes, '{}'), ${newOptOut(sql, sql`opted_out`, 'api')}, created_at, ${changedAt(sql, sql`created_at`)},
         case when channel = 'web' then email_key end
       from input join inserted_identities on inserted_identities.contact_id = input.id
-      returning workspace_id, id, phone, social_username, name, email, company, avatar_url, attributes, opted_out_at,
-        created_at, updated_at
+      returning c.workspace_id, ${memberContact.storedColumns(sql)}
     ),
     -- With the channel and the identity, for the event and the caller.
     created as (
-      select m.workspace_id, m.id, m.phone, m.social_username, m.name, m.email, m.company, m.avatar_url, m.attributes,
-        m.opted_out_at, m.created_at, m.updated_at, i.channel, i.external_id, i.second_id
-      from inserted_contacts m join input i on i.id = m.id
-    )${emits ? sql`, ${emitCreated(sql, sql`created`)}` : sql``}
+      select c.workspace_id, ${memberContact.storedColumns(sql)}, i.channel, i.external_id, i.second_id
+      from inserted_contacts c join input i on i.id = c.id
+    )${emits ? sql`, ${emitCreated(sql, 'created')}` : sql``}
     select workspace_id, channel, external_id, second_id, id as contact_id, phone, name, email, social_username from created`
 }
 

@@ -1,63 +1,119 @@
-/** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
-import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
-import { resolveLists, splitList } from '../lib/id-lists.ts'
+/** The contact: its schema with the SQL of its fields, and the event of its creation. */
+import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
+import { Column, resource } from '../lib/resource.ts'
+import {
+  DateTime,
+  ForMembers,
+  inDocument,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  toPublic,
+  Uuid,
+} from '../lib/schema.ts'
 import { emit } from '../webhooks/emit.ts'
-import { readTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
+import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
+import { type Decider, deciders } from './opt-out.ts'
+import { TagList } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
 export type ChannelName = (typeof channels)[number]
 
-/** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
-export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
-  const stored = sql`array(
-    select distinct i.channel from contact_identities i
-    where i.workspace_id = c.workspace_id and i.contact_id = c.id
-    order by i.channel
-  )`
-  return sql`
-    c.id, c.phone, c.social_username, ${channels ?? stored} as channels, c.name, c.email, c.company, c.avatar_url,
-    ${tagsJson(sql)} as tags, c.attributes, c.opted_out_at is not null as opted_out,
-    ${isoTime(sql, sql`c.created_at`)} as created_at, ${isoTime(sql, sql`c.updated_at`)} as updated_at`
+/** Shared by the examples of all resources that refer to a contact. */
+export const contactExample = {
+  id: '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17',
+  phone: '+14155550100',
+  social_username: null,
+  channels: ['msgapp'],
+  name: 'Ada Lovelace',
+  email: 'ada@example.com',
+  company: 'Analytical Engines',
+  avatar_url: null,
+  tags: [{ id: '0199c1d2-6b11-7aa0-8c41-90d1f2a3b4c5', name: 'vip', color: '#5442dc' }],
+  attributes: { plan: 'pro', seats: 12 },
+  opted_out: false,
+  created_at: '2026-01-05T09:30:00.000Z',
+  updated_at: '2026-01-05T09:30:00.000Z',
 }
 
-/** A contact as flat columns, for pages: the database writes them three times as fast as JSON. */
-export type Flat<Contact> = Omit<Contact, 'channels' | 'tags'> & { channel_names: string; tag_ids: string }
-
-/** The fields of contact `c` for `writePage`, and with `opted_out_at` and `opted_out_by` for `toContacts`. */
-export const contactRowColumns = (sql: Sql): Fragment => sql`
-  c.id, c.phone, c.social_username,
-  array_to_string(array(
-    select i.channel from contact_identities i where i.workspace_id = c.workspace_id and i.contact_id = c.id
-  ), ' ') as channel_names,
-  c.name, c.email, c.company, c.avatar_url, ${tagIds(sql)} as tag_ids, c.attributes,
-  c.opted_out_at is not null as opted_out, c.created_at, c.updated_at`
-
-export async function toContacts<Contact extends { channels: string[]; tags: Tag[] }>(
-  sql: Sql,
-  workspaceId: string,
-  rows: readonly Flat<Contact>[],
-): Promise<Contact[]> {
-  const lists = rows.map(({ tag_ids }) => tag_ids)
-  const tagsOf = await resolveLists(lists, readTagsOf(sql, workspaceId))
-  // Completes the rows in place: copying them takes longer than reading them.
-  return rows.map((row) => {
-    const channels = [...new Set(splitList(row.channel_names))].sort()
-    return Object.assign(row, { channels, tags: tagsOf(row.tag_ids) }) as unknown as Contact
+/** The keywords of attributes in the API document. The service checks them with messages of its own. */
+export const attributesOf = (types: readonly ('number' | 'boolean' | 'null')[], maxProperties: number) =>
+  inDocument({
+    maxProperties,
+    propertyNames: { pattern: namePattern.source },
+    // Not a list of types: some generators of clients refuse it.
+    additionalProperties: {
+      anyOf: [{ type: 'string', maxLength: maxAttributeLength }, ...types.map((type) => ({ type }))],
+    },
   })
-}
+
+const AttributesSchema = Type.Unsafe<Attributes>({
+  type: 'object',
+  additionalProperties: true,
+  ...attributesOf(['number', 'boolean'], maxAttributes),
+  description: `Fields of your own, at most ${maxAttributes}.`,
+  examples: [contactExample.attributes],
+})
+
+const channelNames = (sql: Sql): Fragment => sql`array(
+  select distinct i.channel from contact_identities i
+  where i.workspace_id = c.workspace_id and i.contact_id = c.id
+  order by i.channel
+)`
+const identityChannels = (sql: Sql): Fragment => sql`array_to_string(array(
+  select i.channel from contact_identities i where i.workspace_id = c.workspace_id and i.contact_id = c.id
+), ' ')`
+
+export const ContactSchema = Type.Object(
+  {
+    id: Uuid,
+    phone: NullableText({ pattern: '^\\+[1-9]\\d{1,14}$', description: 'E.164. Null for a contact without a number.' }),
+    social_username: NullableText(),
+    channels: Column(
+      Type.Array(OneOf(channels), { description: 'The channels on which the contact can be reached.' }),
+      channelNames,
+      { text: identityChannels },
+    ),
+    name: NullableText(),
+    email: NullableText(),
+    company: NullableText(),
+    avatar_url: NullableText({ format: 'uri' }),
+    tags: TagList,
+    attributes: AttributesSchema,
+    opted_out: Column(
+      Type.Boolean({ description: 'Receives no broadcasts.' }),
+      (sql) => sql`c.opted_out_at is not null`,
+    ),
+    opted_out_at: ForMembers(NullableDateTime),
+    opted_out_by: ForMembers(Type.Unsafe<Decider | null>({ type: ['string', 'null'], enum: [...deciders, null] })),
+    created_at: DateTime,
+    updated_at: DateTime,
+  },
+  { title: 'Contact', examples: [contactExample] },
+)
+
+export type Contact = Static<typeof ContactSchema>
+
+/** The fields of contact `c` that all callers see. */
+export const publicContact = resource('c', toPublic(ContactSchema))
+/** With those that only members see. */
+export const memberContact = resource('c', ContactSchema)
 
 /** A stored contact as JSON; null when it was erased. */
 export const contactJson = (sql: Sql, workspaceId: Fragment, id: Fragment): Fragment => sql`(
-  select ${jsonObject(sql, contactColumns(sql))} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}
+  select ${publicContact.json(sql)} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}
 )`
 
 /**
- * Members of a `with` list: `contact.created` for each row of `created c`, which has the columns of `contacts` that
- * `contactColumns` reads, and the `channel` that created the contact.
+ * Members of a `with` list: `contact.created` for each row of the relation. It has the workspace, the stored columns, and the
+ * `channel` that created the contact.
  */
-export function emitCreated(sql: Sql, created: Fragment): Fragment {
+export const emitCreated = sharedFragment((sql, relation) => {
+  const created = sql.unsafe(relation)
   const keys = sql`c.id as contact_id, c.phone, c.name`
-  const contact = sql`${jsonObject(sql, contactColumns(sql, sql`array[c.channel]`))} as contact`
+  const contact = sql`${publicContact.json(sql, { channels: sql`array[c.channel]` })} as contact`
   return emit(sql, {
     event: 'contact.created',
     workspaces: created,
@@ -68,7 +124,7 @@ export function emitCreated(sql: Sql, created: Fragment): Fragment {
       then ${jsonObject(sql, sql`${keys}, c.social_username, ${contact}`)}
       else ${jsonObject(sql, sql`${keys}, ${contact}`)} end`,
   })
-}
+})
 
 /**
  * Records `contact.created` for contacts of the primary channel. The transaction that created them without an event calls it
@@ -77,12 +133,11 @@ export function emitCreated(sql: Sql, created: Fragment): Fragment {
 export async function recordCreated(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
   await sql`
     with created as (
-      select c.workspace_id, c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.attributes,
-        c.opted_out_at, c.created_at, c.updated_at, 'msgapp' as channel
+      select c.workspace_id, ${memberContact.storedColumns(sql)}, 'msgapp' as channel
       from contacts c
       where c.workspace_id = ${workspaceId} and c.id = any(${[...ids]}::uuid[])
       order by c.id
     ),
-    ${emitCreated(sql, sql`created`)}
+    ${emitCreated(sql, 'created')}
     select 1`
 }

@@ -26,20 +26,19 @@ import {
 } from './contacts.ts'
 import { writeContacts } from './export.ts'
 import { requirePhone } from './phone.ts'
+import { ContactSchema } from './resource.ts'
 import {
   BatchResults,
   batchBytes,
   ContactBatch,
   ContactChanges,
   ContactMerge,
-  ContactSchema,
   CountedTag,
   contactFilters,
   exactFilters,
   NewContact,
-  TagSchema,
 } from './schemas.ts'
-import { deleteTag, listTagPage, listTags, renameTag } from './tags.ts'
+import { deleteTag, listTagPage, listTags, renameTag, TagSchema } from './tags.ts'
 
 /** A contact with 100,000 messages is erased in about ten seconds on a fast disk. */
 const eraseMs = 10 * 60_000

@@ -1,82 +1,11 @@
-/** The schemas of contacts and tags. */
+/** What callers send about contacts, and the results of batches. */
 import { statusOf } from '../lib/errors.ts'
-import {
-  Color,
-  DateTime,
-  ForMembers,
-  inDocument,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  TrimmedText,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
-import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
+import { ForMembers, inDocument, NullableText, OneOf, TrimmedText, Type, Uuid } from '../lib/schema.ts'
+import { maxAttributes } from './attributes.ts'
 import { existsModes } from './change.ts'
 import { contactLimits } from './contacts.ts'
-import { type Decider, deciders } from './opt-out.ts'
-import { channels } from './resource.ts'
-import { maxNames, maxTagLength, maxTags } from './tags.ts'
-
-export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
-
-/** Shared by the examples of all resources that refer to a contact. */
-export const contactExample = {
-  id: '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17',
-  phone: '+14155550100',
-  social_username: null,
-  channels: ['msgapp'],
-  name: 'Ada Lovelace',
-  email: 'ada@example.com',
-  company: 'Analytical Engines',
-  avatar_url: null,
-  tags: [{ id: '0199c1d2-6b11-7aa0-8c41-90d1f2a3b4c5', name: 'vip', color: '#5442dc' }],
-  attributes: { plan: 'pro', seats: 12 },
-  opted_out: false,
-  created_at: '2026-01-05T09:30:00.000Z',
-  updated_at: '2026-01-05T09:30:00.000Z',
-}
-
-/** The keywords of attributes in the API document. The service checks them with messages of its own. */
-const attributesOf = (types: readonly ('number' | 'boolean' | 'null')[], maxProperties: number) =>
-  inDocument({
-    maxProperties,
-    propertyNames: { pattern: namePattern.source },
-    // Not a list of types: some generators of clients refuse it.
-    additionalProperties: {
-      anyOf: [{ type: 'string', maxLength: maxAttributeLength }, ...types.map((type) => ({ type }))],
-    },
-  })
-
-const AttributesSchema = Type.Unsafe<Attributes>({
-  type: 'object',
-  additionalProperties: true,
-  ...attributesOf(['number', 'boolean'], maxAttributes),
-  description: `Fields of your own, at most ${maxAttributes}.`,
-  examples: [contactExample.attributes],
-})
-
-export const ContactSchema = Type.Object(
-  {
-    id: Uuid,
-    phone: NullableText({ pattern: '^\\+[1-9]\\d{1,14}$', description: 'E.164. Null for a contact without a number.' }),
-    social_username: NullableText(),
-    channels: Type.Array(OneOf(channels), { description: 'The channels on which the contact can be reached.' }),
-    name: NullableText(),
-    email: NullableText(),
-    company: NullableText(),
-    avatar_url: NullableText({ format: 'uri' }),
-    tags: Type.Array(TagSchema),
-    attributes: AttributesSchema,
-    opted_out: Type.Boolean({ description: 'Receives no broadcasts.' }),
-    opted_out_at: ForMembers(NullableDateTime),
-    opted_out_by: ForMembers(Type.Unsafe<Decider | null>({ type: ['string', 'null'], enum: [...deciders, null] })),
-    created_at: DateTime,
-    updated_at: DateTime,
-  },
-  { title: 'Contact', examples: [contactExample] },
-)
+import { attributesOf, channels, contactExample } from './resource.ts'
+import { maxNames, maxTagLength, maxTags, TagSchema } from './tags.ts'
 
 const textRule = 'White space at both ends is removed. An empty text is stored as null.'
 const fields = {

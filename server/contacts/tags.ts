@@ -9,6 +9,8 @@ import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
+import { Column } from '../lib/resource.ts'
+import { Color, type Static, Type, Uuid } from '../lib/schema.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 
 export const maxTags = 100
@@ -17,7 +19,8 @@ export const maxNames = 10 * maxTags
 /** Of a tag, a label, and a view of the inbox. */
 export const maxTagLength = 80
 
-export type Tag = { id: string; name: string; color: string }
+export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
+type Tag = Static<typeof TagSchema>
 
 /** The names of the tables. The constraint on the names of tags is `<table>_name_unique`. */
 export type TagKind = {
@@ -53,7 +56,7 @@ export function readTagName(input: string, field: string): string {
 }
 
 /** The tags of contact `c` as JSON, by name. */
-export const tagsJson = (sql: Sql): Fragment => sql`coalesce((
+const tagsJson = (sql: Sql): Fragment => sql`coalesce((
   select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
   from contact_tags ct
   join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
@@ -61,7 +64,7 @@ export const tagsJson = (sql: Sql): Fragment => sql`coalesce((
 ), '[]')`
 
 /** The ids of the tags of contact `c`, separated by spaces. `readTagsOf` reads them. */
-export const tagIds = (sql: Sql): Fragment => sql`array_to_string(array(
+const tagIds = (sql: Sql): Fragment => sql`array_to_string(array(
   select ct.tag_id from contact_tags ct where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
 ), ' ')`
 
@@ -72,6 +75,9 @@ export const readTagsOf =
     sql<Tag[]>`
     select id, name, color from ${sql(kind.table)} where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
     order by name_key`
+
+/** The field `tags` of contact `c`. */
+export const TagList = Column(Type.Array(TagSchema), tagsJson, { text: tagIds, read: readTagsOf })
 
 /**
  * Returns the tags with these names by their folded name, and creates those that do not exist, by default in the color of their

@@ -3,43 +3,16 @@
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/resource.ts'
-import { readTagsOf, type Tag, tagIds, tagsJson } from '../contacts/tags.ts'
-import { type Fragment, isoTime, plannedPerCall, type Sql } from '../lib/db.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page, Position } from '../lib/page.ts'
-import { type ListReaders, readValues, type ValueRows, writePage } from '../lib/page-text.ts'
-import { receivedAt, type statuses } from './filter-fields.ts'
-import { findLabeled, type Label, labelIds, labelKind, labelsJson } from './labels.ts'
+import { readValues } from '../lib/page-text.ts'
+import type { statuses } from './filter-fields.ts'
+import { findLabeled } from './labels.ts'
+import { type Conversation, publicConversation } from './resource.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
-
-export type Conversation = {
-  id: string
-  channel: ChannelName
-  contact_id: string
-  status: ConversationStatus
-  assigned_agent_id: string | null
-  last_message_text: string | null
-  last_message_at: string | null
-  /** When the service received the customer's last message. */
-  last_inbound_at: string | null
-  unread_count: number
-  labels: Label[]
-  /** The status is `pending` until then. */
-  snoozed_until: string | null
-  created_at: string
-  updated_at: string
-  contact: {
-    id: string
-    phone: string | null
-    social_username: string | null
-    name: string | null
-    email: string | null
-    company: string | null
-    tags: Tag[]
-  }
-}
 
 export type ConversationFilters = {
   status?: ConversationStatus | undefined
@@ -61,14 +34,8 @@ export async function listConversations(
   const selected = await selectConversations(sql, workspaceId, filters)
   if (!selected) return { data: [], meta: { next_cursor: null } }
   const range = sql`v.id < ${before} and ${selected.condition} order by v.id desc limit ${limit + 1}`
-  return writePage(await readRows(sql, workspaceId, range), limit, { lists: listsOf(sql, workspaceId) })
+  return publicConversation.writePage(sql, workspaceId, await readRows(sql, workspaceId, range), limit)
 }
-
-/** Reads the names in the rows of `readRows`. */
-export const listsOf = (sql: Sql, workspaceId: string): ListReaders => ({
-  label_ids: readTagsOf(sql, workspaceId, labelKind),
-  tag_ids: readTagsOf(sql, workspaceId),
-})
 
 /**
  * The condition of the filters on conversation `v`, or undefined when no conversation can match. In an object, because `await` would
@@ -100,14 +67,14 @@ const hasLabel = (sql: Sql, workspaceId: string, labelId: string): Fragment => s
 )`
 
 /** The rows of conversations `v` in a range: a condition, an order and a limit. `extra`: a further column. */
-export const readRows = (sql: Sql, workspaceId: string, range: Fragment, extra: Fragment = sql``): Promise<ValueRows> =>
+export const readRows = (
+  sql: Sql,
+  workspaceId: string,
+  range: Fragment,
+  extra: Fragment = sql``,
+): Promise<unknown[][]> =>
   readValues(sql`
-    select v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
-      ${receivedAt(sql)} as last_inbound_at, v.unread_count, ${labelIds(sql)} as label_ids, v.snoozed_until,
-      v.created_at, v.updated_at,
-      c.id as "contact.id", c.phone as "contact.phone", c.social_username as "contact.social_username",
-      c.name as "contact.name", c.email as "contact.email", c.company as "contact.company",
-      ${tagIds(sql)} as "contact.tag_ids"${extra}
+    select ${publicConversation.rowColumns(sql)}${extra}
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId} and ${range}`)
@@ -120,7 +87,7 @@ export async function requireConversation(
 ): Promise<Conversation & { window_from: string | null }> {
   const [conversation] = isUuid(id)
     ? await sql<(Conversation & { window_from: string | null })[]>`
-        select ${conversationColumns(sql)}, v.last_inbound_at as window_from
+        select ${publicConversation.columns(sql)}, v.last_inbound_at as window_from
         from conversations v
         join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
         where v.workspace_id = ${workspaceId} and v.id = ${id}`
@@ -136,7 +103,7 @@ export async function listConversationsById(
   ids: readonly string[],
 ): Promise<Conversation[]> {
   return sql<Conversation[]>`
-    select ${conversationColumns(sql)}
+    select ${publicConversation.columns(sql)}
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
@@ -149,20 +116,6 @@ export async function readConversation(sql: Sql, workspaceId: string, id: string
     update conversations set unread_count = 0, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id} and unread_count > 0`
   return requireConversation(sql, workspaceId, id)
-}
-
-/** The fields of conversation `v` with contact `c` as the API and events show them. */
-export function conversationColumns(sql: Sql): Fragment {
-  return sql`
-    v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text,
-    ${isoTime(sql, sql`v.last_message_at`)} as last_message_at,
-    ${isoTime(sql, receivedAt(sql))} as last_inbound_at, v.unread_count, ${labelsJson(sql)} as labels,
-    ${isoTime(sql, sql`v.snoozed_until`)} as snoozed_until,
-    ${isoTime(sql, sql`v.created_at`)} as created_at, ${isoTime(sql, sql`v.updated_at`)} as updated_at,
-    json_build_object(
-      'id', c.id, 'phone', c.phone, 'social_username', c.social_username, 'name', c.name, 'email', c.email,
-      'company', c.company, 'tags', ${tagsJson(sql)}
-    ) as contact`
 }
 
 /** Exactly the expression of the index on assignees. */

@@ -8,7 +8,8 @@ import { inboxTopic } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
 import { createCoalescer } from '../lib/coalescer.ts'
 import type { Db } from '../lib/db.ts'
-import { countInbox, countMine, type InboxContext, type InboxCounts, type InboxRow, listInboxRows } from './inbox.ts'
+import { countInbox, countMine, type InboxContext, type InboxCounts, listInboxRows } from './inbox.ts'
+import type { InboxRow } from './resource.ts'
 
 /** Conversations in one event: as many as the first page of a list. */
 const maxRows = 50

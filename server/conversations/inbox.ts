@@ -15,44 +15,21 @@
  *
  * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first.
  */
-import type { Channel, ContentType } from '../channels/channel.ts'
+import type { Channel } from '../channels/channel.ts'
 import { matches } from '../contacts/contacts.ts'
 import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
 import { type Fragment, plannedPerCall, requireRow, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
-import {
-  agentOf,
-  type Conversation,
-  type ConversationStatus,
-  conversationColumns,
-  unassigned,
-} from './conversations.ts'
+import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
 import { decodePosition, encodePosition, newestCursor, newestPosition, oldestPosition } from './inbox-position.ts'
 import { findLabeled } from './labels.ts'
+import { type InboxRow, memberConversation } from './resource.ts'
 import { type Window, windowOf } from './window.ts'
 
-type LastMessage = {
-  direction: 'inbound' | 'outbound'
-  content_type: ContentType
-  /** The channel's type of an `unsupported` message: `order`, `call`, `ig_reel`. */
-  content_kind: string | null
-  /** `last_message_text` unless the message was refused. */
-  content_text: string | null
-  status: 'received' | 'pending' | 'sent' | 'failed' | 'delivered' | 'read'
-}
-
-export type InboxRow = Conversation &
-  Window & {
-    /** When it last moved in the inbox; null when it has automated messages only. */
-    inbox_at: string | null
-    /** The customer waits for a reply since then. */
-    waiting_since: string | null
-    assigned_agent: { id: string; name: string | null; email: string } | null
-    last_message: LastMessage | null
-  }
+type LastMessage = NonNullable<InboxRow['last_message']>
 
 /** What rooms to the right provide: the newest message of each conversation, and the windows of the channels. */
 export type InboxContext = {
@@ -345,11 +322,7 @@ export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =
 /** Condition: conversation `v` is assigned to no member. */
 const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 
-/** The fields of conversation `v` with contact `c` and member `a`. */
-const entryColumns = (sql: Sql): Fragment => sql`
-  ${conversationColumns(sql)}, v.last_inbound_at as window_from, v.inbox_at,
-  case when v.status <> 'closed' then v.waiting_since end as waiting_since,
-  case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'email', a.email) end as assigned_agent`
+const entryColumns = (sql: Sql): Fragment => sql`${memberConversation.columns(sql)}, v.last_inbound_at as window_from`
 
 function toEntry({ is_match, is_end, at_us, ...row }: ScannedEntry): InboxEntry {
   return row

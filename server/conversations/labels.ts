@@ -7,17 +7,20 @@ import {
   deleteTag,
   maxCounted,
   readTagName,
+  readTagsOf,
   resolveTags,
-  type Tag,
   type TagChanges,
   type TagKind,
   updateTag,
 } from '../contacts/tags.ts'
 import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { isUuid } from '../lib/id.ts'
+import { Column } from '../lib/resource.ts'
+import { Color, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold } from '../lib/text.ts'
 
-export type Label = Tag
+export const LabelSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Label' })
+export type Label = Static<typeof LabelSchema>
 
 /** Labels of a conversation. */
 export const maxLabels = 50
@@ -37,10 +40,16 @@ export const labelsJson = (sql: Sql): Fragment => sql`coalesce((
   where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
 ), '[]')`
 
-/** The ids of the labels of conversation `v`, separated by spaces. `readTagsOf` reads them. */
-export const labelIds = (sql: Sql): Fragment => sql`array_to_string(array(
+/** The ids of the labels of conversation `v`, separated by spaces. */
+const labelIds = (sql: Sql): Fragment => sql`array_to_string(array(
   select cl.label_id from conversation_labels cl where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
 ), ' ')`
+
+/** The field `labels` of conversation `v`. */
+export const LabelList = Column(Type.Array(LabelSchema, { description: 'By name.' }), labelsJson, {
+  text: labelIds,
+  read: (sql, workspaceId) => readTagsOf(sql, workspaceId, labelKind),
+})
 
 export async function listLabels(sql: Sql, workspaceId: string): Promise<Label[]> {
   return sql<Label[]>`

@@ -10,9 +10,9 @@ import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../
 import { nowMs } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import type { Page } from '../lib/page.ts'
-import { type ValueRows, writeRows } from '../lib/page-text.ts'
-import { type Conversation, type ConversationFilters, listsOf, readRows, selectConversations } from './conversations.ts'
+import { type ConversationFilters, readRows, selectConversations } from './conversations.ts'
 import { decodePosition, encodePosition, newestPosition } from './inbox-position.ts'
+import { type Conversation, publicConversation } from './resource.ts'
 
 /** A workspace with at most this many conversations is read at once. */
 const fewConversations = 5_000
@@ -42,10 +42,9 @@ export async function listByActivity(
       sql`, (extract(epoch from ${at}) * 1000000)::bigint::text as at_us`,
     ),
   )
-  const last = rows.rows.length > limit ? rows.rows[limit - 1] : undefined
+  const last = rows.length > limit ? rows[limit - 1] : undefined
   const nextCursor = last ? encodePosition(String(last.at(-1)), String(last[0])) : null
-  const data = { ...rows, rows: rows.rows.slice(0, limit) }
-  return writeRows(data, nextCursor, { lists: listsOf(sql, workspaceId), hidden: 'at_us' })
+  return publicConversation.writeRows(sql, workspaceId, rows.slice(0, limit), nextCursor)
 }
 
 /** Conversations that changed after a position, oldest change first. None is skipped (`lib/changes.ts`). */
@@ -58,7 +57,6 @@ export async function listChangedConversations(
   const selected = await selectConversations(sql, workspaceId, filters)
   if (!selected) return { data: [], meta: { next_cursor: null } }
   const isAfter = isChangedAfter(sql, sql`v.updated_at`, sql`v.id`, position)
-  let columns: ValueRows['columns'] = []
   const { data, meta } = await listChanges(sql, position, async () => {
     const found = await readInSpans(sql, workspaceId, filters, position.limit, (spanMs) => {
       const untilMs = spanMs === undefined ? Number.POSITIVE_INFINITY : position.after.us / 1_000 + spanMs
@@ -71,11 +69,10 @@ export async function listChangedConversations(
         sql`, ${changedUs(sql, sql`v.updated_at`)}`,
       )
     })
-    columns = found.columns
-    return found.rows.map((values) => ({ id: String(values[0]), changed_us: Number(values.at(-1)), values }))
+    return found.map((values) => ({ id: String(values[0]), changed_us: Number(values.at(-1)), values }))
   })
   const rows = data.map(({ values }) => values)
-  return writeRows({ columns, rows }, meta.next_cursor, { lists: listsOf(sql, workspaceId), hidden: 'changed_us' })
+  return publicConversation.writeRows(sql, workspaceId, rows, meta.next_cursor)
 }
 
 /** No condition once the span reaches the present. */
@@ -88,12 +85,12 @@ async function readInSpans(
   workspaceId: string,
   { contact_id }: ConversationFilters,
   limit: number,
-  read: (spanMs: number | undefined) => Promise<ValueRows>,
-): Promise<ValueRows> {
+  read: (spanMs: number | undefined) => Promise<unknown[][]>,
+): Promise<unknown[][]> {
   const few = contact_id !== undefined || (await isFew(sql, workspaceId))
   for (const spanMs of few ? [] : spansMs) {
     const found = await read(spanMs)
-    if (found.rows.length > limit) return found
+    if (found.length > limit) return found
   }
   return read(undefined)
 }

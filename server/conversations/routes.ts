@@ -5,9 +5,7 @@ import type { AnyCaller } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
-import { contentTypes } from '../channels/channel.ts'
 import { channels } from '../contacts/resource.ts'
-import { contactExample, TagSchema } from '../contacts/schemas.ts'
 import { maxTagLength } from '../contacts/tags.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
 import type { Db, Sql } from '../lib/db.ts'
@@ -15,8 +13,6 @@ import { ApiError, badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
 import {
-  Color,
-  DateTime,
   ForMembers,
   IdParams,
   inDocument,
@@ -34,128 +30,12 @@ import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
 import { listConversations, readConversation, requireConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
-import { countInbox, countMine, type InboxContext, type InboxRow, listInbox, requireInboxRow } from './inbox.ts'
+import { countInbox, countMine, type InboxContext, listInbox, requireInboxRow } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { maxLabels } from './labels.ts'
 import { listByActivity, listChangedConversations } from './recent.ts'
+import { ConversationSchema, type InboxRow } from './resource.ts'
 import { actorOf } from './timeline.ts'
-
-const EmbeddedContact = Type.Object(
-  {
-    id: Uuid,
-    phone: NullableText(),
-    social_username: NullableText(),
-    name: NullableText(),
-    email: NullableText(),
-    company: NullableText(),
-    tags: Type.Array(TagSchema),
-  },
-  { title: 'EmbeddedContact' },
-)
-
-export const LabelSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Label' })
-
-const embeddedExample = {
-  id: contactExample.id,
-  phone: contactExample.phone,
-  social_username: contactExample.social_username,
-  name: contactExample.name,
-  email: contactExample.email,
-  company: contactExample.company,
-  tags: contactExample.tags,
-}
-export const conversationExample = {
-  id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4',
-  channel: 'msgapp',
-  contact_id: contactExample.id,
-  status: 'open',
-  assigned_agent_id: null,
-  last_message_text: 'Is my order on its way?',
-  last_message_at: '2026-01-07T11:15:30.000Z',
-  last_inbound_at: '2026-01-07T11:15:30.000Z',
-  unread_count: 1,
-  labels: [{ id: '0199c1d2-9f42-7d61-8a05-1b2c3d4e5f60', name: 'Delivery', color: '#2563eb' }],
-  snoozed_until: null,
-  created_at: '2026-01-07T11:15:30.000Z',
-  updated_at: '2026-01-07T11:15:30.000Z',
-  contact: embeddedExample,
-}
-
-export const ConversationSchema = Type.Object(
-  {
-    id: Uuid,
-    channel: OneOf(channels),
-    contact_id: Uuid,
-    status: OneOf(statuses),
-    assigned_agent_id: NullableText({ format: 'uuid', description: 'The member it is assigned to.' }),
-    last_message_text: NullableText(),
-    last_message_at: NullableDateTime,
-    last_inbound_at: NullableText({
-      format: 'date-time',
-      description:
-        'When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier.',
-    }),
-    unread_count: Type.Integer({
-      description: 'Messages of the customer since a member last opened the conversation.',
-    }),
-    labels: Type.Array(LabelSchema, { description: 'By name.' }),
-    snoozed_until: NullableText({
-      format: 'date-time',
-      description: 'The status is `pending` until then. Null when the conversation is not snoozed.',
-    }),
-    created_at: DateTime,
-    updated_at: DateTime,
-    contact: EmbeddedContact,
-    window_closes_at: ForMembers(
-      NullableText({
-        format: 'date-time',
-        description:
-          'Until then free-form messages can be sent. Null when the channel has no window (web) or the customer has not written yet.',
-      }),
-    ),
-    late_window_closes_at: ForMembers(
-      NullableText({
-        format: 'date-time',
-        description:
-          'Until then a member may still reply, if the channel gives members a longer window than programs (social).',
-      }),
-    ),
-    inbox_at: ForMembers(
-      NullableText({
-        format: 'date-time',
-        description:
-          'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.',
-      }),
-    ),
-    waiting_since: ForMembers(
-      NullableText({
-        format: 'date-time',
-        description: 'The first message of the customer without a reply of a member.',
-      }),
-    ),
-    assigned_agent: ForMembers(
-      Type.Unsafe<InboxRow['assigned_agent']>({
-        type: ['object', 'null'],
-        properties: { id: Uuid, name: NullableText(), email: Type.String() },
-        required: ['id', 'name', 'email'],
-      }),
-    ),
-    last_message: ForMembers(
-      Type.Unsafe<InboxRow['last_message']>({
-        type: ['object', 'null'],
-        properties: {
-          direction: OneOf(['inbound', 'outbound']),
-          content_type: OneOf(contentTypes),
-          content_kind: NullableText(),
-          content_text: NullableText(),
-          status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
-        },
-        required: ['direction', 'content_type', 'content_kind', 'content_text', 'status'],
-      }),
-    ),
-  },
-  { title: 'Conversation', examples: [conversationExample] },
-)
 
 const ConversationsQuery = ListQuery({
   sort: Type.Optional(

@@ -5,13 +5,14 @@
  * conversation, each in one statement with its event. A crash in between leaves a contact without a conversation; the next
  * message creates it.
  */
-import type { ChannelName } from '../contacts/resource.ts'
+
 import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { changedAt } from '../lib/changes.ts'
 import { jsonObject, type Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { emit } from '../webhooks/emit.ts'
-import { conversationColumns } from './conversations.ts'
+import { publicConversation } from './resource.ts'
 
 export type Thread = {
   contact_id: string
@@ -208,14 +209,13 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
     ),
     -- Without conversations that another statement created in the meantime. Sorted, so that two cannot deadlock.
     inserted_conversations as (
-      insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
+      insert into conversations as v (workspace_id, id, contact_id, channel, created_at, updated_at)
       select i.workspace_id, i.id, i.contact_id, i.channel, i.created_at,
         ${changedAt(sql, sql`i.created_at`)}
       from input i join locked_contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
       order by i.workspace_id, i.contact_id, i.channel
       on conflict do nothing
-      returning workspace_id, id, channel, contact_id, status, assigned_agent_id, last_message_text, last_message_at,
-        last_inbound_at, last_received_at, unread_count, snoozed_until, created_at, updated_at
+      returning v.workspace_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at
     ),
     ${emit(sql, {
       event: 'conversation.created',
@@ -226,7 +226,7 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
       data: jsonObject(
         sql,
         sql`v.id as conversation_id, v.contact_id, (
-          select ${jsonObject(sql, conversationColumns(sql))}
+          select ${publicConversation.json(sql)}
           from contacts c where c.workspace_id = v.workspace_id and c.id = v.contact_id
         ) as conversation`,
       ),

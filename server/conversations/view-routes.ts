@@ -6,8 +6,7 @@ import { maxTagLength } from '../contacts/tags.ts'
 import type { Db } from '../lib/db.ts'
 import { Deleted, IdParams, type Static, TrimmedText, Type, Uuid } from '../lib/schema.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
-import { countLabels, deleteLabel, listLabels, resolveLabel, updateLabel } from './labels.ts'
-import { LabelSchema } from './routes.ts'
+import { countLabels, deleteLabel, LabelSchema, listLabels, resolveLabel, updateLabel } from './labels.ts'
 import { createView, deleteView, listViews, updateView } from './views.ts'
 
 const Name = TrimmedText(maxTagLength)

@@ -3,7 +3,7 @@
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
-import { ConversationSchema } from '../conversations/routes.ts'
+import { ConversationSchema } from '../conversations/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DateTime, ListQuery, NullableDateTime, NullableText, OneOf, toPublic, Type, Uuid } from '../lib/schema.ts'

@@ -5,7 +5,8 @@
  * deleted message is not found by its old text. A search that finds little in very many messages stops at a time limit, and
  * its cursor continues from there.
  */
-import { type Conversation, listConversationsById } from '../conversations/conversations.ts'
+import { listConversationsById } from '../conversations/conversations.ts'
+import type { Conversation } from '../conversations/resource.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'

@@ -2,40 +2,42 @@
  * Pages of the API as JSON bytes, written from the values of a statement.
  *
  * A page has 50 rows with 20 values each. Objects for the rows and a serializer for the response took most of the 1.1 ms of Node per
- * page. Here the values become bytes at once, so they do not stay alive while the tags of the page are read.
+ * page. Here the values become bytes at once, so they do not stay alive while the items of lists are read.
  *
- * The select list is the layout: a column is a field, `"contact.name"` is a field of the object `contact`, and `tag_ids` is the list
- * `tags`, which is filled in when the names of all tags of the page have been read. The first column is the id.
+ * `lib/resource.ts` makes the layout of a row from a schema. The first column is the id. A list of ids is filled in when the items of
+ * all lists of the page have been read.
  */
 import type { PendingQuery, Row } from 'postgres'
 import { takeRows } from './db.ts'
-import { resolveLists, splitList } from './id-lists.ts'
+import { resolveLists, splitNames } from './id-lists.ts'
 import { encodeCursor, type Page } from './page.ts'
 
-type Column = { name: string; type: number }
-export type ValueRows = { columns: readonly Column[]; rows: unknown[][] }
+/**
+ * How a value is written: as it is, in quotes, as escaped text, as JSON, as a list of the names in a text, or as a list of the items
+ * with the ids in a text.
+ */
+export type Form = 'bare' | 'quoted' | 'text' | 'json' | 'names' | 'ids'
 
-/** Reads the items of the lists in a column: returns those with these ids, in the order to show. */
-export type ListReaders = Record<string, (ids: string[]) => Promise<readonly { id: string }[]>>
+/** A field of the row. `contact.name` is the field `name` of the object `contact`. */
+type PageColumn = { name: string; form: Form }
 
-type PageOptions = {
-  /** By the name of the column: `tag_ids`. */
-  lists: ListReaders
-  /** A column that is not shown. */
-  hidden?: string
-}
+/** By the name of the column: returns the items with these ids, in the order to show. */
+export type ListReaders = ReadonlyMap<string, (ids: string[]) => Promise<readonly { id: string }[]>>
 
-export async function readValues(query: PendingQuery<Row[]>): Promise<ValueRows> {
-  const result = await query.values()
-  const rows: unknown[][] = takeRows(result)
-  return { columns: result.columns as unknown as readonly Column[], rows }
+export async function readValues(query: PendingQuery<Row[]>): Promise<unknown[][]> {
+  return takeRows<unknown[]>(await query.values())
 }
 
 /** A page of the rows of a statement with `limit + 1`, sorted by id. */
-export function writePage<Item>(found: ValueRows, limit: number, options: PageOptions): Promise<Page<Item>> {
-  const rows = found.rows.slice(0, limit)
-  const last = found.rows.length > limit ? rows.at(-1) : undefined
-  return writeRows<Item>({ ...found, rows }, last ? encodeCursor(String(last[0])) : null, options)
+export function writePage<Item>(
+  found: unknown[][],
+  limit: number,
+  layout: Layout,
+  lists: ListReaders,
+): Promise<Page<Item>> {
+  const rows = found.slice(0, limit)
+  const last = found.length > limit ? rows.at(-1) : undefined
+  return writeRows<Item>(rows, last ? encodeCursor(String(last[0])) : null, layout, lists)
 }
 
 /**
@@ -43,22 +45,21 @@ export function writePage<Item>(found: ValueRows, limit: number, options: PageOp
  * which send bytes as they are.
  */
 export function writeRows<Item>(
-  found: ValueRows,
+  rows: unknown[][],
   nextCursor: string | null,
-  { lists, hidden }: PageOptions,
+  layout: Layout,
+  lists: ListReaders,
 ): Promise<Page<Item>> {
   // Not `async`: a suspended function would keep the values alive while the names are read.
-  return fillSlots(
-    toBytes(found, layoutOf(found.columns, lists, hidden), nextCursor),
-    lists,
-  ) as Promise<unknown> as Promise<Page<Item>>
+  return fillSlots(toBytes(rows, layout, nextCursor), lists) as Promise<unknown> as Promise<Page<Item>>
 }
 
-function toBytes({ rows }: ValueRows, { steps, end }: Layout, nextCursor: string | null): Buffer {
+function toBytes(rows: unknown[][], { steps, end }: Layout, nextCursor: string | null): Buffer {
   const texts = rows.map((row) => {
     let text = ''
-    for (const { index, prefix, write } of steps) {
-      const value = row[index]
+    let index = 0
+    for (const { prefix, write } of steps) {
+      const value = row[index++]
       text += prefix
       text += value === null ? 'null' : write(value)
     }
@@ -67,42 +68,28 @@ function toBytes({ rows }: ValueRows, { steps, end }: Layout, nextCursor: string
   return Buffer.from(`{"data":[${texts.join(',')}],"meta":{"next_cursor":${JSON.stringify(nextCursor)}}}`)
 }
 
-type Step = { index: number; prefix: string; write: (value: unknown) => string }
+type Step = { prefix: string; write: (value: unknown) => string }
 type Layout = { steps: Step[]; end: string }
 
-/** The driver keeps the columns of a prepared statement, so its layout is built once per connection. */
-const layouts = new WeakMap<readonly Column[], Layout>()
-
-function layoutOf(columns: readonly Column[], lists: ListReaders, hidden: string | undefined): Layout {
-  const known = layouts.get(columns)
-  if (known) return known
-  const steps: Step[] = []
+export function layoutOf(columns: readonly PageColumn[]): Layout {
   let open = ''
-  columns.forEach(({ name, type }, index) => {
-    if (name === hidden) return
+  const steps = columns.map(({ name, form }, index) => {
     const [object, field] = name.includes('.') ? (name.split('.') as [string, string]) : ['', name]
-    const start = steps.length === 0 ? '{' : ','
-    const opening = object !== open && object !== '' ? `${JSON.stringify(object)}:{` : ''
+    const isOther = object !== open
+    const start = index === 0 ? '{' : isOther && open !== '' ? '},' : ','
+    const opening = isOther && object !== '' ? `${JSON.stringify(object)}:{` : ''
     open = object
-    const key = field.replace(/_(ids|names)$/, 's')
-    steps.push({ index, prefix: `${start}${opening}${JSON.stringify(key)}:`, write: writerOf(field, type, lists) })
+    return { prefix: `${start}${opening}${JSON.stringify(field)}:`, write: writerOf(name, form) }
   })
-  const layout = { steps, end: open === '' ? '}' : '}}' }
-  layouts.set(columns, layout)
-  return layout
+  return { steps, end: open === '' ? '}' : '}}' }
 }
 
-/** Types of PostgreSQL whose text needs no escaping. Their values are numbers, or texts in quotes. */
-const bareTypes = new Set([16, 20, 21, 23, 700, 701])
-const quotedTypes = new Set([1184, 2950])
-const jsonTypes = new Set([114, 3802])
-
-function writerOf(field: string, type: number, lists: ListReaders): Step['write'] {
-  if (lists[field]) return (ids) => (ids === '' ? '[]' : `${slotMark}${field} ${ids}${slotMark}`)
-  if (field.endsWith('_names')) return (names) => writeNames(names as string)
-  if (bareTypes.has(type)) return String
-  if (quotedTypes.has(type)) return (text) => `"${text}"`
-  if (jsonTypes.has(type)) return (value) => JSON.stringify(value)
+function writerOf(name: string, form: Form): Step['write'] {
+  if (form === 'bare') return String
+  if (form === 'quoted') return (text) => `"${text}"`
+  if (form === 'json') return (value) => JSON.stringify(value)
+  if (form === 'names') return (names) => writeNames(names as string)
+  if (form === 'ids') return (ids) => (ids === '' ? '[]' : `${slotMark}${name} ${ids}${slotMark}`)
   return (text) => quote(text as string)
 }
 
@@ -112,7 +99,7 @@ const quote = (text: string): string => (escaped.test(text) ? JSON.stringify(tex
 
 /** Names separated by spaces, each once. */
 const writeNames = (names: string): string =>
-  names.includes(' ') || names === '' ? JSON.stringify([...new Set(splitList(names))].sort()) : `["${names}"]`
+  names.includes(' ') || names === '' ? JSON.stringify(splitNames(names)) : `["${names}"]`
 
 /** Encloses the ids of a list in the bytes of a page. JSON never contains it: in a text it is escaped. */
 const slotMark = '\u0001'
@@ -123,7 +110,7 @@ async function fillSlots(page: Buffer, lists: ListReaders): Promise<Buffer> {
   const parts = splitSlots(page)
   const slots = parts.filter((_, i) => i % 2 === 1).map((part) => part.toString('latin1'))
   const idsOf = (slot: string) => slot.slice(slot.indexOf(' ') + 1)
-  const readers = Object.entries(lists).map(async ([name, read]) => {
+  const readers = [...lists].map(async ([name, read]) => {
     const ofList = slots.filter((slot) => slot.startsWith(`${name} `))
     return [name, await resolveLists(ofList.map(idsOf), read)] as const
   })

@@ -4,10 +4,10 @@
  * One TypeBox schema is a route's TypeScript type, its validator, the whitelist of its response and its page in the API
  * reference.
  */
-import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 import { defaultLimit, maxLimit } from './page.ts'
 
-export type { Static, TSchema }
+export type { Static, TProperties, TSchema }
 export { Type }
 
 declare module 'fastify' {
@@ -51,6 +51,13 @@ export const DateTime = Type.String({ format: 'date-time' })
 export const NullableText = (options: object = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options })
 export const NullableDateTime = NullableText({ format: 'date-time' })
+export const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+/** All fields are required. */
+export const NullableObject = <Fields extends TProperties>(properties: Fields, options: object = {}) =>
+  Type.Unsafe<Static<TObject<Fields>> | null>({
+    ...{ type: ['object', 'null'], properties, required: Object.keys(properties) },
+    ...options,
+  })
 export const Color = Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Hex, assigned by the service.' })
 
 /** A text of 1 to `maxLength` characters. The route checks it after it has removed white space at both ends. */

@@ -3,8 +3,8 @@
  * the data builds the body of its event. A test validates recorded events against them.
  */
 import { contentTypes } from '../channels/channel.ts'
-import { ContactSchema, contactExample } from '../contacts/schemas.ts'
-import { ConversationSchema, conversationExample } from '../conversations/routes.ts'
+import { ContactSchema, contactExample } from '../contacts/resource.ts'
+import { ConversationSchema, conversationExample } from '../conversations/resource.ts'
 import { NullableText, OneOf, type TSchema, Type, toPublic, Uuid, type WebhookOperation } from '../lib/schema.ts'
 import { type EventName, eventNames } from '../webhooks/emit.ts'
 import { MessageSchema, messageExample } from './routes.ts'

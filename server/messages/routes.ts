@@ -10,7 +10,7 @@
 import type { KeyCaller } from '../accounts/callers.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
-import { conversationExample } from '../conversations/routes.ts'
+import { conversationExample } from '../conversations/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {

@@ -5,7 +5,7 @@ import type { AnyCaller } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { namePattern } from '../contacts/attributes.ts'
-import { ContactSchema, contactExample } from '../contacts/schemas.ts'
+import { ContactSchema, contactExample } from '../contacts/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {

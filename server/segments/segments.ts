@@ -5,7 +5,8 @@
  * never stale. The kind cannot change.
  */
 import type { JSONValue } from 'postgres'
-import { type Contact, countContacts, listContactsWhere } from '../contacts/contacts.ts'
+import { countContacts, listContactsWhere } from '../contacts/contacts.ts'
+import type { Contact } from '../contacts/resource.ts'
 import { nowIso } from '../lib/clock.ts'
 import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'

@@ -1,0 +1,151 @@
+/** The conversation: its schema with the SQL of its fields. */
+import { contentTypes } from '../channels/channel.ts'
+import { channels, contactExample } from '../contacts/resource.ts'
+import { TagList } from '../contacts/tags.ts'
+import { Column, Joined, NoColumn, resource } from '../lib/resource.ts'
+import {
+  DateTime,
+  ForMembers,
+  NullableDateTime,
+  NullableObject,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  toPublic,
+  Uuid,
+} from '../lib/schema.ts'
+import { receivedAt, statuses } from './filter-fields.ts'
+import { LabelList } from './labels.ts'
+
+const EmbeddedContact = Type.Object(
+  {
+    id: Uuid,
+    phone: NullableText(),
+    social_username: NullableText(),
+    name: NullableText(),
+    email: NullableText(),
+    company: NullableText(),
+    tags: TagList,
+  },
+  { title: 'EmbeddedContact' },
+)
+
+const embeddedExample = {
+  id: contactExample.id,
+  phone: contactExample.phone,
+  social_username: contactExample.social_username,
+  name: contactExample.name,
+  email: contactExample.email,
+  company: contactExample.company,
+  tags: contactExample.tags,
+}
+export const conversationExample = {
+  id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4',
+  channel: 'msgapp',
+  contact_id: contactExample.id,
+  status: 'open',
+  assigned_agent_id: null,
+  last_message_text: 'Is my order on its way?',
+  last_message_at: '2026-01-07T11:15:30.000Z',
+  last_inbound_at: '2026-01-07T11:15:30.000Z',
+  unread_count: 1,
+  labels: [{ id: '0199c1d2-9f42-7d61-8a05-1b2c3d4e5f60', name: 'Delivery', color: '#2563eb' }],
+  snoozed_until: null,
+  created_at: '2026-01-07T11:15:30.000Z',
+  updated_at: '2026-01-07T11:15:30.000Z',
+  contact: embeddedExample,
+}
+
+const LastMessage = NullableObject({
+  direction: OneOf(['inbound', 'outbound']),
+  content_type: OneOf(contentTypes),
+  /** The channel's type of an `unsupported` message: `order`, `call`, `ig_reel`. */
+  content_kind: NullableText(),
+  /** `last_message_text` unless the message was refused. */
+  content_text: NullableText(),
+  status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
+})
+
+export const ConversationSchema = Type.Object(
+  {
+    id: Uuid,
+    channel: OneOf(channels),
+    contact_id: Uuid,
+    status: OneOf(statuses),
+    assigned_agent_id: NullableText({ format: 'uuid', description: 'The member it is assigned to.' }),
+    last_message_text: NullableText(),
+    last_message_at: NullableDateTime,
+    last_inbound_at: Column(
+      NullableText({
+        format: 'date-time',
+        description:
+          'When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier.',
+      }),
+      receivedAt,
+    ),
+    unread_count: Type.Integer({
+      description: 'Messages of the customer since a member last opened the conversation.',
+    }),
+    labels: LabelList,
+    snoozed_until: NullableText({
+      format: 'date-time',
+      description: 'The status is `pending` until then. Null when the conversation is not snoozed.',
+    }),
+    created_at: DateTime,
+    updated_at: DateTime,
+    contact: Joined('c', EmbeddedContact),
+    window_closes_at: ForMembers(
+      NoColumn(
+        NullableText({
+          format: 'date-time',
+          description:
+            'Until then free-form messages can be sent. Null when the channel has no window (web) or the customer has not written yet.',
+        }),
+      ),
+    ),
+    late_window_closes_at: ForMembers(
+      NoColumn(
+        NullableText({
+          format: 'date-time',
+          description:
+            'Until then a member may still reply, if the channel gives members a longer window than programs (social).',
+        }),
+      ),
+    ),
+    inbox_at: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description:
+          'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.',
+      }),
+    ),
+    waiting_since: ForMembers(
+      Column(
+        NullableText({
+          format: 'date-time',
+          description: 'The first message of the customer without a reply of a member.',
+        }),
+        (sql) => sql`case when v.status <> 'closed' then v.waiting_since end`,
+      ),
+    ),
+    assigned_agent: ForMembers(
+      Column(
+        NullableObject({ id: Uuid, name: NullableText(), email: Type.String() }),
+        (sql) => sql`
+          case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'email', a.email) end`,
+      ),
+    ),
+    last_message: ForMembers(NoColumn(LastMessage)),
+  },
+  { title: 'Conversation', examples: [conversationExample] },
+)
+
+export type Conversation = Static<typeof ConversationSchema>
+/** A conversation as members see it. */
+export type InboxRow = Required<Conversation>
+
+/** The fields of conversation `v` with contact `c` that all callers see. */
+export const publicConversation = resource('v', toPublic(ConversationSchema))
+/** With those that only members see; `a` is the assigned member. */
+export const memberConversation = resource('v', ConversationSchema)
