@@ -7,8 +7,7 @@ import type { TemplateParams } from '../channels/channel.ts'
 import { IdParams, NullableDateTime, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import { readTemplate, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
-import { requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
-import { MemberMessage } from '../messages/thread-routes.ts'
+import { MemberMessageSchema, requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
 import type { NewBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
 import { type Broadcast, requireBroadcast } from './broadcasts.ts'
@@ -110,7 +109,7 @@ export function composeTable({ context, sender, threadContext, signals }: Compos
       members: writers,
       audit: false,
       body: TestMessage,
-      data: MemberMessage,
+      data: MemberMessageSchema,
       status: 201,
       run: async ({ caller: { workspaceId, defaultCountry, member }, body, idempotency }) => {
         const sent = await sendTest(

@@ -12,7 +12,7 @@
 import type { Sql } from '../lib/db.ts'
 import { createYielder } from '../lib/time.ts'
 import { listWords, maxSearchedLength, type Term } from '../lib/words.ts'
-import type { Message } from '../messages/messages.ts'
+import type { Message } from '../messages/resource.ts'
 
 /** A larger slice makes common words slower, a smaller one rare words. */
 const sliceSize = 25_000

@@ -7,7 +7,7 @@ import { ContactSchema, contactExample } from '../contacts/resource.ts'
 import { ConversationSchema, conversationExample } from '../conversations/resource.ts'
 import { NullableText, OneOf, type TSchema, Type, toPublic, Uuid, type WebhookOperation } from '../lib/schema.ts'
 import { type EventName, eventNames } from '../webhooks/emit.ts'
-import { MessageSchema, messageExample } from './routes.ts'
+import { MessageSchema, messageExample } from './resource.ts'
 
 const accountId = '0199c1d2-5a00-7e10-8b6f-2d4c6e8fa001'
 

@@ -1,47 +1,12 @@
-/**
- * Messages: reading them, and the columns that the API and events show.
- *
- * A stored status only moves up: pending, sent, failed, delivered, read. The channel reports in any order and more than
- * once. `delivered` ranks above `failed` because a delivered message did not fail.
- */
-import type { ContentType } from '../channels/channel.ts'
+/** Messages: reading them. */
 import type { ChannelName } from '../contacts/resource.ts'
 import { createBatch } from '../lib/batch.ts'
-import { type Fragment, isoTime, type Sql, sharedFragment } from '../lib/db.ts'
+import { type Fragment, type Sql, sharedFragment } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { bottom, type Page, type Position, toPage, top } from '../lib/page.ts'
 import type { LinkMessage } from '../media/media.ts'
-
-export const directions = ['inbound', 'outbound'] as const
-export const senderTypes = ['customer', 'agent', 'bot'] as const
-/** In order of rank. Inbound messages have only `received`. */
-export const messageStatuses = ['received', 'pending', 'sent', 'failed', 'delivered', 'read'] as const
-export type MessageStatus = (typeof messageStatuses)[number]
-
-export type Message = {
-  id: string
-  conversation_id: string
-  direction: (typeof directions)[number]
-  sender_type: (typeof senderTypes)[number]
-  content_type: ContentType
-  content_text: string | null
-  content: Record<string, unknown> | null
-  media_url: string | null
-  template_name: string | null
-  broadcast_id: string | null
-  msgapp_message_id: string | null
-  message_id: string
-  status: MessageStatus
-  error: MessageError | null
-  reply_to_message_id: string | null
-  interactive_reply_id: string | null
-  deleted_at: string | null
-  created_at: string
-}
-
-/** `code` is the channel's error code, or `platform_error` when it sent none. */
-export type MessageError = { code: string; message: string }
+import { type Message, messageColumns, storedMessage } from './resource.ts'
 
 /** Columns that the public API does not return. */
 export type MessageDetails = {
@@ -82,10 +47,7 @@ const maxPageBytes = 1024 * 1024
  * `found_count` also counts those that do not fit.
  */
 export function pageOfMessages(sql: Sql, workspaceId: string, range: Fragment, limit: number): Fragment {
-  const stored = sql`
-    m.id, m.conversation_id, m.direction, m.sender_type, m.sender_id, m.content_type, m.content_text, m.content, m.media_url,
-    m.template_name, m.broadcast_id, m.external_id, m.status, m.error, m.reply_to_message_id, m.interactive_reply_id,
-    m.deleted_at, m.created_at`
+  const stored = storedMessage(sql)
   return sql`(
     select ${stored}, m.found_count
     from (
@@ -237,44 +199,16 @@ export async function requireChannelOf(sql: Sql, workspaceId: string, conversati
 }
 
 /** The public fields of message `m` and those of `MessageDetails`. */
-export const allColumns = (sql: Sql, channel: ChannelName, publicUrl: string): Fragment => sql`
-  ${messageColumns(sql, sql`${channel}::text`, publicUrl)},
-  m.error as error_text, m.content as full_content, m.sender_id,
-  case when ${channel}::text = 'web' then nullif(split_part(m.external_id, ':', 2), '') end as client_id`
+export const allColumns = (sql: Sql, channel: ChannelName, publicUrl: string): Fragment =>
+  columnsOf(sql, `${channel} ${publicUrl}`)
 
-/**
- * The fields of message `m` as the API and events show them. `channel` is an expression, because a statement may read
- * messages of several channels. A statement that changes messages passes their new `status` and `error`, because it reads
- * rows as they were before it. A `media_url` that begins with a slash is a path of our own media.
- */
-export function messageColumns(
-  sql: Sql,
-  channel: Fragment,
-  publicUrl: string,
-  { status, error }: { status: Fragment; error: Fragment } = { status: sql`m.status`, error: sql`m.error` },
-): Fragment {
+const columnsOf = sharedFragment((sql, key) => {
+  const [channel = '', publicUrl = ''] = key.split(' ')
   return sql`
-    m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
-    -- The content of a template is our rendering and may contain media ids of the channel.
-    case when m.content_type <> 'template' then m.content end as content,
-    case when m.media_url like '/%' then ${publicUrl}::text || m.media_url else m.media_url end as media_url,
-    m.template_name, m.broadcast_id,
-    case when ${channel} = 'msgapp' then m.external_id end as msgapp_message_id,
-    case when ${channel} = 'web' then m.id::text else coalesce(m.external_id, m.id::text) end as message_id,
-    ${status} as status, case when ${status} = 'failed' then ${errorJson(sql, error)} end as error,
-    m.reply_to_message_id, m.interactive_reply_id, ${isoTime(sql, sql`m.deleted_at`)} as deleted_at,
-    ${isoTime(sql, sql`m.created_at`)} as created_at`
-}
-
-/** An error is stored as `code: text`, as a text, or as a code. */
-const errorJson = (sql: Sql, error: Fragment): Fragment => sql`json_build_object(
-  'code', coalesce(substring(${error} from '^(\\d{1,9})(?:: |$)'), 'platform_error'),
-  'message', coalesce(
-    nullif(regexp_replace(${error}, '^\\d{1,9}(: |$)', ''), ''),
-    'the channel reported error ' || ${error},
-    'the channel gave no reason'
-  )
-)`
+    ${messageColumns(sql, sql`${channel}::text`, publicUrl)},
+    m.error as error_text, m.content as full_content, m.sender_id,
+    case when ${channel}::text = 'web' then nullif(split_part(m.external_id, ':', 2), '') end as client_id`
+})
 
 /**
  * The end of a statement: stores the path of a fetched file in its message. `stored` has `message_id`. The conversation is not

@@ -7,14 +7,14 @@
  */
 import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { Report } from '../channels/channel.ts'
-import type { ChannelName } from '../contacts/resource.ts'
 import { identitiesOf } from '../contacts/people.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { retryMoved } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { emit } from '../webhooks/emit.ts'
-import { messageColumns, messageStatuses } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
 import { reindexFailedReplies, reindexMessages } from './reindex-requests.ts'
+import { messageJson, messageStatuses } from './resource.ts'
 import { followStatus, type StatusContext } from './status-follower.ts'
 
 export type StatusUpdate = {
@@ -165,7 +165,7 @@ const emitReported = sharedFragment((sql, publicUrl) => {
     error: sql`case when u.id is null then m.error else u.error end`,
   }
   const message = sql`
-    select ${jsonObject(sql, messageColumns(sql, sql`'msgapp'`, publicUrl, after))}
+    select ${messageJson(sql, sql`'msgapp'`, publicUrl, after)}
     from messages m
     where m.workspace_id = f.workspace_id and m.conversation_id = f.conversation_id and m.id = f.id`
   return emit(sql, {

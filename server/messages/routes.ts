@@ -9,92 +9,14 @@
 
 import type { KeyCaller } from '../accounts/callers.ts'
 import { type Row, row } from '../accounts/table.ts'
-import { contentTypes } from '../channels/channel.ts'
 import { conversationExample } from '../conversations/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import {
-  DateTime,
-  IdParams,
-  ListQuery,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  type Static,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
+import { IdParams, ListQuery, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
 import { draftFields, readDraft } from './draft.ts'
-import {
-  createMessageReader,
-  directions,
-  listMessages,
-  type MessageError,
-  messageStatuses,
-  senderTypes,
-} from './messages.ts'
+import { createMessageReader, listMessages } from './messages.ts'
+import { MessageSchema, messageExample } from './resource.ts'
 import type { Sender } from './send.ts'
-
-export const messageFields = {
-  id: Uuid,
-  conversation_id: Uuid,
-  direction: OneOf(directions),
-  sender_type: OneOf(senderTypes, { description: '`agent` is a member or the API, `bot` is a broadcast.' }),
-  content_type: OneOf(contentTypes),
-  content_text: NullableText({ description: 'The text, the caption, the title of a tapped button, an emoji.' }),
-  content: Type.Unsafe<Record<string, unknown> | null>({
-    type: ['object', 'null'],
-    additionalProperties: true,
-    description:
-      'Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. For a message that you sent: `interactive` or `location`, as in the request. Otherwise null.',
-  }),
-  media_url: NullableText({ format: 'uri', description: 'Null until the media of a customer has been fetched.' }),
-  template_name: NullableText(),
-  broadcast_id: NullableText({ format: 'uuid', description: 'The broadcast that sent it.' }),
-  msgapp_message_id: NullableText({
-    description: "The primary channel's id of the message; delivery events refer to it.",
-  }),
-  message_id: Type.String({ description: "The channel's id of the message if there is one, otherwise our id." }),
-  status: OneOf(messageStatuses, {
-    description: '`received` for inbound messages. Outbound messages start as `pending`.',
-  }),
-  error: Type.Unsafe<MessageError | null>({
-    type: ['object', 'null'],
-    properties: {
-      code: Type.String({ description: "The channel's error code, or `platform_error` if it sent none." }),
-      message: Type.String({ description: 'A readable explanation; may change.' }),
-    },
-    required: ['code', 'message'],
-    description: 'Why the message failed; null while its status is not `failed`.',
-  }),
-  reply_to_message_id: NullableText({ format: 'uuid' }),
-  interactive_reply_id: NullableText({ description: 'The id of the tapped button or row.' }),
-  deleted_at: NullableDateTime,
-  created_at: DateTime,
-}
-
-export const messageExample = {
-  id: '0199c1d2-9e40-7a63-88d4-7a0b1c2d3e4f',
-  conversation_id: conversationExample.id,
-  direction: 'outbound',
-  sender_type: 'agent',
-  content_type: 'text',
-  content_text: 'It left this morning.',
-  content: null,
-  media_url: null,
-  template_name: null,
-  broadcast_id: null,
-  msgapp_message_id: 'wamid.HBgLMTQxNTU1NTAxMDAVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA',
-  message_id: 'wamid.HBgLMTQxNTU1NTAxMDAVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA',
-  status: 'delivered',
-  error: null,
-  reply_to_message_id: null,
-  interactive_reply_id: null,
-  deleted_at: null,
-  created_at: '2026-01-07T11:16:00.000Z',
-}
-
-export const MessageSchema = Type.Object(messageFields, { title: 'Message', examples: [messageExample] })
 
 const NewMessage = Type.Object(
   {

@@ -9,13 +9,13 @@
 import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { SendAnswer } from '../channels/channel.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
-import { type Fragment, jsonObject, type Sql } from '../lib/db.ts'
+import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { fold } from '../lib/text.ts'
 import { emit } from '../webhooks/emit.ts'
-import { messageColumns } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
 import type { OutboundMessage } from './prepare.ts'
 import { reindexFailedReplies } from './reindex-requests.ts'
+import { messageJson } from './resource.ts'
 import { awaitsRetry, followStatus, type StatusContext } from './status-follower.ts'
 
 export type SendOutcome = Pick<OutboundMessage, 'workspace_id' | 'conversation_id' | 'id'> & {
@@ -166,7 +166,7 @@ const storeNames = (sql: Sql): Fragment => sql`
  * Members of a `with` list: `message.status_updated` for each message of the primary channel in `settled_messages` that
  * the statement moved to `failed`. The channel reports every other change, and those reports are the events.
  */
-const emitFailures = (sql: Sql, publicUrl: string): Fragment =>
+const emitFailures = sharedFragment((sql, publicUrl) =>
   emit(sql, {
     event: 'message.status_updated',
     workspaces: sql`settled_messages`,
@@ -179,12 +179,10 @@ const emitFailures = (sql: Sql, publicUrl: string): Fragment =>
     data: jsonObject(
       sql,
       sql`m.external_id as msgapp_message_id, s.conversation_id, s.status,
-        ${jsonObject(
-          sql,
-          messageColumns(sql, sql`v.channel`, publicUrl, { status: sql`s.status`, error: sql`s.error` }),
-        )} as message`,
+        ${messageJson(sql, sql`v.channel`, publicUrl, { status: sql`s.status`, error: sql`s.error` })} as message`,
     ),
-  })
+  }),
+)
 
 /**
  * Fails prepared messages of a broadcast that will not be sent. The caller has settled their recipients. Without `emits`

@@ -16,7 +16,7 @@ import { timeOfId } from '../lib/id.ts'
 import { toMediaColumns } from '../media/media.ts'
 import { emit } from '../webhooks/emit.ts'
 import type { InboundMessage } from './inbound.ts'
-import { messageColumns } from './messages.ts'
+import { messageJson } from './resource.ts'
 
 export type StoredMessage = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
 
@@ -188,7 +188,7 @@ const emitReceived = sharedFragment((sql, key) => {
   const [publicUrl = '', ...channels] = key.split(' ')
   const ids = sql`m.conversation_id, i.contact_id`
   const rest = sql`m.content_type, m.content_text as text,
-    ${jsonObject(sql, messageColumns(sql, sql`i.channel`, publicUrl))} as message,
+    ${messageJson(sql, sql`i.channel`, publicUrl)} as message,
     ${contactJson(sql, sql`i.workspace_id`, sql`i.contact_id`)} as contact`
   const keys: Record<string, Fragment> = {
     msgapp: sql`${ids}, m.external_id as msgapp_message_id`,

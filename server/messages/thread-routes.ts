@@ -4,65 +4,16 @@
  */
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import { contentTypes } from '../channels/channel.ts'
 import { requireContact } from '../contacts/contacts.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
-import { IdParams, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import { IdParams, ListQuery, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
 import { draftFields, readDraft, readTemplate, TemplateSchema } from './draft.ts'
-import { directions } from './messages.ts'
 import { previewTemplate } from './preview.ts'
-import { messageFields } from './routes.ts'
 import type { Sender } from './send.ts'
-import {
-  listThread,
-  type MemberMessage as Member,
-  mediaStates,
-  requireMemberMessage,
-  type ThreadContext,
-} from './thread.ts'
-
-export const MemberMessage = Type.Object(
-  {
-    ...messageFields,
-    error: NullableText({ description: "The channel's error code and text." }),
-    error_reason: NullableText({ description: 'Why it failed, as one readable sentence.' }),
-    sender_id: NullableText(),
-    sender: Type.Unsafe<Member['sender']>({
-      type: ['object', 'null'],
-      properties: { id: Uuid, name: Type.String() },
-      required: ['id', 'name'],
-      description: 'The member who wrote it.',
-    }),
-    content: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
-    media: Type.Unsafe<Member['media']>({
-      type: ['object', 'null'],
-      properties: {
-        mime_type: NullableText(),
-        filename: NullableText(),
-        size_bytes: { type: ['integer', 'null'] },
-        state: OneOf(mediaStates),
-      },
-      required: ['mime_type', 'filename', 'size_bytes', 'state'],
-      description: 'Its file, if we store one.',
-    }),
-    reply_to: Type.Unsafe<Member['reply_to']>({
-      type: ['object', 'null'],
-      properties: {
-        id: Uuid,
-        direction: OneOf(directions),
-        content_type: OneOf(contentTypes),
-        content_text: NullableText(),
-      },
-      required: ['id', 'direction', 'content_type', 'content_text'],
-      description: 'The quoted message, with its text cut to 200 characters.',
-    }),
-    idempotency_key: NullableText({ description: 'Of the request of a member that sent it, for a day.' }),
-  },
-  { title: 'MemberMessage' },
-)
+import { listThread, MemberMessageSchema, requireMemberMessage, type ThreadContext } from './thread.ts'
 
 const Reply = Type.Object(draftFields)
 
@@ -104,7 +55,7 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
       members: roles,
       params: IdParams,
       query: ListQuery({}),
-      list: MemberMessage,
+      list: MemberMessageSchema,
       run: ({ caller, params, query }) => listThread(db, caller.workspaceId, context, params.id, readPosition(query)),
     }),
     row({
@@ -114,7 +65,7 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
       isQuiet: true,
       params: IdParams,
       body: Reply,
-      data: MemberMessage,
+      data: MemberMessageSchema,
       status: 201,
       run: async ({ caller, params, body, idempotency }) => {
         const { workspaceId, member } = caller

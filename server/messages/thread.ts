@@ -1,44 +1,47 @@
 /** The messages of a conversation as members see them: with the author, the file, the quoted message and the error reason. */
 import { idempotencyKeyOf } from '../accounts/idempotency.ts'
 import { memberName } from '../accounts/members.ts'
-import type { Channel, ContentType } from '../channels/channel.ts'
+import { type Channel, contentTypes } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
-import {
-  allColumns,
-  type directions,
-  type Message,
-  type MessageDetails,
-  pageOfMessages,
-  requireChannelOf,
-} from './messages.ts'
-
-export const mediaStates = ['pending', 'stored', 'failed'] as const
+import { NullableInteger, NullableObject, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import { allColumns, type MessageDetails, pageOfMessages, requireChannelOf } from './messages.ts'
+import { directions, type Message, messageFields } from './resource.ts'
 
 /** Unlike API clients, members see the stored error and content. */
-export type MemberMessage = Omit<Message, 'error' | 'content'> &
-  Pick<MessageDetails, 'sender_id'> & {
-    error: MessageDetails['error_text']
-    content: MessageDetails['full_content']
-    sender: { id: string; name: string } | null
-    media: {
-      mime_type: string | null
-      filename: string | null
-      size_bytes: number | null
-      state: (typeof mediaStates)[number]
-    } | null
-    reply_to: {
-      id: string
-      direction: (typeof directions)[number]
-      content_type: ContentType
-      content_text: string | null
-    } | null
-    error_reason: string | null
-    /** Of the request that sent it, if a page of a member made it within the last day: the page knows its message by it. */
-    idempotency_key: string | null
-  }
+export const MemberMessageSchema = Type.Object(
+  {
+    ...messageFields,
+    error: NullableText({ description: "The channel's error code and text." }),
+    error_reason: NullableText({ description: 'Why it failed, as one readable sentence.' }),
+    sender_id: NullableText(),
+    sender: NullableObject({ id: Uuid, name: Type.String() }, { description: 'The member who wrote it.' }),
+    content: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
+    media: NullableObject(
+      {
+        mime_type: NullableText(),
+        filename: NullableText(),
+        size_bytes: NullableInteger,
+        state: OneOf(['pending', 'stored', 'failed']),
+      },
+      { description: 'Its file, if we store one.' },
+    ),
+    reply_to: NullableObject(
+      {
+        id: Uuid,
+        direction: OneOf(directions),
+        content_type: OneOf(contentTypes),
+        content_text: NullableText(),
+      },
+      { description: 'The quoted message, with its text cut to 200 characters.' },
+    ),
+    idempotency_key: NullableText({ description: 'Of the request of a member that sent it, for a day.' }),
+  },
+  { title: 'MemberMessage' },
+)
+type MemberMessage = Static<typeof MemberMessageSchema>
 
 export type ThreadContext = { publicUrl: string; channels: Record<ChannelName, Pick<Channel, 'explainError'>> }
 

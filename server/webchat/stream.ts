@@ -19,7 +19,8 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
-import { allColumns, isOfVisitor, listMessageIds, type Message, type MessageDetails } from '../messages/messages.ts'
+import { allColumns, isOfVisitor, listMessageIds, type MessageDetails } from '../messages/messages.ts'
+import type { Message } from '../messages/resource.ts'
 
 export type VisitorStreamContext = {
   db: Db
