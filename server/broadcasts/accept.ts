@@ -22,10 +22,11 @@ import { requireFilled, requireTemplate, type TemplateName } from '../messages/t
 import { completeContact, expandValues, findValueFault } from '../messages/values.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
-import { type Broadcast, getBroadcast, requireBroadcast, start } from './broadcasts.ts'
+import { getBroadcast, requireBroadcast, start } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
 import { requireCapacity } from './limits.ts'
+import type { Broadcast } from './resource.ts'
 
 export type RecipientInput = { to: string; name: string | undefined; params: TemplateParams | undefined }
 

@@ -11,24 +11,17 @@ import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 import { type AcceptContext, insertBroadcast, maxNameLength, requireApproved, requireName } from './accept.ts'
-import {
-  type Broadcast,
-  type BroadcastDetails,
-  canceledReason,
-  optedOutReason,
-  requireBroadcast,
-  start,
-  templateOf,
-} from './broadcasts.ts'
+import { canceledReason, optedOutReason, requireBroadcast, start, templateOf } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { requireCapacity } from './limits.ts'
+import type { Broadcast } from './resource.ts'
 
 export async function sendAgain(
   context: AcceptContext,
   workspaceId: string,
   id: string,
   { name: input }: { name?: string | undefined },
-): Promise<Broadcast & BroadcastDetails> {
+): Promise<Broadcast> {
   const { db, bulk } = context
   const requestedName = input === undefined ? undefined : requireName(input)
   const first = await requireBroadcast(db, workspaceId, id)

@@ -10,64 +10,18 @@
  */
 
 import { releaseQuota, reserveQuota } from '../accounts/quota.ts'
-import type { TemplateParams } from '../channels/channel.ts'
-import type { Db, Fragment, Sql } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { TemplateDraft } from '../messages/draft.ts'
 import { failUnsent } from '../messages/settle.ts'
 import { addCounts, sumCounts } from './counts.ts'
 import { probeNow } from './pace.ts'
+import { type Broadcast, type BroadcastStatus, broadcastColumns, broadcastTables, doneAt, isOver } from './resource.ts'
 
-export const broadcastStatuses = ['draft', 'scheduled', 'sending', 'sent', 'canceled'] as const
-export type BroadcastStatus = (typeof broadcastStatuses)[number]
-
-export type Broadcast = {
-  id: string
-  name: string
-  status: BroadcastStatus
-  template: { name: string; language: string }
-  segment_id: string | null
-  total_count: number
-  pending_count: number
-  sent_count: number
-  delivered_count: number
-  read_count: number
-  failed_count: number
-  skipped_count: number
-  /** A member or the service paused it, or the circuit breaker is open. */
-  is_paused: boolean
-  /** Null when a member paused it. */
-  paused_reason: string | null
-  created_at: string
-  scheduled_at: string | null
-  started_at: string | null
-  completed_at: string | null
-}
-
-/** Further fields that members see. */
-export type BroadcastDetails = {
-  params: TemplateParams
-  /** Contact fields in values are filled. */
-  contact_fields: boolean
-  /** The last failure, while the circuit breaker is open. */
-  channel_error: string | null
-  /** The time of the next probe; null while one is in flight. */
-  next_attempt_at: string | null
-  /** Handed over but not confirmed by the channel; 0 while a segment is still filling. */
-  awaiting_count: number
-  cancel_reason: string | null
-  /** The broadcast to the recipients that this one did not reach. */
-  again_id: string | null
-}
-
-export async function getBroadcast(
-  sql: Sql,
-  workspaceId: string,
-  id: string,
-): Promise<(Broadcast & BroadcastDetails) | undefined> {
+export async function getBroadcast(sql: Sql, workspaceId: string, id: string): Promise<Broadcast | undefined> {
   const [row] = isUuid(id)
-    ? await sql<(Broadcast & BroadcastDetails)[]>`
+    ? await sql<Broadcast[]>`
         select ${broadcastColumns(sql)}
         from ${broadcastTables(sql)}
         where b.workspace_id = ${workspaceId} and b.id = ${id}`
@@ -75,75 +29,18 @@ export async function getBroadcast(
   return row
 }
 
-export async function requireBroadcast(
-  sql: Sql,
-  workspaceId: string,
-  id: string,
-): Promise<Broadcast & BroadcastDetails> {
+export async function requireBroadcast(sql: Sql, workspaceId: string, id: string): Promise<Broadcast> {
   const broadcast = await getBroadcast(sql, workspaceId, id)
   if (!broadcast) throw notFound('broadcast')
   return broadcast
 }
 
 /** The template with its values, as a request has it. */
-export const templateOf = ({ template, params, contact_fields }: Broadcast & BroadcastDetails): TemplateDraft => ({
+export const templateOf = ({ template, params, contact_fields }: Broadcast): TemplateDraft => ({
   ...template,
   params,
   contact_fields,
 })
-
-/** Condition: all recipients of broadcast `b` with sums `n` have an outcome. */
-export const isDone = (sql: Sql): Fragment => sql`(b.is_filled and b.started_at is not null and n.pending_count = 0)`
-
-/** Condition: broadcast `b` has no pending recipient and gets no more. */
-const isOver = (sql: Sql): Fragment =>
-  sql`(b.status = 'sending' and ${isDone(sql)} or b.status = 'canceled' and n.pending_count = 0)`
-
-/** The time of the last outcome. */
-const doneAt = (sql: Sql): Fragment => sql`coalesce(greatest(n.settled_at, b.started_at), b.started_at)`
-
-/**
- * From-items: broadcast `b`, its sums `n`, the number of recipients that wait for a retry `q`, and the circuit breaker `h`,
- * which is null unless it keeps the broadcast waiting.
- */
-export const broadcastTables = (sql: Sql): Fragment => sql`
-  broadcasts b
-  cross join lateral (${sumCounts(sql)}) n
-  cross join lateral (
-    select count(*)::int as retry_count
-    from broadcast_recipients r
-    where b.completed_at is null and r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.retry_at is not null
-  ) q
-  left join lateral (
-    select p.breaker_reason as error, case p.breaker_state when 'open' then p.breaker_until end as next_attempt_at,
-      format('The channel is not answering (%s). %s', p.breaker_reason,
-      case p.breaker_state when 'half_open' then 'An attempt is in flight.'
-        else format('Next attempt at %s.', to_char(p.breaker_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
-      end) as reason
-    from broadcast_paces p
-    where b.status = 'sending' and not b.is_paused and p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'
-      and (b.position < b.filled_count or not b.is_filled or q.retry_count > 0)
-    limit 1
-  ) h on true`
-
-/** Condition on those tables: no recipient is handed over now. */
-export const isPaused = (sql: Sql): Fragment => sql`(b.is_paused or h.error is not null)`
-
-export function broadcastColumns(sql: Sql): Fragment {
-  return sql`
-    b.id, b.name, case when b.status = 'sending' and ${isDone(sql)} then 'sent' else b.status end as status,
-    json_build_object('name', b.template_name, 'language', b.template_language) as template, b.segment_id,
-    b.total_count, n.pending_count, n.sent_count, n.delivered_count, n.read_count, n.failed_count, n.skipped_count,
-    ${isPaused(sql)} as is_paused, coalesce(b.pause_reason, h.reason) as paused_reason,
-    b.created_at, b.scheduled_at, b.started_at,
-    coalesce(b.completed_at, case when ${isOver(sql)} then ${doneAt(sql)} end) as completed_at,
-    b.params, b.contact_fields, h.error as channel_error, h.next_attempt_at, b.cancel_reason, b.again_id,
-    case
-      when b.completed_at is not null or b.started_at is null or not b.is_filled then 0
-      when b.status = 'canceled' then greatest(0, n.pending_count - (b.filled_count - b.position))
-      else greatest(0, n.pending_count - b.reserved_count - q.retry_count)
-    end as awaiting_count`
-}
 
 /**
  * Starts a broadcast, in the caller's transaction. Contacts that opted out are skipped. Throws 402 when the plan does not allow

@@ -4,18 +4,19 @@ import { Readable } from 'node:stream'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import { IdParams, NullableDateTime, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
+import { IdParams, NullableDateTime, NullableInteger, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import { readTemplate, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
 import { MemberMessageSchema, requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
 import type { NewBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
-import { type Broadcast, requireBroadcast } from './broadcasts.ts'
+import { requireBroadcast } from './broadcasts.ts'
 import { editBroadcast, getBroadcastSource } from './edit.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { writeRecipients } from './recipients.ts'
-import { BroadcastSchema, NewBroadcastSchema, readBroadcast } from './resource.ts'
+import { type Broadcast, BroadcastSchema } from './resource.ts'
 import { type BroadcastOptions, nameOf } from './routes.ts'
+import { NewBroadcastSchema, readBroadcast } from './schemas.ts'
 
 const PreviewBody = Type.Object({ ...NewBroadcastSchema.properties, name: Type.Optional(Type.String()) })
 
@@ -29,7 +30,7 @@ const PreviewView = Type.Object({
   }),
   duration_seconds: Type.Integer(),
   plan: Type.Object({
-    left: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    left: NullableInteger,
     fits: Type.Boolean(),
     state: OneOf(['active', 'lapsed']),
   }),

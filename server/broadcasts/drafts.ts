@@ -20,8 +20,9 @@ import {
   readRecipients,
   requireApproved,
 } from './accept.ts'
-import { type Broadcast, lockBroadcast, requireBroadcast, requireStatus, start } from './broadcasts.ts'
+import { lockBroadcast, requireBroadcast, requireStatus, start } from './broadcasts.ts'
 import { requireCapacity } from './limits.ts'
+import type { Broadcast } from './resource.ts'
 
 export type AddedRecipients = { added: number; skipped: { index: number; reason: string }[] }
 

@@ -18,14 +18,8 @@ import {
   requireRules,
   writeAudience,
 } from './accept.ts'
-import {
-  type Broadcast,
-  type BroadcastDetails,
-  lockBroadcast,
-  requireBroadcast,
-  requireStatus,
-  templateOf,
-} from './broadcasts.ts'
+import { lockBroadcast, requireBroadcast, requireStatus, templateOf } from './broadcasts.ts'
+import type { Broadcast } from './resource.ts'
 
 export type BroadcastChanges = Partial<NewBroadcast>
 
@@ -68,7 +62,7 @@ export async function editBroadcast(
   caller: Omit<Caller, 'subject'>,
   id: string,
   changes: BroadcastChanges,
-): Promise<Broadcast & BroadcastDetails> {
+): Promise<Broadcast> {
   const { db, publicUrl } = context
   const { workspaceId } = caller
   const before = await requireBroadcast(db, workspaceId, id)

@@ -3,21 +3,20 @@ import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import {
   type Broadcast,
-  type BroadcastDetails,
   type BroadcastStatus,
   broadcastColumns,
   broadcastTables,
   isDone,
   isPaused,
-} from './broadcasts.ts'
+} from './resource.ts'
 
 export async function listBroadcasts(
   sql: Sql,
   workspaceId: string,
   { status, is_paused }: { status?: BroadcastStatus | undefined; is_paused?: 'true' | undefined },
   { limit, before }: Position,
-): Promise<Page<Broadcast & BroadcastDetails>> {
-  const rows = await sql<(Broadcast & BroadcastDetails)[]>`
+): Promise<Page<Broadcast>> {
+  const rows = await sql<Broadcast[]>`
     select ${broadcastColumns(sql)}
     from ${broadcastTables(sql)}
     where b.workspace_id = ${workspaceId} and b.id < ${before} and ${hasStatus(sql, status)}

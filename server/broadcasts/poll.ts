@@ -1,10 +1,10 @@
 /** What the broadcast loop finds when it polls: the broadcasts of all workspaces that are not completed, each with its state. */
 import type { Sql } from '../lib/db.ts'
 import type { Metrics } from '../lib/metrics.ts'
-import { isDone } from './broadcasts.ts'
 import { hasWork } from './choose.ts'
 import { sumCounts } from './counts.ts'
 import { isHeld } from './pace.ts'
+import { isDone } from './resource.ts'
 
 export type OpenBroadcast = {
   workspace_id: string

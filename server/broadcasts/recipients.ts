@@ -9,8 +9,9 @@ import { byteOrderMark, writeRow } from '../lib/csv.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
-import { type Broadcast, requireBroadcast } from './broadcasts.ts'
+import { requireBroadcast } from './broadcasts.ts'
 import type { RecipientStatus } from './counts.ts'
+import type { Broadcast } from './resource.ts'
 
 /** The statuses that members see. `sending` shows as `pending`. */
 export const shownStatuses = ['pending', 'sent', 'delivered', 'read', 'failed', 'skipped'] as const

@@ -1,34 +1,71 @@
-/** Broadcasts and recipients as callers send and see them. */
-
+/** The broadcast: its schema with the SQL of its fields. */
 import type { TemplateParams } from '../channels/channel.ts'
-import {
-  DateTime,
-  ForMembers,
-  inDocument,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  type Static,
-  TrimmedText,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
-import { ParamsSchema, readParams, readTemplate, StructuredParams, TemplateSchema } from '../messages/draft.ts'
-import { maxNameLength, type NewBroadcast, type RecipientInput } from './accept.ts'
-import { broadcastStatuses } from './broadcasts.ts'
-import { shownStatuses } from './recipients.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { Column, Joined, resource } from '../lib/resource.ts'
+import { DateTime, ForMembers, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import { StructuredParams } from '../messages/draft.ts'
+import { sumCounts } from './counts.ts'
 
-const count = (description: string) => Type.Integer({ description })
+export const broadcastStatuses = ['draft', 'scheduled', 'sending', 'sent', 'canceled'] as const
+export type BroadcastStatus = (typeof broadcastStatuses)[number]
+
+/** Condition: all recipients of broadcast `b` with sums `n` have an outcome. */
+export const isDone = (sql: Sql): Fragment => sql`(b.is_filled and b.started_at is not null and n.pending_count = 0)`
+
+/** Condition: broadcast `b` has no pending recipient and gets no more. */
+export const isOver = (sql: Sql): Fragment =>
+  sql`(b.status = 'sending' and ${isDone(sql)} or b.status = 'canceled' and n.pending_count = 0)`
+
+/** The time of the last outcome. */
+export const doneAt = (sql: Sql): Fragment => sql`coalesce(greatest(n.settled_at, b.started_at), b.started_at)`
+
+/**
+ * From-items: broadcast `b`, its sums `n`, the number of recipients that wait for a retry `q`, and the circuit breaker `h`,
+ * which is null unless it keeps the broadcast waiting.
+ */
+export const broadcastTables = (sql: Sql): Fragment => sql`
+  broadcasts b
+  cross join lateral (${sumCounts(sql)}) n
+  cross join lateral (
+    select count(*)::int as retry_count
+    from broadcast_recipients r
+    where b.completed_at is null and r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.retry_at is not null
+  ) q
+  left join lateral (
+    select p.breaker_reason as error, case p.breaker_state when 'open' then p.breaker_until end as next_attempt_at,
+      format('The channel is not answering (%s). %s', p.breaker_reason,
+      case p.breaker_state when 'half_open' then 'An attempt is in flight.'
+        else format('Next attempt at %s.', to_char(p.breaker_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+      end) as reason
+    from broadcast_paces p
+    where b.status = 'sending' and not b.is_paused and p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'
+      and (b.position < b.filled_count or not b.is_filled or q.retry_count > 0)
+    limit 1
+  ) h on true`
+
+/** Condition on those tables: no recipient is handed over now. */
+export const isPaused = (sql: Sql): Fragment => sql`(b.is_paused or h.error is not null)`
+
+/** The number of recipients with a status. */
+const count = (description: string) => Joined('n', Type.Integer({ description }))
 
 const broadcastFields = {
   id: Uuid,
   name: Type.String(),
-  status: OneOf(broadcastStatuses, {
-    description: '`draft` until it is started; `sent` when no recipient is pending.',
-  }),
-  template: Type.Object({ name: Type.String(), language: Type.String() }),
+  status: Column(
+    OneOf(broadcastStatuses, {
+      description: '`draft` until it is started; `sent` when no recipient is pending.',
+    }),
+    (sql) => sql`case when b.status = 'sending' and ${isDone(sql)} then 'sent' else b.status end`,
+  ),
+  template: Column(
+    Type.Object({ name: Type.String(), language: Type.String() }),
+    (sql) => sql`json_build_object('name', b.template_name, 'language', b.template_language)`,
+  ),
   segment_id: NullableText({ format: 'uuid' }),
-  total_count: count('All recipients, each number once; 0 for a segment until sending starts.'),
+  total_count: Type.Integer({
+    description: 'All recipients, each number once; 0 for a segment until sending starts.',
+  }),
   pending_count: count('Recipients that were not sent to yet or have no outcome yet.'),
   sent_count: count('Recipients whose message the channel accepted and that did not fail later.'),
   delivered_count: count('Of those, delivered. Includes the messages that were read.'),
@@ -37,23 +74,45 @@ const broadcastFields = {
   skipped_count: count(
     'Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.',
   ),
-  is_paused: Type.Boolean({
-    description:
-      'No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it.',
-  }),
-  paused_reason: NullableText({
-    description:
-      'The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it.',
-  }),
+  is_paused: Column(
+    Type.Boolean({
+      description:
+        'No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it.',
+    }),
+    isPaused,
+  ),
+  paused_reason: Column(
+    NullableText({
+      description:
+        'The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it.',
+    }),
+    (sql) => sql`coalesce(b.pause_reason, h.reason)`,
+  ),
   created_at: DateTime,
   scheduled_at: NullableDateTime,
   started_at: NullableDateTime,
-  completed_at: NullableDateTime,
+  completed_at: Column(
+    NullableDateTime,
+    (sql) => sql`coalesce(b.completed_at, case when ${isOver(sql)} then ${doneAt(sql)} end)`,
+  ),
   params: ForMembers(Type.Unsafe<TemplateParams>(StructuredParams)),
-  channel_error: ForMembers(NullableText()),
-  next_attempt_at: ForMembers(NullableDateTime),
-  awaiting_count: ForMembers(Type.Integer()),
+  /** The last failure, while the circuit breaker is open. */
+  channel_error: ForMembers(Column(NullableText(), (sql) => sql`h.error`)),
+  /** The time of the next probe; null while one is in flight. */
+  next_attempt_at: ForMembers(Joined('h', NullableDateTime)),
+  /** Handed over but not confirmed by the channel; 0 while a segment is still filling. */
+  awaiting_count: ForMembers(
+    Column(
+      Type.Integer(),
+      (sql) => sql`case
+        when b.completed_at is not null or b.started_at is null or not b.is_filled then 0
+        when b.status = 'canceled' then greatest(0, n.pending_count - (b.filled_count - b.position))
+        else greatest(0, n.pending_count - b.reserved_count - q.retry_count)
+      end`,
+    ),
+  ),
   cancel_reason: ForMembers(NullableText()),
+  /** The broadcast to the recipients that this one did not reach. */
   again_id: ForMembers(NullableText({ format: 'uuid' })),
 }
 
@@ -80,155 +139,10 @@ const broadcastExample = {
 
 export const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast', examples: [broadcastExample] })
 
-const Recipient = Type.Object(
-  {
-    to: Type.String({
-      maxLength: 500,
-      description: 'A phone number. A number without a country code is in the default country of the workspace.',
-    }),
-    name: Type.Optional(
-      Type.String({ maxLength: 500, description: "The contact's name. Replaces the stored name if it is different." }),
-    ),
-    params: Type.Optional(ParamsSchema),
-  },
-  { title: 'Recipient' },
-)
+/** `contact_fields`: contact fields in values are filled. */
+export type Broadcast = Required<Static<typeof BroadcastSchema>> & { contact_fields: boolean }
 
-export const NewBroadcastSchema = Type.Object(
-  {
-    name: TrimmedText(maxNameLength),
-    template: TemplateSchema,
-    recipients: Type.Optional(
-      Type.Array(Recipient, {
-        minItems: 1,
-        maxItems: 1_000,
-        description: 'Each number gets one message. The `params` of a recipient replace all `params` of the template.',
-      }),
-    ),
-    segment_id: Type.Optional(
-      Type.String({
-        format: 'uuid',
-        description: 'Instead of `recipients`. The members are those at the time when sending starts.',
-      }),
-    ),
-    scheduled_at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'The time of the start. Up to 5 minutes in the past means now.',
-      }),
-    ),
-    draft: Type.Optional(
-      Type.Boolean({
-        description:
-          'True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither ' +
-          '`recipients` nor `segment_id`. A draft is deleted after 30 days; a workspace has at most 1,000.',
-      }),
-    ),
-  },
-  {
-    title: 'NewBroadcast',
-    ...inDocument({
-      oneOf: [
-        { required: ['recipients'] },
-        { required: ['segment_id'] },
-        // Not `enum: [true]`: the Java client of openapi-generator does not compile with it.
-        { required: ['draft'], properties: { recipients: { not: {} }, segment_id: { not: {} } } },
-      ],
-    }),
-    examples: [
-      {
-        name: 'Summer news',
-        template: { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-10042'], contact_fields: true },
-        recipients: [{ to: '+14155550100' }, { to: '+14155550101', params: ['Grace', 'A-10043'] }],
-      },
-    ],
-  },
-)
+const broadcast = resource('b', BroadcastSchema)
 
-export const CheckedBroadcastSchema = Type.Object(
-  {
-    recipient_count: Type.Integer({
-      description: 'The number of recipients that would be sent to, as far as is known now.',
-    }),
-    skipped_count: Type.Integer({ description: 'The number of recipients that would be skipped.' }),
-  },
-  { title: 'CheckedBroadcast', examples: [{ recipient_count: 2, skipped_count: 0 }] },
-)
-
-export const NewRecipients = Type.Object(
-  { recipients: Type.Array(Recipient, { minItems: 1, maxItems: 1_000 }) },
-  {
-    title: 'NewRecipients',
-    examples: [
-      {
-        recipients: [
-          { to: '+14155550100', params: ['Ada', 'A-10042'] },
-          { to: '+14155550101', params: ['Grace', 'A-10043'] },
-        ],
-      },
-    ],
-  },
-)
-
-export const AddedRecipients = Type.Object(
-  {
-    added: Type.Integer({ description: 'The number of recipients that were added.' }),
-    skipped: Type.Array(
-      Type.Object({
-        index: Type.Integer({ description: 'The position in the request, from 0.' }),
-        reason: Type.String({
-          description: 'Not a phone number, a missing value, or a number that the draft has already.',
-        }),
-      }),
-    ),
-  },
-  {
-    title: 'AddedRecipients',
-    examples: [{ added: 1, skipped: [{ index: 1, reason: 'the number is in the broadcast already' }] }],
-  },
-)
-
-export const RecipientView = Type.Object(
-  {
-    to: NullableText({ description: 'The phone number; null after the contact was erased.' }),
-    contact_id: NullableText({ format: 'uuid', description: 'Null until the contact exists.' }),
-    status: OneOf(shownStatuses),
-    reason: NullableText({ description: 'Why the recipient was skipped or the message failed.' }),
-    message_id: NullableText({ format: 'uuid', description: 'Null until the message exists.' }),
-    place: ForMembers(Type.Integer()),
-    phone: ForMembers(NullableText()),
-    name: ForMembers(NullableText()),
-    conversation_id: ForMembers(NullableText({ format: 'uuid' })),
-  },
-  {
-    title: 'BroadcastRecipient',
-    examples: [
-      {
-        to: '+14155550100',
-        contact_id: '0199c1d2-7b10-7a33-8c44-5d6e7f8a9b0c',
-        status: 'delivered',
-        reason: null,
-        message_id: '0199c1d2-b061-7f22-9d33-1a2b3c4d5e6f',
-      },
-    ],
-  },
-)
-
-/** `hasFields`: whether template values may have contact fields if the request does not say it. */
-export function readBroadcast(body: Static<typeof NewBroadcastSchema>, hasFields = false): NewBroadcast {
-  const { name, template, recipients, segment_id, scheduled_at, draft } = body
-  return {
-    name,
-    template: readTemplate(template, hasFields),
-    recipients: recipients?.map(readRecipient),
-    segment_id,
-    scheduled_at,
-    draft,
-  }
-}
-
-export const readRecipient = ({ to, name, params }: Static<typeof Recipient>): RecipientInput => ({
-  to,
-  name,
-  params: params && readParams(params),
-})
+/** The fields of a broadcast in `broadcastTables`. */
+export const broadcastColumns = (sql: Sql): Fragment => sql`${broadcast.columns(sql)}, b.contact_fields`

@@ -6,27 +6,20 @@ import { type Row, row } from '../accounts/table.ts'
 import { readPosition } from '../lib/page.ts'
 import { Deleted, ForMembers, IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
 import { type AcceptContext, acceptBroadcast, type Caller, checkBroadcast } from './accept.ts'
-import {
-  type Broadcast,
-  broadcastStatuses,
-  cancelBroadcast,
-  pauseBroadcast,
-  requireBroadcast,
-  resumeBroadcast,
-} from './broadcasts.ts'
+import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
 import { addRecipients, deleteDraft, startBroadcast } from './drafts.ts'
 import { listBroadcasts } from './list.ts'
 import { listRecipients, readCursor, shownStatuses } from './recipients.ts'
+import { type Broadcast, BroadcastSchema, broadcastStatuses } from './resource.ts'
 import {
   AddedRecipients,
-  BroadcastSchema,
   CheckedBroadcastSchema,
   NewBroadcastSchema,
   NewRecipients,
   RecipientView,
   readBroadcast,
   readRecipient,
-} from './resource.ts'
+} from './schemas.ts'
 
 /** A draft with a million recipients takes seconds. */
 const deleteMs = 5 * 60_000
