@@ -9,7 +9,7 @@ import { readInboxCounts } from '../conversations/inbox-counts.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
-import type { Provider } from '../webhooks/endpoints.ts'
+import type { Provider } from '../webhooks/resource.ts'
 
 type Traffic = { inbound: number; outbound: number }
 type OverviewDay = { day: string } & Record<ChannelName, Traffic>

@@ -6,11 +6,21 @@ import { contentTypes } from '../channels/channel.ts'
 import { ConversationSchema } from '../conversations/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DateTime, ListQuery, NullableDateTime, NullableText, OneOf, toPublic, Type, Uuid } from '../lib/schema.ts'
+import {
+  DateTime,
+  ListQuery,
+  NullableDateTime,
+  NullableInteger,
+  NullableText,
+  OneOf,
+  Type,
+  toPublic,
+  Uuid,
+} from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { directions } from '../messages/resource.ts'
-import { providers, shownTo } from '../webhooks/endpoints.ts'
-import { lastAttempt } from '../webhooks/resource.ts'
+import { shownTo } from '../webhooks/endpoints.ts'
+import { lastAttempt, providers } from '../webhooks/resource.ts'
 import { dismissChecklist, readChecklist, steps } from './checklist.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
@@ -30,7 +40,6 @@ const SearchResultSchema = Type.Object({
 
 const Count = Type.Integer({ minimum: 0 })
 const Day = Type.String({ format: 'date' })
-const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 const Traffic = Type.Object({ inbound: Count, outbound: Count })
 
 const OverviewSchema = Type.Object({
@@ -38,9 +47,9 @@ const OverviewSchema = Type.Object({
   funnel: Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count }),
   responses: Type.Object({
     count: Count,
-    average_seconds: NullableCount,
+    average_seconds: NullableInteger,
     within: Type.Object({ five_minutes: Count, one_hour: Count, one_day: Count }),
-    days: Type.Array(Type.Object({ day: Day, count: Count, average_seconds: NullableCount })),
+    days: Type.Array(Type.Object({ day: Day, count: Count, average_seconds: NullableInteger })),
   }),
   open_conversations: Count,
   unassigned_conversations: Count,

@@ -14,31 +14,7 @@ import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { cancelDeliveries } from './cancel.ts'
 import type { EventName } from './emit.ts'
 import type { Guard } from './guard.ts'
-
-/** Automation tools that members connect in the dashboard. */
-export const tools = ['tool_a', 'tool_b'] as const
-export const providers = ['api', ...tools] as const
-export type Provider = (typeof providers)[number]
-
-export type Endpoint = {
-  id: string
-  url: string
-  events: EventName[]
-  is_active: boolean
-  /** The time of the last success. */
-  last_delivery_at: string | null
-  /** Failed events since the last success. */
-  failure_count: number
-  created_at: string
-  provider: Provider
-  /** Null before the first attempt. Only members see it. */
-  last_attempt_at: string | null
-  last_attempt_http_status: number | null
-  /** Null after a success. */
-  last_attempt_error: string | null
-  /** When the last earlier secret stops signing. Null if there is none. Only members see it. */
-  old_secret_until: string | null
-}
+import { type Endpoint, endpointColumns, type Provider } from './resource.ts'
 
 export const hostOf = (url: string): string => new URL(url).host
 
@@ -68,7 +44,7 @@ export async function createEndpoint(
     const id = newId()
     const sealed = sealer.seal(secret, sealContext({ workspace_id: workspaceId, id }))
     const [created] = await sql<Endpoint[]>`
-      insert into webhook_endpoints (workspace_id, id, url, events, provider, secret, created_at)
+      insert into webhook_endpoints as e (workspace_id, id, url, events, provider, secret, created_at)
       select ${workspaceId}, ${id}, ${url}, ${[...new Set(events)]}, ${provider}, ${sealed}, ${timeOfId(id)}
       where (select count(*) from webhook_endpoints where workspace_id = ${workspaceId}) < ${maxEndpoints}
       returning ${endpointColumns(sql)}`
@@ -106,7 +82,7 @@ export async function rotateSecret(
         from webhook_endpoints
         where workspace_id = ${workspaceId} and id = ${endpoint.id} and ${overlapHours}::int > 0
       )
-      update webhook_endpoints set
+      update webhook_endpoints e set
         secret = ${sealer.seal(secret, sealContext({ workspace_id: workspaceId, id: endpoint.id }))},
         (old_secrets, old_secrets_until) = (
           select array_agg(k.secret order by k.position), array_agg(k.until order by k.position) from kept_secrets k
@@ -149,7 +125,7 @@ export const sealContext = ({ workspace_id, id }: { workspace_id: string; id: st
 /** All endpoints of a workspace, including those of integrations, newest first. */
 export async function listEndpoints(sql: Sql, workspaceId: string): Promise<Endpoint[]> {
   return sql<Endpoint[]>`
-    select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} order by id desc`
+    select ${endpointColumns(sql)} from webhook_endpoints e where e.workspace_id = ${workspaceId} order by e.id desc`
 }
 
 export async function getEndpoint(
@@ -160,7 +136,8 @@ export async function getEndpoint(
 ): Promise<Endpoint | undefined> {
   if (!isUuid(id)) return undefined
   const [endpoint] = await sql<Endpoint[]>`
-    select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id} ${lock}`
+    select ${endpointColumns(sql)} from webhook_endpoints e
+    where e.workspace_id = ${workspaceId} and e.id = ${id} ${lock}`
   return endpoint
 }
 
@@ -202,7 +179,7 @@ export async function updateEndpoint(
     }
     if (Object.keys(changes).length === 0) return endpoint
     const [changed] = await sql<Endpoint[]>`
-      update webhook_endpoints set ${sql(changes)}
+      update webhook_endpoints e set ${sql(changes)}
       where workspace_id = ${workspaceId} and id = ${id}
       returning ${endpointColumns(sql)}`
     return requireRow(changed, 'the locked endpoint')
@@ -252,9 +229,3 @@ async function requireTarget(guard: Guard, input: string): Promise<string> {
  */
 const lockEndpoint = (sql: Sql, workspaceId: string, id: string): Promise<Endpoint> =>
   requireEndpoint(sql, workspaceId, id, sql`for update`)
-
-/** All columns but the secrets. */
-const endpointColumns = (sql: Sql): Fragment => sql`
-  id, url, events, is_active, last_delivery_at, failure_count, created_at, provider,
-  last_attempt_at, last_attempt_http_status, last_attempt_error,
-  (select max(until) from unnest(old_secrets_until) as o (until) where until > now()) as old_secret_until`

@@ -4,39 +4,12 @@ import { type Member, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DateTime, IdParams, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
-import { eventNames, testEventNames } from './emit.ts'
-import { type Endpoint, providers, shownTo } from './endpoints.ts'
+import { eventNames } from './emit.ts'
+import { shownTo } from './endpoints.ts'
 import { listEvents, requireEvent } from './events.ts'
-import { deliveryStatuses } from './log.ts'
-import { DeliveryView } from './resource.ts'
-
-const EndpointRef = Type.Object({
-  id: Uuid,
-  url: Type.String(),
-  provider: OneOf(providers),
-  is_active: Type.Boolean(),
-})
-
-const EventFields = {
-  id: Uuid,
-  event: OneOf([...eventNames, ...testEventNames]),
-  occurred_at: DateTime,
-  recorded_at: DateTime,
-  subject_id: NullableText(),
-}
-
-const EventView = Type.Object({
-  ...EventFields,
-  deliveries: Type.Array(Type.Object({ id: Uuid, status: OneOf(deliveryStatuses), endpoint: EndpointRef })),
-})
-
-const EventWithBody = Type.Object({
-  ...EventFields,
-  body: Type.String(),
-  deliveries: Type.Array(Type.Object({ ...DeliveryView.properties, endpoint: EndpointRef })),
-})
+import { type Endpoint, EventView, EventWithBody } from './resource.ts'
 
 const Filters = {
   event: Type.Optional(OneOf(eventNames)),

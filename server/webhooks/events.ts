@@ -7,10 +7,12 @@ import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
+import type { Static } from '../lib/schema.ts'
 import { createYielder } from '../lib/time.ts'
-import type { EventName, TestEventName } from './emit.ts'
-import { type Endpoint, listEndpoints } from './endpoints.ts'
-import { type Delivery, type DeliveryRow, entriesColumn, toDelivery } from './log.ts'
+import type { EventName } from './emit.ts'
+import { listEndpoints } from './endpoints.ts'
+import { type DeliveryRow, entriesColumn, toDelivery } from './log.ts'
+import type { EventView, EventWithBody } from './resource.ts'
 
 export type EventFilter = {
   event?: EventName | undefined
@@ -18,24 +20,11 @@ export type EventFilter = {
   search?: string | undefined
 }
 
-type EndpointRef = Pick<Endpoint, 'id' | 'url' | 'provider' | 'is_active'>
+type EventSummary = Static<typeof EventView>
+type WholeEvent = Static<typeof EventWithBody>
+type EventDelivery = WholeEvent['deliveries'][number]
 
-/** A delivery of an event. */
-type EventDelivery = Delivery & { endpoint: EndpointRef }
-
-type RecordedEvent = {
-  id: string
-  event: EventName | TestEventName
-  occurred_at: string
-  recorded_at: string
-  /** The id of the message, conversation or contact that the event is about. */
-  subject_id: string | null
-}
-
-/** With the newest delivery to each endpoint. There is none if only an event stream received the event. */
-type EventSummary = RecordedEvent & { deliveries: Pick<EventDelivery, 'id' | 'status' | 'endpoint'>[] }
-
-type EventRow = { id: string; event: EventName | TestEventName; occurred_at: string; body: string }
+type EventRow = Pick<WholeEvent, 'id' | 'event' | 'occurred_at' | 'body'>
 
 const firstRead = 200
 const maxRead = 5_000
@@ -75,11 +64,7 @@ export async function listEvents(
 }
 
 /** An event with its body and all its deliveries, newest first. */
-export async function requireEvent(
-  sql: Sql,
-  workspaceId: string,
-  id: string,
-): Promise<RecordedEvent & { body: string; deliveries: EventDelivery[] }> {
+export async function requireEvent(sql: Sql, workspaceId: string, id: string): Promise<WholeEvent> {
   const [row] = isUuid(id) ? await selectEvents(sql, workspaceId, [id]) : []
   if (!row) throw notFound('event')
   return { ...toEvent(row), body: row.body, deliveries: await listDeliveriesOf(sql, workspaceId, [row]) }
@@ -117,7 +102,7 @@ const selectEvents = (sql: Sql, workspaceId: string, ids: readonly string[]) => 
   where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])
   order by id desc`
 
-function toEvent({ id, event, occurred_at, body }: EventRow): RecordedEvent {
+function toEvent({ id, event, occurred_at, body }: EventRow): Omit<EventSummary, 'deliveries'> {
   const { data }: { data: Record<string, unknown> } = JSON.parse(body)
   const [noun = ''] = event.split('.')
   const subject = (data[noun] as { id?: unknown } | undefined)?.id ?? data[`${noun}_id`]

@@ -11,33 +11,7 @@ import { notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import { requireEndpoint } from './endpoints.ts'
-
-export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] as const
-export type DeliveryStatus = (typeof deliveryStatuses)[number]
-
-type Attempt = {
-  /** From 1; 0 if the delivery was canceled before its first attempt. */
-  attempt: number
-  /** The status of the delivery after this attempt. */
-  status: DeliveryStatus
-  http_status: number | null
-  duration_ms: number | null
-  error: string | null
-  response: string | null
-  at: string
-}
-
-export type Delivery = {
-  id: string
-  event_id: string
-  event: string
-  status: DeliveryStatus
-  attempt_count: number
-  created_at: string
-  /** Null when the delivery has ended, and while an attempt is in flight. */
-  next_attempt_at: string | null
-  attempts: Attempt[]
-}
+import type { Attempt, Delivery, DeliveryStatus } from './resource.ts'
 
 /** Queue rows that are read to find deliveries without a log entry. */
 const maxQueueRows = 100

@@ -10,7 +10,8 @@ import { idAt, newId, timeOfId } from '../lib/id.ts'
 import type { TestEventName } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
-import { type Delivery, type DeliveryRow, findDelivery, toDelivery, unloggedColumns } from './log.ts'
+import { type DeliveryRow, findDelivery, toDelivery, unloggedColumns } from './log.ts'
+import type { Delivery } from './resource.ts'
 
 /** Sends the event of a delivery again. Returns the new delivery. With `endpointId`, only a delivery to that endpoint is found. */
 export async function redeliver(

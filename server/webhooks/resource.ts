@@ -1,10 +1,26 @@
-/** Webhooks and deliveries as callers send and see them. */
-import { DateTime, ForMembers, inDocument, NullableDateTime, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
-import { eventNames } from './emit.ts'
-import { providers } from './endpoints.ts'
-import { deliveryStatuses } from './log.ts'
+/** Webhooks, deliveries and events: their schemas, with the SQL of the fields of a webhook. */
+import { Column, resource } from '../lib/resource.ts'
+import {
+  DateTime,
+  ForMembers,
+  inDocument,
+  NullableDateTime,
+  NullableInteger,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import { eventNames, testEventNames } from './emit.ts'
 
-const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+/** Automation tools that members connect in the dashboard. */
+export const tools = ['tool_a', 'tool_b'] as const
+export const providers = ['api', ...tools] as const
+export type Provider = (typeof providers)[number]
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] as const
+export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
 /** The outcome of the last attempt, wherever members see an endpoint. */
 export const lastAttempt = {
@@ -13,7 +29,7 @@ export const lastAttempt = {
   last_attempt_error: ForMembers(NullableText()),
 }
 
-export const endpoint = {
+const endpoint = {
   id: Uuid,
   url: Type.String({ format: 'uri' }),
   events: Type.Array(OneOf(eventNames)),
@@ -27,7 +43,7 @@ export const endpoint = {
     description: '`api`, or the automation tool that was connected in the dashboard. No effect on delivery.',
   }),
 }
-export const created = {
+const created = {
   url: 'https://example.com/hooks/parley',
   events: ['message.received', 'message.status_updated'],
 }
@@ -41,9 +57,24 @@ const endpointExample = {
   provider: 'api',
 }
 export const EndpointSchema = Type.Object(
-  { ...endpoint, ...lastAttempt, old_secret_until: ForMembers(NullableDateTime) },
+  {
+    ...endpoint,
+    ...lastAttempt,
+    /** When the last earlier secret stops signing. */
+    old_secret_until: ForMembers(
+      Column(
+        NullableDateTime,
+        (sql) => sql`(select max(until) from unnest(e.old_secrets_until) as o (until) where until > now())`,
+      ),
+    ),
+  },
   { title: 'Webhook', examples: [endpointExample] },
 )
+export type Endpoint = Required<Static<typeof EndpointSchema>>
+
+/** The columns of endpoint `e` but the secrets. */
+export const { columns: endpointColumns } = resource('e', EndpointSchema)
+
 export const CreatedEndpoint = Type.Object(
   {
     ...endpoint,
@@ -94,7 +125,7 @@ export const Rotation = Type.Object(
   { title: 'SecretRotation', examples: [{ overlap_hours: 24 }] },
 )
 
-const AttemptView = Type.Object({
+const AttemptSchema = Type.Object({
   attempt: Type.Integer({ description: 'From 1; 0 if the delivery was canceled before its first attempt.' }),
   status: OneOf(deliveryStatuses, { description: 'The status of the delivery after this attempt.' }),
   http_status: Type.Unsafe<number | null>({ ...NullableInteger, description: 'Null if there was no response.' }),
@@ -119,7 +150,7 @@ export const DeliveryView = Type.Object(
       ...NullableDateTime,
       description: 'Null when the delivery has ended, and while an attempt is in flight.',
     }),
-    attempts: Type.Array(AttemptView),
+    attempts: Type.Array(AttemptSchema),
   },
   {
     title: 'WebhookDelivery',
@@ -147,3 +178,33 @@ export const DeliveryView = Type.Object(
     ],
   },
 )
+export type Attempt = Static<typeof AttemptSchema>
+export type Delivery = Static<typeof DeliveryView>
+
+const EndpointRef = Type.Object({
+  id: Uuid,
+  url: Type.String(),
+  provider: OneOf(providers),
+  is_active: Type.Boolean(),
+})
+
+const EventFields = {
+  id: Uuid,
+  event: OneOf([...eventNames, ...testEventNames]),
+  occurred_at: DateTime,
+  recorded_at: DateTime,
+  /** The id of the message, conversation or contact that the event is about. */
+  subject_id: NullableText(),
+}
+
+/** With the newest delivery to each endpoint. There is none if only an event stream received the event. */
+export const EventView = Type.Object({
+  ...EventFields,
+  deliveries: Type.Array(Type.Object({ id: Uuid, status: OneOf(deliveryStatuses), endpoint: EndpointRef })),
+})
+
+export const EventWithBody = Type.Object({
+  ...EventFields,
+  body: Type.String(),
+  deliveries: Type.Array(Type.Object({ ...DeliveryView.properties, endpoint: EndpointRef })),
+})

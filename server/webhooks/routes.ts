@@ -13,30 +13,28 @@ import {
   createEndpoint,
   type DeletedEndpoint,
   deleteEndpoint,
-  type Endpoint,
   hostOf,
   listEndpoints,
   maxEndpoints,
   requireEndpoint,
   rotateSecret,
   shownTo,
-  tools,
   updateEndpoint,
 } from './endpoints.ts'
 import type { Guard } from './guard.ts'
-import { deliveryStatuses, listDeliveries, requireDelivery } from './log.ts'
+import { listDeliveries, requireDelivery } from './log.ts'
 import { redeliver, replay, sendTest } from './resend.ts'
-
 import {
   CreatedEndpoint,
-  created,
   DeliveryView,
+  deliveryStatuses,
+  type Endpoint,
   EndpointChanges,
   EndpointSchema,
   Events,
-  endpoint,
   NewEndpoint,
   Rotation,
+  tools,
   Url,
 } from './resource.ts'
 
