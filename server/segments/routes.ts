@@ -9,8 +9,6 @@ import { ContactSchema, contactExample } from '../contacts/resource.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
-  Color,
-  DateTime,
   Deleted,
   IdParams,
   inDocument,
@@ -36,19 +34,18 @@ import {
   maxValueLength,
   valueKinds,
 } from './filter.ts'
+import { kinds, type Segment, segmentFields } from './resource.ts'
 import {
   addMembers,
   countMembers,
   createSegment,
   deleteSegment,
-  kinds,
   listMembers,
   listSegments,
   maxSegmentName,
   previewFilter,
   removeMembers,
   requireSegment,
-  type Segment,
   updateSegment,
 } from './segments.ts'
 
@@ -149,16 +146,7 @@ function createSchemas(fields: FilterFields) {
   const filter = Type.Optional(Filter)
   const name = TrimmedText(maxSegmentName, 'Unique in the workspace without regard to case.')
   const description = Type.Optional(NullableText({ maxLength: 1_000 }))
-  const segment = {
-    id: Uuid,
-    name: Type.String(),
-    description: NullableText(),
-    color: Color,
-    kind: OneOf(kinds),
-    filter: StoredFilter,
-    created_at: DateTime,
-    updated_at: DateTime,
-  }
+  const segment = { ...segmentFields, filter: StoredFilter }
   const kind = Type.Optional(OneOf(kinds, { description: '`static` when absent.' }))
   return {
     Filter,

@@ -22,21 +22,10 @@ import {
   showFilter,
   toCondition,
 } from './filter.ts'
+import { type Kind, type Segment, segmentColumns } from './resource.ts'
 
-export const kinds = ['static', 'dynamic'] as const
 export const maxSegmentName = 80
-export type Kind = (typeof kinds)[number]
 
-export type Segment = {
-  id: string
-  name: string
-  description: string | null
-  color: string
-  kind: Kind
-  filter: Filter | null
-  created_at: string
-  updated_at: string
-}
 export type CountedSegment = Segment & { member_count: number }
 
 export async function listSegments(
@@ -46,18 +35,18 @@ export async function listSegments(
   { limit, before }: Position,
 ): Promise<Page<Segment>> {
   const rows = await sql<Segment[]>`
-    select ${segmentColumns(sql)} from segments
-    where workspace_id = ${workspaceId} and id < ${before} and (${kind ?? null}::text is null or kind = ${kind ?? null})
-    order by id desc
+    select ${segmentColumns(sql)} from segments s
+    where s.workspace_id = ${workspaceId} and s.id < ${before}
+      and (${kind ?? null}::text is null or s.kind = ${kind ?? null})
+    order by s.id desc
     limit ${limit + 1}`
   return toPage(rows.map(toSegment), limit)
 }
 
 export async function requireSegment(sql: Sql, workspaceId: string, id: string): Promise<Segment> {
   const [segment] = isUuid(id)
-    ? await sql<
-        Segment[]
-      >`select ${segmentColumns(sql)} from segments where workspace_id = ${workspaceId} and id = ${id}`
+    ? await sql<Segment[]>`
+        select ${segmentColumns(sql)} from segments s where s.workspace_id = ${workspaceId} and s.id = ${id}`
     : []
   if (!segment) throw notFound('segment')
   return toSegment(segment)
@@ -141,7 +130,7 @@ export async function createSegment(
   const id = newId()
   const time = timeOfId(id)
   return requireSaved(sql<Segment[]>`
-    insert into segments (workspace_id, id, name, name_key, description, color, kind, filter, created_at, updated_at)
+    insert into segments as s (workspace_id, id, name, name_key, description, color, kind, filter, created_at, updated_at)
     values (${workspaceId}, ${id}, ${name}, ${fold(name)}, ${input.description ?? null}, ${colorOf(id)}, ${kind},
       ${filter && sql.json(filter as JSONValue)}, ${time}, ${time})
     returning ${segmentColumns(sql)}`)
@@ -166,7 +155,7 @@ export async function updateSegment(
   if (filter && segment.kind === 'static') throw badRequest('filter: a static segment has no filter')
   if (name === undefined && changes.description === undefined && !filter) return segment
   return requireSaved(sql<Segment[]>`
-    update segments set ${sql({
+    update segments s set ${sql({
       ...(name === undefined ? {} : { name, name_key: fold(name) }),
       ...(changes.description === undefined ? {} : { description: changes.description }),
       ...(filter ? { filter: sql.json(filter as JSONValue) } : {}),
@@ -267,10 +256,6 @@ function changeMembers(db: Db, workspaceId: string, id: string, change: (sql: Sq
       throw badRequest('contact_ids: a dynamic segment has no list of members; change its filter')
     return { segment_id: segment.id, name: segment.name, count: await change(sql) }
   })
-}
-
-function segmentColumns(sql: Sql): Fragment {
-  return sql`id, name, description, color, kind, filter, created_at, updated_at`
 }
 
 function requireName(input: string): string {
