@@ -4,9 +4,11 @@
  * A key acts on one workspace with the scopes it got at creation. Revoking is final; the row stays for the record.
  */
 import { randomToken, sha256 } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { Column, resource } from '../lib/resource.ts'
+import { DateTime, NullableDateTime, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { lengthOf } from '../lib/text.ts'
 
 export const scopes = [
@@ -23,16 +25,23 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
-export type ApiKey = {
-  id: string
-  name: string
-  prefix: string
-  scopes: string[]
-  created_at: string
-  last_used_at: string | null
-  expires_at: string | null
-  state: 'active' | 'revoked' | 'expired'
-}
+const stateOf = (sql: Sql): Fragment => sql`
+  case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'active' end`
+
+export const KeySchema = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  prefix: Type.String(),
+  scopes: Type.Array(Type.String()),
+  created_at: DateTime,
+  last_used_at: NullableDateTime,
+  expires_at: NullableDateTime,
+  state: Column(OneOf(['active', 'revoked', 'expired']), stateOf),
+})
+export type ApiKey = Static<typeof KeySchema>
+
+/** The fields of key `k`. */
+const { columns: keyColumns } = resource('k', KeySchema)
 
 const prefixLength = 16
 /** Of active keys: revoked and expired ones stay for the record. */
@@ -46,9 +55,7 @@ const maxEnded = 1_000
 export async function listKeys(sql: Sql, workspaceId: string): Promise<ApiKey[]> {
   return sql<ApiKey[]>`
     with keys as (
-      select id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state
-      from api_keys
-      where workspace_id = ${workspaceId}
+      select ${keyColumns(sql)} from api_keys k where k.workspace_id = ${workspaceId}
     )
     select * from keys where state = 'active'
     union all
@@ -99,9 +106,9 @@ export async function importKey(sql: Sql, workspaceId: string, input: ImportedKe
 export async function revokeKey(sql: Sql, workspaceId: string, id: string): Promise<ApiKey> {
   const [key] = isUuid(id)
     ? await sql<ApiKey[]>`
-        update api_keys set revoked_at = coalesce(revoked_at, now())
-        where workspace_id = ${workspaceId} and id = ${id}
-        returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
+        update api_keys k set revoked_at = coalesce(k.revoked_at, now())
+        where k.workspace_id = ${workspaceId} and k.id = ${id}
+        returning ${keyColumns(sql)}`
     : []
   if (!key) throw notFound('key')
   return key
@@ -120,21 +127,18 @@ async function insertKey(
   if (unknown !== undefined) throw badRequest(`scopes: unknown scope '${unknown}'; there are ${scopes.join(', ')}`)
   const id = newId()
   const [row] = await sql<ApiKey[]>`
-    insert into api_keys (workspace_id, id, name, prefix, key_hash, scopes, created_by, created_at, expires_at)
+    insert into api_keys as k (workspace_id, id, name, prefix, key_hash, scopes, created_by, created_at, expires_at)
     select ${workspaceId}, ${id}, ${name}, ${key.slice(0, prefixLength)}, ${sha256(key)},
       ${scopes.filter((scope) => input.scopes.includes(scope))}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
     where (
       select count(*) < ${maxKept} and count(*) filter (where ${stateOf(sql)} = 'active') < ${maxKeys}
-      from api_keys where workspace_id = ${workspaceId}
+      from api_keys k where k.workspace_id = ${workspaceId}
     )
     on conflict (key_hash) do nothing
-    returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
+    returning ${keyColumns(sql)}`
   if (!row) {
     const [active, kept] = [maxKeys, maxKept].map((count) => count.toLocaleString('en'))
     throw badRequest(`key: exists already, or the workspace has ${active} active keys, or ${kept} with revoked ones`)
   }
   return row
 }
-
-const stateOf = (sql: Sql) => sql`
-  case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end`

@@ -2,7 +2,7 @@
 
 import type { Db } from '../lib/db.ts'
 import type { Mailer } from '../lib/mail.ts'
-import { DateTime, Deleted, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import { Deleted, IdParams, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { Session } from './callers.ts'
 import { invitationMail } from './mails.ts'
 import {
@@ -11,6 +11,7 @@ import {
   inviteMember,
   type ListedMember,
   listMembers,
+  MemberSchema,
   managers,
   type RemovedMember,
   removeMember,
@@ -21,18 +22,9 @@ import { resetSecondFactor } from './second-factor.ts'
 import { type Row, row } from './table.ts'
 import { countInvitationMail } from './throttle.ts'
 
-const MemberView = Type.Object({
-  id: Uuid,
-  email: Type.String(),
-  name: NullableText(),
-  role: OneOf(roles),
-  state: OneOf(['active', 'invited']),
-  has_second_factor: Type.Boolean(),
-  created_at: DateTime,
-})
 const NewMember = Type.Object({ email: Type.String({ maxLength: 320 }), role: OneOf(roles) })
 const InvitedMember = Type.Object({
-  ...MemberView.properties,
+  ...MemberSchema.properties,
   invitation_token: Type.String(),
   invitation_url: Type.String(),
   email_status: OneOf(['sent', 'failed', 'off']),
@@ -40,7 +32,7 @@ const InvitedMember = Type.Object({
 })
 const RoleChange = Type.Object({ role: OneOf(roles) })
 
-const withRole = ({ email, role }: Static<typeof MemberView>) => `${email}, ${role}`
+const withRole = ({ email, role }: ListedMember) => `${email}, ${role}`
 
 type Dashboard = {
   db: Db
@@ -70,7 +62,7 @@ export function memberTable({ db, publicUrl, mailer, unassign, deleteReplies }: 
     row({
       call: 'GET /members',
       members: roles,
-      data: Type.Array(MemberView),
+      data: Type.Array(MemberSchema),
       run: ({ caller }) => listMembers(db, caller.workspaceId),
     }),
     row({
@@ -94,7 +86,7 @@ export function memberTable({ db, publicUrl, mailer, unassign, deleteReplies }: 
       audit: { action: 'member.role_changed', summary: withRole },
       params: IdParams,
       body: RoleChange,
-      data: MemberView,
+      data: MemberSchema,
       run: ({ caller, params, body }) =>
         changeRole(db, caller.workspaceId, {
           id: params.id,

@@ -16,6 +16,7 @@ import { hashPassword, randomPassword, randomToken, sha256 } from '../lib/crypto
 import { type Db, type Fragment, isDuplicate, requireRow, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold, lengthOf } from '../lib/text.ts'
 import { requirePassword } from './passwords.ts'
 import { hashInTurn } from './throttle.ts'
@@ -37,10 +38,18 @@ const invitableRoles: Record<MemberRole, readonly MemberRole[]> = {
   viewer: [],
 }
 
-export type Member = { id: string; email: string; name: string | null; role: MemberRole; created_at: string }
-
 /** A member, or a person with a pending invitation. */
-export type ListedMember = Member & { state: 'active' | 'invited'; has_second_factor: boolean }
+export const MemberSchema = Type.Object({
+  id: Uuid,
+  email: Type.String(),
+  name: NullableText(),
+  role: OneOf(roles),
+  state: OneOf(['active', 'invited']),
+  has_second_factor: Type.Boolean(),
+  created_at: DateTime,
+})
+export type ListedMember = Static<typeof MemberSchema>
+export type Member = Omit<ListedMember, 'state' | 'has_second_factor'>
 
 export async function listMembers(sql: Sql, workspaceId: string): Promise<ListedMember[]> {
   return sql<ListedMember[]>`

@@ -9,7 +9,7 @@ import {
   IdParams,
   inDocument,
   ListQuery,
-  NullableDateTime,
+  NullableInteger,
   NullableText,
   OneOf,
   type Static,
@@ -18,7 +18,7 @@ import {
 } from '../lib/schema.ts'
 import { describeFields, listEntries } from './audit.ts'
 import type { Session } from './callers.ts'
-import { createKey, listKeys, revokeKey, scopes } from './keys.ts'
+import { type ApiKey, createKey, KeySchema, listKeys, revokeKey, scopes } from './keys.ts'
 import { managers, roles } from './members.ts'
 import { requireUsage } from './quota.ts'
 import { hasSecondFactor } from './second-factor.ts'
@@ -63,8 +63,6 @@ const Usage = Type.Object(
   },
 )
 
-const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
-
 const WorkspaceView = Type.Object({
   id: Uuid,
   name: Type.String(),
@@ -73,9 +71,9 @@ const WorkspaceView = Type.Object({
   requires_second_factor: Type.Boolean(),
   plan: Type.Object({
     state: OneOf(['active', 'lapsed']),
-    messages_per_month: NullableCount,
+    messages_per_month: NullableInteger,
     used: Type.Integer(),
-    left: NullableCount,
+    left: NullableInteger,
     resets_at: DateTime,
   }),
 })
@@ -86,21 +84,11 @@ const WorkspaceChanges = Type.Object({
   requires_second_factor: Type.Optional(Type.Boolean()),
 })
 
-const KeyView = Type.Object({
-  id: Uuid,
-  name: Type.String(),
-  prefix: Type.String(),
-  scopes: Type.Array(Type.String()),
-  created_at: DateTime,
-  last_used_at: NullableDateTime,
-  expires_at: NullableDateTime,
-  state: OneOf(['active', 'revoked', 'expired']),
-})
 const NewKey = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 80 }),
   scopes: Type.Array(Type.String({ maxLength: 80 }), { maxItems: 50 }),
 })
-const CreatedKey = Type.Object({ ...KeyView.properties, key: Type.String() })
+const CreatedKey = Type.Object({ ...KeySchema.properties, key: Type.String() })
 
 const EntryView = Type.Object({
   id: Uuid,
@@ -160,7 +148,7 @@ export const accountTable = (db: Db): readonly Row[] => [
   row({
     call: 'GET /keys',
     members: roles,
-    data: Type.Array(KeyView),
+    data: Type.Array(KeySchema),
     run: ({ caller }) => listKeys(db, caller.workspaceId),
   }),
   row({
@@ -168,7 +156,7 @@ export const accountTable = (db: Db): readonly Row[] => [
     members: managers,
     audit: {
       action: 'key.created',
-      summary: (key: Static<typeof KeyView>) => [key.name, ...key.scopes].join(', '),
+      summary: (key: ApiKey) => [key.name, ...key.scopes].join(', '),
     },
     // The full key is shown once, and only its hash is stored.
     storeAnswer: false,
@@ -180,9 +168,9 @@ export const accountTable = (db: Db): readonly Row[] => [
   row({
     call: 'POST /keys/:id/revoke',
     members: managers,
-    audit: { action: 'key.revoked', summary: (key: Static<typeof KeyView>) => key.name },
+    audit: { action: 'key.revoked', summary: (key: ApiKey) => key.name },
     params: IdParams,
-    data: KeyView,
+    data: KeySchema,
     run: ({ caller, params }) => revokeKey(db, caller.workspaceId, params.id),
   }),
 
