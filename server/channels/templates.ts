@@ -6,7 +6,7 @@
  */
 
 import { createCoalescer } from '../lib/coalescer.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, readPosition } from '../lib/page.ts'
 import { isStorable as isText } from '../lib/text.ts'
 import type { Channel, Connection, Template, TemplateChanges } from './channel.ts'
@@ -15,12 +15,12 @@ export type ListedTemplate = Required<Template> & { updated_at: string }
 
 export async function listTemplates(sql: Sql, workspaceId: string): Promise<ListedTemplate[]> {
   return sql<ListedTemplate[]>`
-    select external_id, name, language, status, category, parameter_format, components, status_reason, quality,
-      previous_category, updated_at
-    from templates
-    where workspace_id = ${workspaceId}
-    order by name, language`
+    select ${listedColumns(sql)} from templates t where t.workspace_id = ${workspaceId} order by t.name, t.language`
 }
+
+const listedColumns = (sql: Sql): Fragment => sql`
+  t.external_id, t.name, t.language, t.status, t.category, t.parameter_format, t.components, t.status_reason, t.quality,
+  t.previous_category, t.updated_at`
 
 export type TemplateQuery = {
   limit?: unknown
@@ -52,8 +52,7 @@ export async function pageTemplates(
       order by name collate "C", language collate "C"
       limit ${limit + 1}
     )
-    select t.external_id, t.name, t.language, t.status, t.category, t.parameter_format, t.components, t.status_reason,
-      t.quality, t.previous_category, t.updated_at
+    select ${listedColumns(sql)}
     from page p join templates t on t.workspace_id = ${workspaceId} and t.name = p.name and t.language = p.language
     order by t.name collate "C", t.language collate "C"`
   const data = rows.slice(0, limit)
@@ -91,10 +90,9 @@ export async function getListedTemplate(
 ): Promise<ListedTemplate | undefined> {
   if (!isText(name)) return undefined
   const [template] = await sql<ListedTemplate[]>`
-    select external_id, name, language, status, category, parameter_format, components, status_reason, quality,
-      previous_category, updated_at
-    from templates
-    where workspace_id = ${workspaceId} and name = ${name} and language = ${language}`
+    select ${listedColumns(sql)}
+    from templates t
+    where t.workspace_id = ${workspaceId} and t.name = ${name} and t.language = ${language}`
   return template
 }
 
