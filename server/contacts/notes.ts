@@ -4,16 +4,24 @@ import { type Db, isDangling, type Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
+import { Column, resource } from '../lib/resource.ts'
+import { DateTime, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
 import { lengthOf } from '../lib/text.ts'
 import { requireContact } from './contacts.ts'
 
-export type ContactNote = {
-  id: string
-  text: string
-  /** `name` is null for a member who was removed. */
-  author: { id: string; name: string | null }
-  created_at: string
-}
+export const NoteSchema = Type.Object({
+  id: Uuid,
+  text: Type.String(),
+  author: Column(
+    Type.Object({ id: Uuid, name: NullableText({ description: 'Null for a removed member.' }) }),
+    (sql) => sql`json_build_object('id', n.member_id, 'name', ${memberName(sql, sql`m`)})`,
+  ),
+  created_at: DateTime,
+})
+type ContactNote = Static<typeof NoteSchema>
+
+/** The fields of note `n` with its author `m`. */
+const { columns: noteColumns } = resource('n', NoteSchema)
 
 const maxNoteLength = 10_000
 
@@ -26,8 +34,7 @@ export async function listContactNotes(
 ): Promise<Page<ContactNote>> {
   const { id } = await requireContact(sql, workspaceId, contactId)
   const notes = await sql<ContactNote[]>`
-    select n.id, n.text, json_build_object('id', n.member_id, 'name', ${memberName(sql, sql`m`)}) as author,
-      n.created_at
+    select ${noteColumns(sql)}
     from contact_notes n
     left join members m on m.workspace_id = n.workspace_id and m.id = n.member_id
     where n.workspace_id = ${workspaceId} and n.contact_id = ${id} and n.id < ${before}

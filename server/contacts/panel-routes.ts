@@ -3,32 +3,15 @@ import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DateTime, Deleted, IdParams, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { Deleted, IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
 import type { SlowReads } from '../lib/slow-reads.ts'
 import { requireContact } from './contacts.ts'
 import { duplicateReasons, listDuplicates } from './duplicates.ts'
-import { createContactNote, deleteContactNote, listContactNotes } from './notes.ts'
+import { createContactNote, deleteContactNote, listContactNotes, NoteSchema } from './notes.ts'
 import { ContactSchema } from './resource.ts'
-import { getLastVisit, type Visit } from './visits.ts'
+import { getLastVisit, VisitSchema } from './visits.ts'
 
-const NoteView = Type.Object({
-  id: Uuid,
-  text: Type.String(),
-  author: Type.Object({ id: Uuid, name: NullableText({ description: 'Null for a removed member.' }) }),
-  created_at: DateTime,
-})
 const NoteParams = Type.Object({ ...IdParams.properties, note_id: Type.String() })
-
-const VisitView = Type.Unsafe<Visit | null>({
-  type: ['object', 'null'],
-  properties: {
-    url: { type: 'string', description: 'Without query string and fragment.' },
-    title: { type: ['string', 'null'] },
-    user_agent: { type: ['string', 'null'] },
-    seen_at: { type: 'string', format: 'date-time' },
-  },
-  required: ['url', 'title', 'user_agent', 'seen_at'],
-})
 
 const DuplicateView = Type.Object({ contact: ContactSchema, reason: OneOf(duplicateReasons) })
 
@@ -39,7 +22,7 @@ export const contactPanelTable = ({ db, slow }: { db: Db; slow: SlowReads }): re
     members: roles,
     params: IdParams,
     query: ListQuery({}),
-    list: NoteView,
+    list: NoteSchema,
     run: ({ caller, params, query }) => listContactNotes(db, caller.workspaceId, params.id, readPosition(query)),
   }),
   row({
@@ -48,7 +31,7 @@ export const contactPanelTable = ({ db, slow }: { db: Db; slow: SlowReads }): re
     audit: false,
     params: IdParams,
     body: Type.Object({ text: Type.String({ maxLength: 40_000 }) }),
-    data: NoteView,
+    data: NoteSchema,
     status: 201,
     run: ({ caller: { workspaceId, member }, params, body }) =>
       createContactNote(db, workspaceId, params.id, member, body.text),
@@ -66,7 +49,7 @@ export const contactPanelTable = ({ db, slow }: { db: Db; slow: SlowReads }): re
     call: 'GET /contacts/:id/visit',
     members: roles,
     params: IdParams,
-    data: VisitView,
+    data: VisitSchema,
     run: async ({ caller: { workspaceId }, params }) => {
       const { id } = await requireContact(db, workspaceId, params.id)
       return getLastVisit(db, workspaceId, id)

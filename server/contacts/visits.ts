@@ -5,8 +5,15 @@
 import { visitTopic } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
 import type { Sql } from '../lib/db.ts'
+import { DateTime, NullableObject, NullableText, type Static, Type } from '../lib/schema.ts'
 
-export type Visit = { url: string; title: string | null; user_agent: string | null; seen_at: string }
+export const VisitSchema = NullableObject({
+  url: Type.String({ description: 'Without query string and fragment.' }),
+  title: NullableText(),
+  user_agent: NullableText(),
+  seen_at: DateTime,
+})
+type Visit = NonNullable<Static<typeof VisitSchema>>
 
 const maxUrlLength = 1_000
 const maxTitleLength = 200

@@ -5,22 +5,44 @@
  *
  * A text may have variables, `{{contact.name|there}}` and `{{member.name}}`. The page fills them when a member picks the reply.
  */
-import { type Db, isDuplicate, isoTime, type Sql } from '../lib/db.ts'
+import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { Column, NoColumn, resource } from '../lib/resource.ts'
+import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold, lengthOf } from '../lib/text.ts'
-import { listUploads, releaseUploads, requireUploads, type Upload } from '../media/uploads.ts'
+import { listUploads, releaseUploads, requireUploads } from '../media/uploads.ts'
 
-export type CannedReply = {
-  id: string
-  shortcut: string
-  text: string
-  attachments: Attachment[]
-  is_shared: boolean
-  updated_at: string
-}
+export const CannedReplySchema = Type.Object(
+  {
+    id: Uuid,
+    shortcut: Type.String(),
+    text: Type.String({ description: 'May have variables: `{{contact.name|there}}`, `{{member.name}}`.' }),
+    attachments: NoColumn(
+      Type.Array(
+        Type.Object({
+          media_url: Type.String(),
+          type: OneOf(['image', 'video', 'audio', 'document']),
+          mime_type: Type.String(),
+          filename: NullableText(),
+          size_bytes: Type.Integer(),
+        }),
+      ),
+    ),
+    is_shared: Column(
+      Type.Boolean({ description: 'All members see it; else only its author.' }),
+      (sql) => sql`r.member_id is null`,
+    ),
+    updated_at: DateTime,
+  },
+  { title: 'CannedReply' },
+)
+export type CannedReply = Static<typeof CannedReplySchema>
 
-type Attachment = Omit<Upload, 'path'> & { media_url: string }
+const cannedReply = resource('r', CannedReplySchema)
+
+/** The fields of reply `r`, and its files. */
+const columns = (sql: Sql): Fragment => sql`${cannedReply.columns(sql)}, r.upload_ids`
 
 export type CannedReplyInput = {
   shortcut: string
@@ -171,10 +193,6 @@ function readInput({ shortcut: input, text, attachments }: CannedReplyInput): { 
   if (text.trim() === '' && attachments.length === 0) throw badRequest('text: must not be blank without attachments')
   return { shortcut, text: text.trim() }
 }
-
-const columns = (sql: Sql) => sql`
-  r.id, r.shortcut, r.text, r.upload_ids, r.member_id is null as is_shared,
-  ${isoTime(sql, sql`r.updated_at`)} as updated_at`
 
 function refuseDuplicate(error: unknown): never {
   throw isDuplicate(error, 'canned_replies_shortcut_unique') ? badRequest('shortcut: already in use') : error

@@ -5,37 +5,18 @@ import type { Session } from '../accounts/callers.ts'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/db.ts'
-import { DateTime, Deleted, IdParams, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { Deleted, IdParams, Type } from '../lib/schema.ts'
 import {
   type Author,
   type CannedReply,
   type CannedReplyInput,
+  CannedReplySchema,
   createCannedReply,
   deleteCannedReply,
   listCannedReplies,
   maxAttachments,
   updateCannedReply,
 } from './canned-replies.ts'
-
-const CannedReplyView = Type.Object(
-  {
-    id: Uuid,
-    shortcut: Type.String(),
-    text: Type.String({ description: 'May have variables: `{{contact.name|there}}`, `{{member.name}}`.' }),
-    attachments: Type.Array(
-      Type.Object({
-        media_url: Type.String(),
-        type: OneOf(['image', 'video', 'audio', 'document']),
-        mime_type: Type.String(),
-        filename: NullableText(),
-        size_bytes: Type.Integer(),
-      }),
-    ),
-    is_shared: Type.Boolean({ description: 'All members see it; else only its author.' }),
-    updated_at: DateTime,
-  },
-  { title: 'CannedReply' },
-)
 
 const Input = Type.Object({
   shortcut: Type.String({ maxLength: 200 }),
@@ -70,7 +51,7 @@ export const cannedReplyTable = (db: Db, publicUrl: string): readonly Row[] => [
   row({
     call: 'GET /canned-replies',
     members: roles,
-    data: Type.Array(CannedReplyView),
+    data: Type.Array(CannedReplySchema),
     run: ({ caller }) => listCannedReplies(db, caller.workspaceId, caller.member.id, publicUrl),
   }),
   row({
@@ -78,7 +59,7 @@ export const cannedReplyTable = (db: Db, publicUrl: string): readonly Row[] => [
     members: writers,
     audit: { action: 'reply.created', summary: shortcutOf, when: sharedOnly },
     body: Input,
-    data: CannedReplyView,
+    data: CannedReplySchema,
     status: 201,
     run: ({ caller, body }) => createCannedReply(db, caller.workspaceId, authorOf(caller), toInput(body), publicUrl),
   }),
@@ -88,7 +69,7 @@ export const cannedReplyTable = (db: Db, publicUrl: string): readonly Row[] => [
     audit: { action: 'reply.changed', summary: shortcutOf, when: sharedOnly },
     params: IdParams,
     body: Input,
-    data: CannedReplyView,
+    data: CannedReplySchema,
     run: ({ caller, params, body }) =>
       updateCannedReply(db, caller.workspaceId, authorOf(caller), params.id, toInput(body), publicUrl),
   }),

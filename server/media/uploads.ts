@@ -20,7 +20,7 @@ import { maxVisitorBytes, requireVisitorFile } from './visitor-files.ts'
 
 export type UploadType = 'image' | 'video' | 'audio' | 'document'
 
-export type Upload = {
+type Upload = {
   type: UploadType
   /** The path of its link, without the public URL. */
   path: string
