@@ -170,6 +170,25 @@ test('processes that migrate at the same time run one after the other', async (t
   assert.deepEqual(await migrate(database.connect(1)), [])
 })
 
+test('a database of an unreleased version is refused with a sentence and stays as it is', async (t) => {
+  const db = (await createDatabase(t, { empty: true })).connect(2)
+  await migrate(db, { last: '0032_rule_values.sql' })
+  await db`insert into migrations (name) values ('0033_unreleased.sql'), ('0088_unreleased.sql')`
+  const before = await describeSchema(db)
+  await assert.rejects(
+    migrate(db),
+    /^StartError: the database has the migration 0033_unreleased\.sql of an unreleased version/,
+  )
+  assert.equal(await describeSchema(db), before)
+})
+
+test('a release runs on the database of the next one', async (t) => {
+  const db = (await createDatabase(t)).connect(2)
+  await db`insert into migrations (name) values ('9999_future.sql')`
+  assert.deepEqual(await migrate(db), [])
+  assert.equal(await isMigrated(db), true)
+})
+
 test('a migration that waits for a lock yields, retries, and fails with an explanation', async (t) => {
   const database = await createDatabase(t, { empty: true })
   const [db, other] = [database.connect(2), database.connect(1)]

@@ -10,7 +10,7 @@ import { createSealer } from '../lib/crypto.ts'
 import { connect, type Db } from '../lib/db.ts'
 import { readAddress } from '../lib/db-address.ts'
 import { inspectEmbeddedPostgres } from '../lib/embedded-postgres.ts'
-import { compareMigrations, requireSessions, requireVersion } from '../lib/migrate.ts'
+import { compareMigrations, isUnreleased, requireSessions, requireVersion } from '../lib/migrate.ts'
 import { requireBinariesVersion } from '../lib/postgres-binaries.ts'
 import { hasCode, StartError } from '../lib/start-error.ts'
 import { within } from '../lib/time.ts'
@@ -206,6 +206,10 @@ export async function checkServer(db: Db): Promise<Result[]> {
 
 export async function checkMigrations(db: Db, isServing: boolean): Promise<Result> {
   const { applied, pending, unknown } = await compareMigrations(db)
+  if (isUnreleased({ pending, unknown })) {
+    const found = `the database has ${countOf(unknown.length, 'migration')} of an unreleased version (${unknown[0]} …), from which this version cannot continue`
+    return problem(found, 'Start the version that created the database, or use another one (DATABASE_URL or DATA_DIR).')
+  }
   if (unknown.length > 0) {
     const found = `the database has ${countOf(unknown.length, 'migration')} of a newer release (${unknown.at(-1)})`
     return warning(found, 'Start the newer release; only the release directly before it also works on this database.')

@@ -10,6 +10,8 @@
  * The service runs them at every start. A session-wide advisory lock serializes processes that start at the same time: the
  * first one migrates, and the others find nothing to do. A migration must work with the previous release's code, because
  * processes of two releases may overlap.
+ *
+ * Only released migrations are final. A database of an unreleased version is refused before anything runs.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -109,9 +111,16 @@ async function runPending(
       name text primary key,
       applied_at timestamptz not null default now()
     )`
-  const applied = new Set((await connection<{ name: string }[]>`select name from migrations`).map(({ name }) => name))
-  for (const name of listMigrations()) {
-    if (applied.has(name) || (last !== undefined && name > last)) continue
+  const { pending, unknown } = compareNames(
+    await connection<{ name: string }[]>`select name from migrations order by name`,
+  )
+  if (isUnreleased({ pending, unknown })) {
+    throw new StartError(
+      `the database has the migration ${unknown[0]} of an unreleased version, from which this version cannot continue; start the version that created the database, or use another database (DATABASE_URL or DATA_DIR)`,
+    )
+  }
+  for (const name of pending) {
+    if (last !== undefined && name > last) break
     const began = performance.now()
     if (!(await runMigration(connection, name))) return name
     ran.push(name)
@@ -179,10 +188,16 @@ export async function isMigrated(sql: Sql): Promise<boolean> {
   return applied.length === listMigrations().length
 }
 
-/** Compares the database with this program. `unknown` are the migrations of a newer release. Changes nothing. */
-export async function compareMigrations(db: Db): Promise<{ applied: number; pending: string[]; unknown: string[] }> {
+/** `unknown` are applied migrations that this program does not have. */
+type Comparison = { applied: number; pending: string[]; unknown: string[] }
+
+/** Compares the database with this program. Changes nothing. */
+export async function compareMigrations(db: Db): Promise<Comparison> {
   const [table] = await db<{ exists: boolean }[]>`select to_regclass('migrations') is not null as exists`
-  const rows = table?.exists ? await db<{ name: string }[]>`select name from migrations order by name` : []
+  return compareNames(table?.exists ? await db<{ name: string }[]>`select name from migrations order by name` : [])
+}
+
+function compareNames(rows: readonly { name: string }[]): Comparison {
   const applied = rows.map(({ name }) => name)
   const known = listMigrations()
   return {
@@ -190,6 +205,14 @@ export async function compareMigrations(db: Db): Promise<{ applied: number; pend
     pending: known.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !known.includes(name)),
   }
+}
+
+/**
+ * Whether an unreleased version migrated the database, with migrations that were replaced before the release. The database of a newer
+ * release has unknown migrations too, but lacks none of this release.
+ */
+export function isUnreleased({ pending, unknown }: Pick<Comparison, 'pending' | 'unknown'>): boolean {
+  return pending.length > 0 && unknown.length > 0
 }
 
 function listMigrations(): string[] {

@@ -342,6 +342,14 @@ test('a database that does not suit this release is a problem with a fix', async
   await db`delete from migrations where name = '9999_future.sql'`
   const [last] = await db`delete from migrations where name = (select max(name) from migrations) returning name`
   assertFound(await runDoctor(env), 'migrations', 'ok', new RegExp(`^1 migration pending \\(${last?.name}`))
+  await db`insert into migrations (name) values ('0033_unreleased.sql')`
+  assertFound(
+    await runDoctor(env),
+    'migrations',
+    'problem',
+    /^the database has 1 migration of an unreleased version \(0033_unr/,
+  )
+  await db`delete from migrations where name = '0033_unreleased.sql'`
   await db`insert into migrations (name) values (${last?.name})`
 
   const empty = await createDatabase(t, { empty: true })
