@@ -1,5 +1,5 @@
 -- Runs without a transaction.
--- Puts the conversations into the inbox and builds its indexes. Each statement may run again.
+-- Puts the conversations into the inbox, and builds the indexes of their lists. Each statement may run again.
 
 -- 500 conversations per transaction: a longer one would hold back new messages of all of them. A batch that waits for a locked
 -- conversation gives up after lock_timeout and runs again.
@@ -85,6 +85,11 @@ create index concurrently if not exists conversations_waiting on conversations (
   where waiting_since is not null and status <> 'closed';
 
 create index concurrently if not exists conversations_snoozed on conversations (snoozed_until) where snoozed_until is not null;
+
+-- For the lists by last activity and by change (`server/conversations/recent.ts`). Every message changes both times. An update that
+-- changes only columns of a BRIN index stays in its page and writes no other index.
+create index concurrently if not exists conversations_by_change on conversations
+  using brin (updated_at, (coalesce(last_message_at, created_at))) with (pages_per_range = 8, autosummarize = on);
 
 -- The inbox of the previous release sorts without these: 100 ms among 100,000 conversations, until its process ends.
 drop index concurrently if exists conversations_by_activity;

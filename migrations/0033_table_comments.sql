@@ -1,4 +1,4 @@
--- Comments on every table, and on columns whose name does not say enough. They appear in schema.sql.
+-- Comments on the tables of 0.1.0, and on columns whose name does not say enough. They appear in schema.sql.
 comment on table api_key_windows is 'Requests of an API key in its current minute. Unlogged: a crash loses at most a minute of counting.';
 comment on table api_keys is 'API keys of servers. Only a hash of the key is stored.';
 comment on table audit_log is 'What members did, kept for 400 days.';
@@ -57,7 +57,6 @@ comment on table sessions is 'Signed-in browsers of members. Only a hash of the 
 comment on table sign_in_failures is 'Failed sign-ins per network, e-mail address and device. Unlogged.';
 comment on table tags is 'Tags for contacts.';
 comment on table templates is 'Message templates as the provider has them.';
-comment on table uploads is 'Files that members uploaded. Unused ones are deleted after a day.';
 comment on column uploads.use_count is 'Messages that were sent with the file.';
 comment on table visitor_windows is 'Calls per visitor and address in the current window. Unlogged.';
 comment on table webhook_attempts is 'The log of deliveries, kept for 30 days in partitions of a day.';

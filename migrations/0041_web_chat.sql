@@ -1,5 +1,26 @@
 -- Runs without a transaction.
--- Email addresses that nothing but the web chat knows. Each statement may run again.
+-- The web chat: the page of a visitor, files of visitors, whose messages are whose, and email addresses that visitors typed. It changes
+-- four large tables, and holds the lock of one at a time. Each statement may run again.
+alter table contact_identities add column if not exists visit jsonb;
+
+comment on column contact_identities.visit is 'The last page and the browser of a web visitor.';
+
+-- Visitors do not use up the members' allowance of unsent files.
+alter table uploads add column if not exists is_visitor boolean not null default false;
+
+comment on column uploads.is_visitor is 'A visitor of the web chat uploaded it; created_by is the visitor.';
+
+comment on table uploads is
+  'Files that members and visitors uploaded. Unused ones are deleted after a day, those of visitors after an hour.';
+
+-- A visitor of the web chat reads what they wrote and what was sent to them, also after their contact was merged with another one.
+-- Rows of earlier releases have no visitor: they belong to the only visitor of their conversation, and merging writes it.
+alter table messages add column if not exists visitor_id text;
+
+comment on column messages.visitor_id is
+  'Web chat: the visitor who wrote the message or to whom it was sent. Null in rows of earlier releases: the only visitor of the contact.';
+
+-- Email addresses that nothing but the web chat knows.
 alter table contacts add column if not exists typed_email_key text;
 
 comment on column contacts.typed_email_key is
