@@ -145,7 +145,7 @@ const entries: Entry[] = [
       await prepareReserved(sql, [{ id } as never])
     },
     statements: {
-      lockPace: 'Locks the pace of the number, unless another process hands over.',
+      lockPace: 'Locks the sending rate of a phone number, unless another process hands over.',
       lockActiveBroadcasts: 'Locks the broadcasts that have recipients to hand over.',
       chooseRecipients: 'Reads their next recipients, with the contacts.',
       prepareMessages: 'Writes their messages as `pending`. Their quota is reserved.',

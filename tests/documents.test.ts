@@ -82,7 +82,7 @@ test('the pages name the same numbers of database connections as the code', () =
     `| any, with \`ROLES=worker\` | up to ${worker} |`,
   ]
   for (const row of rows) assert.ok(readFileSync('docs/install.md', 'utf8').includes(row), row)
-  const sizes = `opens ${count(1)} connections with one API process, ${count(2)} with two and at most ${most} with more; \`ROLES=worker\` opens ${worker}.`
+  const sizes = `opens ${count(1)} connections with one API process, ${count(2)} with two and at most ${most} with more, and one more with \`DEMO=1\`; \`ROLES=worker\` opens ${worker}.`
   assert.ok(readFileSync('docs/scaling.md', 'utf8').includes(sizes), sizes)
 })
 

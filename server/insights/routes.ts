@@ -35,7 +35,8 @@ const SearchResultSchema = Type.Object({
     created_at: DateTime,
   }),
   snippet: Type.String({ description: 'About 120 characters around the first match, as plain text.' }),
-  conversation: toPublic(ConversationSchema),
+  // Without the title of the resource, which has more fields for members.
+  conversation: Type.Object(toPublic(ConversationSchema).properties),
 })
 
 const Count = Type.Integer({ minimum: 0 })

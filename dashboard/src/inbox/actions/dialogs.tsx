@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect } from 'react'
 import { createStore } from '../../lib/store.ts'
 import type { Conversation } from '../model/data.ts'
 
-export type InboxDialog =
+type InboxDialog =
   | { kind: 'snooze'; rows: readonly Conversation[]; onChoose: (until: string | null) => void }
   | { kind: 'labels'; ids: readonly string[] }
   | { kind: 'filters' }
