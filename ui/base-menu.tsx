@@ -1,7 +1,7 @@
 /** The menu on Base UI, which provides keys, typeahead, focus, roles and position. `menu.tsx` loads this file. */
 import { Menu as BaseMenu } from '@base-ui/react/menu'
 import { type ReactElement, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
-import { usePopupContainer } from './modal.tsx'
+import { usePopupContainer } from './overlays.tsx'
 
 /** Items with `checked` are the alternatives of one choice. */
 type MenuItem =

@@ -1,7 +1,7 @@
 /** A text input with suggestions. Base UI provides filtering, keys, roles and position. */
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { type ComponentProps, useRef } from 'react'
-import { usePopupContainer } from './modal.tsx'
+import { usePopupContainer } from './overlays.tsx'
 
 type ComboboxProps = Omit<ComponentProps<typeof Autocomplete.Input>, 'value' | 'onChange'> & {
   suggestions: readonly string[]

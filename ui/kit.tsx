@@ -1,6 +1,6 @@
 /** The root of a page that uses the kit: provides the components' texts and the toasts. */
 import type { ReactNode } from 'react'
-import { Toasts } from './toast.tsx'
+import { Toasts } from './overlays.tsx'
 import { type KitWords, KitWordsContext } from './words.tsx'
 
 type KitProps = {

@@ -1,7 +1,7 @@
 /** The routes of the dashboard and the sign-in check. The script of each page loads when the page is first opened. */
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { Skeleton } from '../../ui/state.tsx'
+import { Skeleton } from '../../ui/display.tsx'
 import { CallError, invalidate, queryClient, useCall } from './lib/api.ts'
 import { LiveUpdates } from './lib/live.tsx'
 import { SessionProvider } from './lib/session.tsx'

@@ -1,6 +1,6 @@
 /** Building blocks of the page: text, badges, code cards, tabs and disclosures. */
 import { createContext, type ReactNode, useContext, useId, useState } from 'react'
-import { CopyButton } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/display.tsx'
 import { highlight } from './samples.ts'
 
 /** Choices that all sections share. The API key is stored for this tab only. */

@@ -1,6 +1,6 @@
 /** The guides above the operations: their texts (`guide-texts.ts`), samples and tables. */
 import { type ReactNode, useEffect, useId, useState } from 'react'
-import { CopyButton } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/display.tsx'
 import { Anchor, CodeCard, Inline, LanguageCard, Prose, StatusBadge, Tabs } from './code.tsx'
 import { errorMeanings } from './errors.ts'
 import { guides, type Sample } from './guide-texts.ts'

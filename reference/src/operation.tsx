@@ -1,6 +1,6 @@
 /** One operation: description and schemas on the left; code samples, the form and example responses on the right. */
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
-import { CopyButton } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/display.tsx'
 import { Anchor, CodeCard, Disclosure, Inline, LanguageCard, MethodBadge, Prose, StatusBadge, Tabs } from './code.tsx'
 import { FieldRow, FieldTree } from './fields.tsx'
 import { contentOf, type Operation, type WebhookEvent } from './openapi.ts'

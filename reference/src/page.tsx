@@ -1,6 +1,6 @@
 /** The page: top bar, navigation, guides, operations and events. All requests go to this page's own origin. */
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'react'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button, IconButton } from '../../ui/controls.tsx'
 import { Anchor, MethodBadge, PreferencesContext, Prose } from './code.tsx'
 import { guides } from './guide-texts.ts'
 import { Guides } from './guides.tsx'
@@ -35,9 +35,7 @@ export function Page() {
               <p>
                 Loading <code>/openapi.json</code> failed: {loaded.reason}.
               </p>
-              <Button variant="primary" onClick={reload}>
-                Try again
-              </Button>
+              <Button label="Try again" variant="primary" onClick={reload} />
             </div>
           )}
         </div>

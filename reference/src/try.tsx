@@ -4,7 +4,7 @@
  * The API key is shared by all forms, stored in `sessionStorage` and sent only to this page's origin, without cookies.
  */
 import { type ReactNode, useId, useState } from 'react'
-import { Button } from '../../ui/button.tsx'
+import { Button } from '../../ui/controls.tsx'
 import { CodeCard, Inline, StatusBadge, usePreferences } from './code.tsx'
 import { errorMeanings } from './errors.ts'
 import type { Operation, Parameter } from './openapi.ts'
@@ -88,9 +88,7 @@ export function TryForm({ operation, schemas, draft, onChange, request }: TryFor
             onReset={() => onChange({ ...draft, body: prettyJson(example) })}
           />
         )}
-        <Button type="submit" variant="primary" aria-busy={isSending}>
-          {isSending ? 'Sending…' : 'Send request'}
-        </Button>
+        <Button label={isSending ? 'Sending…' : 'Send request'} type="submit" variant="primary" aria-busy={isSending} />
       </form>
       <div role="status">{result && <Outcome result={result} />}</div>
       {result && 'status' in result && <ResponseDetails response={result} />}
@@ -121,9 +119,12 @@ function KeyField({ id, isInvalid }: { id: string; isInvalid: boolean }) {
       label="API key"
       hint="stored in this tab only"
       action={
-        <Button size="small" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
-          {isShown ? 'Hide' : 'Show'}
-        </Button>
+        <Button
+          label={isShown ? 'Hide' : 'Show'}
+          size="small"
+          aria-pressed={isShown}
+          onClick={() => setShown(!isShown)}
+        />
       }
     >
       <input
@@ -161,11 +162,7 @@ function ParameterField({ id, schemas, parameter, value, isInvalid, onChange }: 
       label={<code>{name}</code>}
       hint={required ? 'required' : location}
       action={
-        name === 'Idempotency-Key' && (
-          <Button size="small" onClick={() => onChange(randomKey())}>
-            New key
-          </Button>
-        )
+        name === 'Idempotency-Key' && <Button label="New key" size="small" onClick={() => onChange(randomKey())} />
       }
     >
       {choices ? (
@@ -205,9 +202,7 @@ function BodyField({ id, value, onChange, onReset }: BodyFieldProps) {
         <label htmlFor={id}>
           Body <span className="hint">JSON</span>
         </label>
-        <Button size="small" onClick={onReset}>
-          Reset
-        </Button>
+        <Button label="Reset" size="small" onClick={onReset} />
       </div>
       <textarea
         id={id}

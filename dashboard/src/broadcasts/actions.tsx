@@ -1,12 +1,11 @@
 /** The actions of a broadcast in its state: edit, reschedule, start, pause, resume, cancel, delete, copy, resend. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
-import { ConfirmButton } from '../ui/confirm-call.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import { ScheduledActions, StartNow } from './scheduled-actions.tsx'
@@ -18,11 +17,7 @@ const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/
 
 export function Actions({ broadcast }: { broadcast: Broadcast }) {
   const { status, is_paused, channel_error, total_count, pending_count, awaiting_count, segment_id } = broadcast
-  const copy = (
-    <LinkButton href={`/broadcasts/${broadcast.id}/copy`} icon="copy">
-      {text.copy}
-    </LinkButton>
-  )
+  const copy = <LinkButton label={text.copy} href={`/broadcasts/${broadcast.id}/copy`} icon="copy" />
   if (status === 'sent' || status === 'canceled') {
     return (
       <>
@@ -55,9 +50,7 @@ function PauseButton({ broadcast: { id } }: { broadcast: Broadcast }) {
     onFailed: toast.error,
   })
   return (
-    <Button icon="pause" busy={pause.isPending} onClick={() => pause.mutate({ params: { id } })}>
-      {text.pause}
-    </Button>
+    <Button label={text.pause} icon="pause" busy={pause.isPending} onClick={() => pause.mutate({ params: { id } })} />
   )
 }
 
@@ -70,9 +63,13 @@ function ResumeButton({ broadcast: { id, channel_error } }: { broadcast: Broadca
     onFailed: toast.error,
   })
   return (
-    <Button variant="primary" icon="play" busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
-      {isWaiting ? text.tryNow : text.resume}
-    </Button>
+    <Button
+      label={isWaiting ? text.tryNow : text.resume}
+      variant="primary"
+      icon="play"
+      busy={resume.isPending}
+      onClick={() => resume.mutate({ params: { id } })}
+    />
   )
 }
 
@@ -89,9 +86,7 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
   })
   return (
     <>
-      <Button icon="stop" onClick={() => setConfirming(true)}>
-        {text.cancel}
-      </Button>
+      <Button label={text.cancel} icon="stop" onClick={() => setConfirming(true)} />
       {isConfirming && (
         <Dialog title={text.cancelTitle} onClose={() => setConfirming(false)}>
           <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
@@ -99,10 +94,13 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
           {cancel.error && <ErrorNote>{describeError(cancel.error)}</ErrorNote>}
           {/* Not `Confirm`: its dismiss button is also called "Cancel". */}
           <div className="dialog-foot">
-            <Button onClick={() => setConfirming(false)}>{text.keep}</Button>
-            <Button variant="danger" busy={cancel.isPending} onClick={() => cancel.mutate({ params: { id } })}>
-              {text.cancel}
-            </Button>
+            <Button label={text.keep} onClick={() => setConfirming(false)} />
+            <Button
+              label={text.cancel}
+              variant="danger"
+              busy={cancel.isPending}
+              onClick={() => cancel.mutate({ params: { id } })}
+            />
           </div>
         </Dialog>
       )}
@@ -114,7 +112,7 @@ function DeleteButton({ broadcast: { id, total_count } }: { broadcast: Broadcast
   const [, navigate] = useLocation()
   return (
     <ConfirmButton
-      button={<Button icon="trash">{text.delete}</Button>}
+      button={<Button label={text.delete} icon="trash" />}
       title={text.deleteTitle}
       action={text.delete}
       danger
@@ -137,7 +135,7 @@ function Resend({ broadcast }: { broadcast: Broadcast }) {
   if (completed_at === null || again_id !== null || (failed_count === 0 && !hasOthers)) return null
   return (
     <ConfirmButton
-      button={<Button icon="refresh">{hasOthers ? text.sendAgainRest : text.sendAgain}</Button>}
+      button={<Button label={hasOthers ? text.sendAgainRest : text.sendAgain} icon="refresh" />}
       title={text.againTitle}
       action={text.againAction}
       call="POST /broadcasts/{id}/again"

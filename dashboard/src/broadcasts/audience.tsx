@@ -1,9 +1,7 @@
 /** The audience of a new broadcast: a segment, or phone numbers that are pasted or uploaded. */
 import { type ChangeEvent, useEffect, useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Field, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
+import { Button, Field, SegmentedControl, Select, TextArea } from '../../../ui/controls.tsx'
+import { Note, Skeleton } from '../../../ui/display.tsx'
 import { useCall, usePages } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
@@ -51,7 +49,7 @@ function SegmentSelect({ draft: { segment_id: id }, error, onChange }: Omit<Audi
     return (
       <div className="row">
         <p className="soft grow">{text.noSegments}</p>
-        <LinkButton href="/segments">{text.makeSegment}</LinkButton>
+        <LinkButton label={text.makeSegment} href="/segments" />
       </div>
     )
   }
@@ -126,9 +124,7 @@ function Upload({ onRead, onTooLarge }: { onRead: (text: string) => void; onTooL
   }
   return (
     <>
-      <Button size="small" icon="upload" onClick={() => input.current?.click()}>
-        {text.upload}
-      </Button>
+      <Button label={text.upload} size="small" icon="upload" onClick={() => input.current?.click()} />
       <input
         ref={input}
         type="file"

@@ -1,7 +1,7 @@
 /** Routes of the broadcast pages: list, new broadcast, edit, copy, detail. */
 import './broadcasts.css'
 import { Route, Switch } from 'wouter'
-import { WritersOnly } from '../ui/write-access.tsx'
+import { WritersOnly } from '../ui/page.tsx'
 import { NewBroadcast } from './compose.tsx'
 import { BroadcastDetail } from './detail.tsx'
 import { CopyBroadcast, EditBroadcast } from './edit.tsx'

@@ -4,11 +4,9 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
-import { InputField } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, InputField } from '../../../ui/controls.tsx'
+import { Card } from '../../../ui/display.tsx'
+import { Confirm, useToast } from '../../../ui/overlays.tsx'
 import { describeError, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import type { Template } from '../templates/parse-template.ts'
@@ -160,14 +158,13 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
         />
         <div className="row">
           <Button
+            label={preview && todos.length === 0 ? action : text.sendPlain}
             variant="primary"
             icon={draft.isLater ? 'clock' : 'send'}
             disabled={isBlocked && todos.length === 0}
             busy={isChecking}
             onClick={trySend}
-          >
-            {preview && todos.length === 0 ? action : text.sendPlain}
-          </Button>
+          />
         </div>
       </Card>
       {isConfirming && preview && body && (
@@ -194,9 +191,7 @@ function DiscardDraft({ onDiscard }: { onDiscard: () => void }) {
   const toast = useToast()
   return (
     <>
-      <Button variant="quiet" icon="trash" onClick={() => setConfirming(true)}>
-        {text.discard}
-      </Button>
+      <Button label={text.discard} variant="quiet" icon="trash" onClick={() => setConfirming(true)} />
       {isConfirming && (
         <Confirm
           title={text.discardTitle}

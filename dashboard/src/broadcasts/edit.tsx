@@ -1,6 +1,6 @@
 /** The pages that edit a scheduled broadcast, and that write a new one from any broadcast. */
 import { useState } from 'react'
-import { Note } from '../../../ui/note.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { Page, QueryView } from '../ui/page.tsx'

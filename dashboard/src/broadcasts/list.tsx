@@ -1,16 +1,14 @@
 /** The list of broadcasts, newest first, with live progress. */
 import { Link } from 'wouter'
-import { SegmentedControl } from '../../../ui/form.tsx'
-import { EmptyState, Skeleton } from '../../../ui/state.tsx'
+import { SegmentedControl } from '../../../ui/controls.tsx'
+import { EmptyState, Skeleton } from '../../../ui/display.tsx'
 import { usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { LoadMore } from '../ui/load-more.tsx'
-import { ErrorState, Page } from '../ui/page.tsx'
+import { ErrorState, LoadMore, Page, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
-import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
 
@@ -25,9 +23,7 @@ export function BroadcastList() {
   const pages = usePages('GET /broadcasts', query ? { query } : {}, { live: true })
   const isEmpty = pages.isSuccess && pages.items.length === 0
   const create = useCanWrite() && (
-    <LinkButton variant="primary" icon="plus" href="/broadcasts/new">
-      {text.create}
-    </LinkButton>
+    <LinkButton label={text.create} variant="primary" icon="plus" href="/broadcasts/new" />
   )
   return (
     <Page title={text.title} lead={text.lead} actions={create}>
@@ -45,16 +41,8 @@ export function BroadcastList() {
       </div>
       {pages.error && !pages.data && <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton />}
-      {isEmpty && status && (
-        <EmptyState icon="broadcasts" title={text.nothing}>
-          {text.nothingText}
-        </EmptyState>
-      )}
-      {isEmpty && !status && (
-        <EmptyState icon="broadcasts" title={text.empty} action={create}>
-          {text.emptyText}
-        </EmptyState>
-      )}
+      {isEmpty && status && <EmptyState icon="broadcasts" title={text.nothing} text={text.nothingText} />}
+      {isEmpty && !status && <EmptyState icon="broadcasts" title={text.empty} text={text.emptyText} action={create} />}
       {pages.items.length > 0 && (
         <div className="card">
           <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columns} />

@@ -1,7 +1,7 @@
 /** The message of a new broadcast: an approved template and its values. */
 import { useEffect, useRef, useState } from 'react'
-import { SearchInput } from '../../../ui/form.tsx'
-import { ErrorNote, Note } from '../../../ui/note.tsx'
+import { SearchInput } from '../../../ui/controls.tsx'
+import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { missingValues, parseTemplate, type Template } from '../templates/parse-template.ts'
 import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.tsx'
 import { TemplateValues, type ValueErrors } from '../templates/values.tsx'
@@ -90,7 +90,7 @@ function TemplateList({ templates, error, onChoose, onPreview }: TemplateListPro
     return (
       <div className="row">
         <p className="soft grow">{text.noTemplates}</p>
-        <LinkButton href="/templates">{text.toTemplates}</LinkButton>
+        <LinkButton label={text.toTemplates} href="/templates" />
       </div>
     )
   }

@@ -1,15 +1,13 @@
 /** The recipients of a broadcast with status and reason, filtered by status. */
 import { Link } from 'wouter'
-import { Badge } from '../../../ui/badge.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Select } from '../../../ui/form.tsx'
+import { Select } from '../../../ui/controls.tsx'
+import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
 import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
-import { PagedList } from '../ui/paged-list.tsx'
+import { PagedList } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { type Broadcast, countsOf, reasonText, recipientStatuses, recipientTones } from './status.tsx'
@@ -59,11 +57,7 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
       >
         <PagedList
           pages={pages}
-          empty={
-            <EmptyState icon="contacts" title={text.none}>
-              {total === 0 ? text.noneYet : text.noneText}
-            </EmptyState>
-          }
+          empty={<EmptyState icon="contacts" title={text.none} text={total === 0 ? text.noneYet : text.noneText} />}
         >
           {(recipients) => <Table rows={recipients} keyOf={({ place }) => place} columns={columns} />}
         </PagedList>

@@ -1,7 +1,7 @@
 /** The review before sending: recipients, skip reasons, duration, plan and a sample message. */
 
-import { Button } from '../../../ui/button.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Note } from '../../../ui/display.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { formatNumber, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
@@ -41,9 +41,7 @@ export function Review({ todos, missingCount, preview, isChecking, error, hasFie
       {isReady && error && (
         <Note tone="red" icon="alert">
           <p role="alert">{error}</p>
-          <Button size="small" icon="refresh" onClick={onRetry}>
-            {words.common.again}
-          </Button>
+          <Button label={words.common.again} size="small" icon="refresh" onClick={onRetry} />
         </Note>
       )}
       {isReady && !preview && isChecking && (

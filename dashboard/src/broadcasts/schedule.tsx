@@ -1,5 +1,5 @@
 /** The start of a broadcast: now, or at a date and time in the browser's time zone. */
-import { InputField, SegmentedControl } from '../../../ui/form.tsx'
+import { InputField, SegmentedControl } from '../../../ui/controls.tsx'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './use-draft.ts'

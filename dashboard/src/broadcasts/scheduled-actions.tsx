@@ -1,12 +1,10 @@
 /** The actions of a scheduled broadcast: edit it, change its time, send it now. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Confirm } from '../../../ui/dialog.tsx'
-import { InputField } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, InputField } from '../../../ui/controls.tsx'
+import { Confirm, useToast } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
-import { ConfirmButton } from '../ui/confirm-call.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import type { Broadcast } from './status.tsx'
@@ -19,9 +17,7 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 export function ScheduledActions({ broadcast }: { broadcast: Broadcast }) {
   return (
     <>
-      <LinkButton href={`/broadcasts/${broadcast.id}/edit`} icon="edit">
-        {text.edit}
-      </LinkButton>
+      <LinkButton label={text.edit} href={`/broadcasts/${broadcast.id}/edit`} icon="edit" />
       <Reschedule broadcast={broadcast} />
       <StartNow broadcast={broadcast} />
     </>
@@ -51,9 +47,11 @@ function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Br
   }
   return (
     <>
-      <Button icon="clock" onClick={() => setAt(toDatetimeLocal(before ? Date.parse(before) : Date.now()))}>
-        {text.reschedule}
-      </Button>
+      <Button
+        label={text.reschedule}
+        icon="clock"
+        onClick={() => setAt(toDatetimeLocal(before ? Date.parse(before) : Date.now()))}
+      />
       {at !== undefined && (
         <Confirm
           title={text.rescheduleTitle}
@@ -80,7 +78,7 @@ function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Br
 
 export const StartNow = ({ broadcast: { id, template } }: { broadcast: Broadcast }) => (
   <ConfirmButton
-    button={<Button icon="send">{text.startNow}</Button>}
+    button={<Button label={text.startNow} icon="send" />}
     title={text.startTitle}
     action={text.startNow}
     call="POST /broadcasts/{id}/start"

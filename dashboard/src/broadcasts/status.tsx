@@ -1,7 +1,6 @@
 /** Status labels, colors and counts of broadcasts and recipients. */
 
-import { Badge, type Tone } from '../../../ui/badge.tsx'
-import { Progress } from '../../../ui/progress.tsx'
+import { Badge, Progress, type Tone } from '../../../ui/display.tsx'
 import type { ItemOf } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 

@@ -1,10 +1,9 @@
 /** Sends the draft as a test to one number and shows its delivery status. */
 import { useRef, useState } from 'react'
 import { Link } from 'wouter'
-import { Badge, type Tone } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Input } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Input } from '../../../ui/controls.tsx'
+import { Badge, type Tone } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { CallError, type DataOf, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -52,9 +51,13 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
               onChange={(event) => onChange({ testTo: event.target.value })}
               onKeyDown={(event) => event.key === 'Enter' && to.trim() && send()}
             />
-            <Button icon="send" busy={test.isPending} disabled={!template || !to.trim()} onClick={send}>
-              {text.testSend}
-            </Button>
+            <Button
+              label={text.testSend}
+              icon="send"
+              busy={test.isPending}
+              disabled={!template || !to.trim()}
+              onClick={send}
+            />
           </div>
         )}
       </Field>

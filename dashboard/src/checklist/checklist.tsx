@@ -3,7 +3,7 @@
  * shows a confirmation until a member hides it.
  */
 import './checklist.css'
-import { IconButton } from '../../../ui/button.tsx'
+import { IconButton } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'

@@ -3,10 +3,9 @@
  * attribute is added.
  */
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Field, Form, Input, InputField, Select } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form, IconButton, Input, InputField, Select } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, describeError, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 
@@ -52,9 +51,7 @@ export function Attributes({ contact: { id, attributes } }: { contact: Contact }
       {isAdding ? (
         <NewAttribute contactId={id} onDone={() => setAdding(false)} />
       ) : (
-        <Button size="small" icon="plus" onClick={() => setAdding(true)}>
-          {texts.add}
-        </Button>
+        <Button label={texts.add} size="small" icon="plus" onClick={() => setAdding(true)} />
       )}
     </>
   )
@@ -200,12 +197,8 @@ function NewAttribute({ contactId, onDone }: { contactId: string; onDone: () => 
       </Field>
       {change.error && <ErrorNote>{describeError(change.error)}</ErrorNote>}
       <div className="row">
-        <Button type="submit" size="small" variant="primary" busy={change.isPending}>
-          {texts.add}
-        </Button>
-        <Button size="small" onClick={onDone}>
-          {words.common.cancel}
-        </Button>
+        <Button label={texts.add} type="submit" size="small" variant="primary" busy={change.isPending} />
+        <Button label={words.common.cancel} size="small" onClick={onDone} />
       </div>
     </Form>
   )

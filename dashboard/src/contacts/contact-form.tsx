@@ -1,9 +1,8 @@
 /** Edits a contact. Phone number, username and channels identify the contact and cannot be changed. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Form, InputField } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form, InputField } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -70,10 +69,14 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
       </Field>
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
-        <Button type="submit" variant="primary" disabled={!isChanged} busy={change.isPending}>
-          {words.common.save}
-        </Button>
-        {isChanged && <Button onClick={() => setEdits({})}>{words.common.cancel}</Button>}
+        <Button
+          label={words.common.save}
+          type="submit"
+          variant="primary"
+          disabled={!isChanged}
+          busy={change.isPending}
+        />
+        {isChanged && <Button label={words.common.cancel} onClick={() => setEdits({})} />}
       </div>
     </Form>
   )

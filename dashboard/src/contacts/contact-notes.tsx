@@ -1,12 +1,11 @@
 /** Notes about a contact: add, and delete one's own. Only members see them. */
 import { useState } from 'react'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Form, TextArea } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Form, IconButton, TextArea } from '../../../ui/controls.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type ItemOf, useChange, usePages } from '../lib/api.ts'
 import { useSession } from '../lib/session.tsx'
 import { formatBrief, formatTime } from '../lib/time.ts'
-import { ConfirmButton } from '../ui/confirm-call.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { notes: texts } = words.contactPanel
@@ -33,9 +32,13 @@ export function ContactNotes({ contactId }: { contactId: string }) {
         </ul>
       )}
       {pages.hasNextPage && (
-        <Button size="small" variant="quiet" busy={pages.isFetchingNextPage} onClick={() => pages.fetchNextPage()}>
-          {texts.more}
-        </Button>
+        <Button
+          label={texts.more}
+          size="small"
+          variant="quiet"
+          busy={pages.isFetchingNextPage}
+          onClick={() => pages.fetchNextPage()}
+        />
       )}
       <Form className="contact-note-form" onSubmit={submit}>
         <TextArea
@@ -51,11 +54,7 @@ export function ContactNotes({ contactId }: { contactId: string }) {
             submit()
           }}
         />
-        {text.trim() && (
-          <Button type="submit" size="small" variant="primary" busy={add.isPending}>
-            {texts.add}
-          </Button>
-        )}
+        {text.trim() && <Button label={texts.add} type="submit" size="small" variant="primary" busy={add.isPending} />}
       </Form>
     </>
   )

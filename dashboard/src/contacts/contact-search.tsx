@@ -1,10 +1,8 @@
 /** Finds a contact by name, number or email, for dialogs. Enter picks the first match. */
 import './contact-search.css'
 import { type ReactNode, useEffect, useState } from 'react'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Form, SearchInput } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
+import { Form, SearchInput } from '../../../ui/controls.tsx'
+import { Avatar, ErrorNote, Skeleton } from '../../../ui/display.tsx'
 import { describeError, type ItemOf, usePages } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { handleOf, nameOf } from '../lib/people.ts'

@@ -1,11 +1,8 @@
 /** The page of a contact: details, attributes, notes, duplicates, conversations, broadcast opt-out and erasure. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { InputField } from '../../../ui/form.tsx'
+import { Button, InputField } from '../../../ui/controls.tsx'
+import { Avatar, Badge, Card } from '../../../ui/display.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type DataOf, useCall, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
@@ -13,9 +10,8 @@ import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
-import { ConfirmButton } from '../ui/confirm-call.tsx'
-import { Page, QueryView } from '../ui/page.tsx'
-import { ViewerNote, WriteAccess } from '../ui/write-access.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
+import { Page, QueryView, ViewerNote, WriteAccess } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Attributes } from './attributes.tsx'
 import { ContactForm } from './contact-form.tsx'
@@ -150,7 +146,7 @@ function EraseContact({ contact }: { contact: Contact }) {
       <p className="soft">{texts.eraseText}</p>
       <div>
         <ConfirmButton
-          button={<Button icon="trash">{texts.erase}</Button>}
+          button={<Button label={texts.erase} icon="trash" />}
           title={texts.eraseTitle(nameOf(contact))}
           action={texts.eraseDo}
           danger

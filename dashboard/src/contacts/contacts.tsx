@@ -2,7 +2,7 @@
 import './contact-panel.css'
 import './contacts.css'
 import { Route, Switch } from 'wouter'
-import { WritersOnly } from '../ui/write-access.tsx'
+import { WritersOnly } from '../ui/page.tsx'
 import { ContactPage } from './contact.tsx'
 import { ImportPage } from './import.tsx'
 import { ContactList } from './list.tsx'

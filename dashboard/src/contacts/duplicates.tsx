@@ -1,6 +1,6 @@
 /** Contacts that are probably the same person, each with its reason and a review before merging. */
 import { lazy, Suspense, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
@@ -31,9 +31,12 @@ export function Duplicates({ contact, duplicates, onMerged }: Props) {
               <strong className="cut">{nameOf(other)}</strong>
               <span className="soft small">{texts.reasons[reason]}</span>
             </span>
-            <Button size="small" aria-label={texts.reviewOf(nameOf(other))} onClick={() => setReviewed(other)}>
-              {texts.review}
-            </Button>
+            <Button
+              label={texts.review}
+              size="small"
+              aria-label={texts.reviewOf(nameOf(other))}
+              onClick={() => setReviewed(other)}
+            />
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 /** The result of an import or of its dry run: counts that add up to the lines of the file, and the skipped lines. */
 
-import { Note } from '../../../ui/note.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'

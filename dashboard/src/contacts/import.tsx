@@ -1,10 +1,8 @@
 /** Imports contacts from a CSV file: a dry run shows the changes, then the member confirms. */
 import { type DragEvent, useEffect, useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Progress as Bar, Card, ErrorNote } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { Progress as Bar } from '../../../ui/progress.tsx'
 import { describeError, invalidate } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page } from '../ui/page.tsx'
@@ -67,21 +65,20 @@ export function ImportPage() {
           <div className="row">
             {isDone ? (
               <>
-                <LinkButton variant="primary" href="/contacts">
-                  {texts.toContacts}
-                </LinkButton>
-                <Button onClick={() => setState({ isRunning: false })}>{texts.other}</Button>
+                <LinkButton label={texts.toContacts} variant="primary" href="/contacts" />
+                <Button label={texts.other} onClick={() => setState({ isRunning: false })} />
               </>
             ) : (
               file && (
                 <Button
+                  label={
+                    report.created + report.updated > 0 ? texts.start(report.created + report.updated) : texts.nothing
+                  }
                   variant="primary"
                   icon="upload"
                   disabled={report.created + report.updated === 0}
                   onClick={() => void send(file, false)}
-                >
-                  {report.created + report.updated > 0 ? texts.start(report.created + report.updated) : texts.nothing}
-                </Button>
+                />
               )
             )}
           </div>

@@ -1,12 +1,9 @@
 /** The list of contacts, newest first, with search and filters. Search and filters are stored in the URL. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Checkbox, SearchInput, Select } from '../../../ui/form.tsx'
+import { Button, Checkbox, SearchInput, Select } from '../../../ui/controls.tsx'
+import { Avatar, Badge, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
 import { useUrlFilters } from '../lib/hooks.ts'
@@ -15,11 +12,9 @@ import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
 import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Page } from '../ui/page.tsx'
-import { PagedList } from '../ui/paged-list.tsx'
+import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { NewContact } from './new-contact.tsx'
 import { TagList } from './tag-list.tsx'
@@ -43,16 +38,8 @@ export function ContactList() {
   const pages = usePages('GET /contacts', { query }, { keepPrevious: true })
   const tags = useCall('GET /tags', {})
   const isFiltered = Object.keys(query).length > 0
-  const add = (
-    <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
-      {contacts.add}
-    </Button>
-  )
-  const importLink = isManager && (
-    <LinkButton href="/contacts/import" icon="upload">
-      {contacts.import}
-    </LinkButton>
-  )
+  const add = <Button label={contacts.add} variant="primary" icon="plus" onClick={() => setOpen('new')} />
+  const importLink = isManager && <LinkButton label={contacts.import} href="/contacts/import" icon="upload" />
   return (
     <Page
       title={contacts.title}
@@ -70,9 +57,7 @@ export function ContactList() {
           )}
           {canWrite && (
             <>
-              <Button icon="tag" onClick={() => setOpen('tags')}>
-                {contacts.tags}
-              </Button>
+              <Button label={contacts.tags} icon="tag" onClick={() => setOpen('tags')} />
               {add}
             </>
           )}
@@ -112,14 +97,14 @@ export function ContactList() {
               <EmptyState
                 icon="search"
                 title={contacts.noMatch}
-                action={<Button onClick={() => navigate('/contacts')}>{contacts.clear}</Button>}
-              >
-                {contacts.noMatchText}
-              </EmptyState>
+                text={contacts.noMatchText}
+                action={<Button label={contacts.clear} onClick={() => navigate('/contacts')} />}
+              />
             ) : (
               <EmptyState
                 icon="contacts"
                 title={contacts.none}
+                text={contacts.noneText}
                 action={
                   canWrite && (
                     <>
@@ -128,9 +113,7 @@ export function ContactList() {
                     </>
                   )
                 }
-              >
-                {contacts.noneText}
-              </EmptyState>
+              />
             )
           }
         >

@@ -1,9 +1,8 @@
 /** Merges two contacts: finds the other one, shows both and the result, lets the member choose which one stays, and asks before it merges. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { ErrorNote, Note } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { ErrorNote, Note } from '../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, describeError, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
@@ -131,20 +130,15 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
       )}
       {merge.error && <ErrorNote>{describeError(merge.error)}</ErrorNote>}
       <div className="dialog-foot">
-        <Button icon="refresh" disabled={merge.isPending} onClick={() => setSwapped(!isSwapped)}>
-          {texts.swap}
-        </Button>
-        <Button icon="search" disabled={merge.isPending} onClick={onChange}>
-          {texts.chooseOther}
-        </Button>
-        <Button onClick={onClose}>{words.common.cancel}</Button>
+        <Button label={texts.swap} icon="refresh" disabled={merge.isPending} onClick={() => setSwapped(!isSwapped)} />
+        <Button label={texts.chooseOther} icon="search" disabled={merge.isPending} onClick={onChange} />
+        <Button label={words.common.cancel} onClick={onClose} />
         <Button
+          label={texts.action}
           variant="danger"
           busy={merge.isPending}
           onClick={() => merge.mutate({ params: { id: to.id }, body: { contact_id: from.id } })}
-        >
-          {texts.action}
-        </Button>
+        />
       </div>
     </Dialog>
   )

@@ -1,6 +1,6 @@
 /** The button that merges a contact with any other one. */
 import { lazy, Suspense, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
@@ -19,9 +19,12 @@ export function MergeWith({ contact, size, onMerged }: Props) {
   if (!useCanWrite()) return null
   return (
     <>
-      <Button icon="contacts" {...(size ? { size } : {})} onClick={() => setOpen(true)}>
-        {words.contactPanel.merge.with}
-      </Button>
+      <Button
+        label={words.contactPanel.merge.with}
+        icon="contacts"
+        {...(size ? { size } : {})}
+        onClick={() => setOpen(true)}
+      />
       {isOpen && (
         <Suspense>
           <MergeDialog

@@ -1,11 +1,11 @@
 /** Adds a contact by phone number. For a known number it opens the existing contact. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Field, InputField } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Field, InputField } from '../../../ui/controls.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 

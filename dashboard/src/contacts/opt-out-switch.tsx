@@ -1,6 +1,6 @@
 /** Opts a contact in to or out of broadcasts, with undo. `hint`: shown while the contact receives broadcasts. */
-import { Switch } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Switch } from '../../../ui/controls.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'

@@ -1,12 +1,10 @@
 /** All tags of the workspace with their number of contacts; renames and deletes tags. */
 import { type KeyboardEvent, useId, useState } from 'react'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Form, Input } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Form, IconButton, Input } from '../../../ui/controls.tsx'
+import { Dialog, useToast } from '../../../ui/overlays.tsx'
 import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
@@ -71,9 +69,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             onKeyDown={cancelRename}
             onChange={(event) => setDraft(event.target.value)}
           />
-          <Button type="submit" size="small" busy={rename.isPending}>
-            {tagList.rename}
-          </Button>
+          <Button label={tagList.rename} type="submit" size="small" busy={rename.isPending} />
         </Form>
       ) : (
         <>

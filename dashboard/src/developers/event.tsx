@@ -1,12 +1,9 @@
 /** The dialog of an event: its body and its deliveries with their attempts. Owners and admins resend it to an endpoint. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Code, CopyButton } from '../../../ui/copy.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Badge, Code, CopyButton, EmptyState } from '../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { QueryView } from '../ui/page.tsx'
@@ -30,11 +27,7 @@ export function EventDialog({ id, onClose }: { id: string; onClose: () => void }
   const event = useCall('GET /events/{id}', { params: { id } }, { pollMs: isPending ? pendingPollMs : false })
   const hasPending = event.data?.deliveries.some(({ status }) => status === 'pending') ?? false
   if (hasPending !== isPending) setPending(hasPending)
-  const notFound = (
-    <EmptyState icon="search" title={detail.gone}>
-      {detail.goneText}
-    </EmptyState>
-  )
+  const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
   return (
     <Dialog title={event.data?.event ?? detail.facts} size="wide" onClose={onClose}>
       <QueryView query={event} notFound={notFound}>
@@ -94,14 +87,13 @@ function DeliveryPart({ delivery }: { delivery: EventDelivery }) {
           <Badge tone={statusTones[status]}>{log.statuses[status]}</Badge>
           {isManager && (
             <Button
+              label={labels.redeliver}
               size="small"
               icon="refresh"
               busy={redeliver.isPending}
               disabled={!endpoint.is_active}
               onClick={() => redeliver.mutate({ params: { id } })}
-            >
-              {labels.redeliver}
-            </Button>
+            />
           )}
         </span>
       </div>

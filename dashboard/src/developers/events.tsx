@@ -1,12 +1,12 @@
 /** The recorded events, newest first. A row opens the event. */
-import { Badge } from '../../../ui/badge.tsx'
-import { SearchInput, Select } from '../../../ui/form.tsx'
+
+import { SearchInput, Select } from '../../../ui/controls.tsx'
+import { Badge } from '../../../ui/display.tsx'
 import { type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam, useUrlFilters } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { RowLink } from '../ui/row-link.tsx'
-import type { Column } from '../ui/table.tsx'
+import { type Column, RowLink } from '../ui/table.tsx'
 import { splitUrl } from '../webhooks/endpoint.tsx'
 import { statusTones } from '../webhooks/use-deliveries.ts'
 import { words } from '../words/words.ts'
@@ -44,7 +44,7 @@ export function Events() {
       onShowNew={() => void restartPages('GET /events', { query })}
       columns={columns}
       icon="webhooks"
-      action={<LinkButton href="/webhooks">{text.toWebhooks}</LinkButton>}
+      action={<LinkButton label={text.toWebhooks} href="/webhooks" />}
     >
       {open && <EventDialog id={open} onClose={() => setOpen('')} />}
     </LogPage>

@@ -2,13 +2,11 @@
  * A log for developers: filters in the URL, and rows that stay in place while a member reads. New rows are counted behind a button.
  */
 import { type ReactNode, useEffect } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Card, EmptyState } from '../../../ui/display.tsx'
 import type { IconName } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
-import { Page } from '../ui/page.tsx'
-import { PagedList, type Pages } from '../ui/paged-list.tsx'
+import { Page, PagedList, type Pages } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 
 /** How to fetch the rows and the polled first page. */
@@ -50,32 +48,22 @@ export function LogPage<Row extends { id: string }>(props: Props<Row>) {
   }, [isEmpty, count])
   const current = new Map(newest.data?.map((row) => [row.id, row]))
   const empty = isFiltered ? (
-    <EmptyState icon="search" title={text.noneSuch}>
-      {text.noneSuchText}
-    </EmptyState>
+    <EmptyState icon="search" title={text.noneSuch} text={text.noneSuchText} />
   ) : (
-    <EmptyState icon={icon} title={text.empty} action={action}>
-      {text.emptyText}
-    </EmptyState>
+    <EmptyState icon={icon} title={text.empty} text={text.emptyText} action={action} />
   )
   return (
     <Page title={text.title} lead={text.lead}>
       <DeveloperTabs />
       <search className="toolbar dev-filters" aria-label={text.filters}>
         {controls}
-        {isFiltered && (
-          <Button variant="quiet" icon="close" onClick={clear}>
-            {text.clear}
-          </Button>
-        )}
+        {isFiltered && <Button label={text.clear} variant="quiet" icon="close" onClick={clear} />}
       </search>
       <Card flush>
         <div aria-live="polite">
           {!isEmpty && count > 0 && (
             <div className="dev-new">
-              <Button size="small" icon="refresh" onClick={onShowNew}>
-                {text.showNew(count, isMore)}
-              </Button>
+              <Button label={text.showNew(count, isMore)} size="small" icon="refresh" onClick={onShowNew} />
             </div>
           )}
         </div>

@@ -1,8 +1,6 @@
 /** The dialog of a request: its facts, its error and, for a write that failed, its body. */
-import { Code, CopyButton } from '../../../ui/copy.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Code, CopyButton, EmptyState, Note } from '../../../ui/display.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { QueryView } from '../ui/page.tsx'
 import { prettyJson } from '../webhooks/pretty-json.ts'
@@ -18,11 +16,7 @@ type RequestWithBody = DataOf<'GET /requests/{id}'>
 export function RequestDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const request = useCall('GET /requests/{id}', { params: { id } })
   const title = request.data ? `${request.data.method} ${request.data.path.replace(/\?.*/s, '')}` : detail.facts
-  const notFound = (
-    <EmptyState icon="search" title={detail.gone}>
-      {detail.goneText}
-    </EmptyState>
-  )
+  const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
   return (
     <Dialog title={title} size="wide" onClose={onClose}>
       <QueryView query={request} notFound={notFound}>

@@ -1,11 +1,10 @@
 /** The request log, newest first. A row opens the request. */
-import { SearchInput, Select } from '../../../ui/form.tsx'
+import { SearchInput, Select } from '../../../ui/controls.tsx'
 import { type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam, useUrlFilters } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { RowLink } from '../ui/row-link.tsx'
-import type { Column } from '../ui/table.tsx'
+import { type Column, RowLink } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { LogPage, newestLimit, newestRows, stillRows } from './log-page.tsx'
 import { RequestDialog } from './request.tsx'
@@ -55,7 +54,7 @@ export function Requests() {
       onShowNew={() => void restartPages('GET /requests', { query })}
       columns={columns}
       icon="developers"
-      action={<LinkButton href="/settings/keys">{text.toKeys}</LinkButton>}
+      action={<LinkButton label={text.toKeys} href="/settings/keys" />}
     >
       {open && <RequestDialog id={open} onClose={() => setOpen('')} />}
     </LogPage>

@@ -1,5 +1,5 @@
 /** The HTTP status of a request. */
-import { Badge, type Tone } from '../../../ui/badge.tsx'
+import { Badge, type Tone } from '../../../ui/display.tsx'
 import { words } from '../words/words.ts'
 
 export function StatusBadge({ status }: { status: number | null }) {

@@ -1,9 +1,9 @@
 /** The open conversation: thread and contact panel. Marks the conversation as read while the window is visible. */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { EmptyState, Skeleton } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { EmptyState, Skeleton } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { call, invalidate, isNotFound } from '../lib/api.ts'
 import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -70,14 +70,9 @@ const NotFound = ({ onBack }: { onBack: () => void }) => (
     <EmptyState
       icon="chat"
       title={words.inbox.thread.notFoundTitle}
-      action={
-        <Button icon="back" onClick={onBack}>
-          {words.inbox.thread.back}
-        </Button>
-      }
-    >
-      {words.inbox.thread.notFoundText}
-    </EmptyState>
+      text={words.inbox.thread.notFoundText}
+      action={<Button label={words.inbox.thread.back} icon="back" onClick={onBack} />}
+    />
   </section>
 )
 

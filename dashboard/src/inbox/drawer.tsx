@@ -1,7 +1,7 @@
 /** A modal panel at the right edge, full screen on a phone. */
 import type { ReactNode } from 'react'
-import { IconButton } from '../../../ui/button.tsx'
-import { Modal } from '../../../ui/modal.tsx'
+import { IconButton } from '../../../ui/controls.tsx'
+import { Modal } from '../../../ui/overlays.tsx'
 import { words } from '../words/words.ts'
 
 export function Drawer({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {

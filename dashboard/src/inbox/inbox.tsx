@@ -15,7 +15,7 @@ import './list/flow.css'
 import './narrow.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
-import { EmptyState } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/display.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useLiveState } from '../lib/live.tsx'
 import { useCanWrite, useSession } from '../lib/session.tsx'
@@ -68,9 +68,7 @@ export default function Inbox() {
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
         <section className="inbox-thread inbox-none" aria-label={words.inbox.thread.label}>
-          <EmptyState icon="chat" title={words.inbox.thread.none}>
-            {words.inbox.thread.noneText}
-          </EmptyState>
+          <EmptyState icon="chat" title={words.inbox.thread.none} text={words.inbox.thread.noneText} />
           <Checklist slim />
         </section>
       )}

@@ -1,8 +1,8 @@
 /** The open conversation: header, thread and reply area. */
 import { useCallback, useState } from 'react'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useCanWrite } from '../lib/session.tsx'
-import { ViewerNote } from '../ui/write-access.tsx'
+import { ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Composer } from './composer/composer.tsx'
 import { replyWindowOf } from './composer/reply-rules.ts'

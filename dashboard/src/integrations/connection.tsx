@@ -1,12 +1,12 @@
 /** A connection of an automation tool: state, test event, delivery log and disconnect. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { ConfirmButton } from '../ui/confirm-call.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
 import { TestResult } from './test-result.tsx'
@@ -71,23 +71,21 @@ function ConnectionActions({ endpoint, tool }: { endpoint: Endpoint; tool: Tool 
       <div className="row">
         {endpoint.is_active ? (
           <Button
+            label={integrations.test.action}
             size="small"
             icon="bolt"
             busy={test.isPending}
             title={integrations.test.actionOf(endpoint.url)}
             onClick={() => test.mutate({ params })}
-          >
-            {integrations.test.action}
-          </Button>
+          />
         ) : (
           <Button
+            label={integrations.enable}
             size="small"
             icon="play"
             busy={enable.isPending}
             onClick={() => enable.mutate({ params, body: { is_active: true } })}
-          >
-            {integrations.enable}
-          </Button>
+          />
         )}
         <LogLink endpoint={endpoint} />
         <Disconnect endpoint={endpoint} tool={tool} />
@@ -102,11 +100,7 @@ function Disconnect({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
   const { name } = integrations.tools[tool]
   return (
     <ConfirmButton
-      button={
-        <Button size="small" variant="quiet" icon="off">
-          {disconnect.action}
-        </Button>
-      }
+      button={<Button label={disconnect.action} size="small" variant="quiet" icon="off" />}
       title={disconnect.title(name)}
       action={disconnect.action}
       danger

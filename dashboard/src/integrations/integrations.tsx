@@ -3,8 +3,8 @@ import '../webhooks/webhooks.css'
 import './integrations.css'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Badge } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
@@ -15,8 +15,7 @@ import { endpointPollMs } from '../webhooks/list.tsx'
 import { SigningSecret } from '../webhooks/secret.tsx'
 import { words } from '../words/words.ts'
 import { Connection } from './connection.tsx'
-import type { Tool } from './tools.tsx'
-import { ToolLogo, tools } from './tools.tsx'
+import { type Tool, ToolLogo, tools } from './tools.tsx'
 
 const { integrations } = words
 
@@ -73,12 +72,11 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
       <footer className="tools-foot">
         {isManager ? (
           <Button
+            label={isConnected ? integrations.another : integrations.connect}
             icon={isConnected ? 'plus' : 'link'}
             {...(isConnected ? {} : { variant: 'primary' as const })}
             onClick={() => setConnecting(true)}
-          >
-            {isConnected ? integrations.another : integrations.connect}
-          </Button>
+          />
         ) : (
           <span className="soft small">{integrations.onlyManagers}</span>
         )}

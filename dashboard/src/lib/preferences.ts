@@ -1,7 +1,7 @@
 /** The member's preferences, the same on all devices. The density is also kept in this browser, for the first paint. */
 import { useIsMutating } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, queryClient, useCall, useChange } from './api.ts'
 import { createStore } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** Shown instead of charts in a workspace without messages: links to connect a channel and add contacts. */
 import { Link } from 'wouter'
+import { EmptyState } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
 import { words } from '../words/words.ts'
 
 const { first } = words.overview
@@ -14,9 +14,7 @@ const steps: readonly { name: keyof typeof first.steps; icon: IconName; href: st
 export function EmptyOverview() {
   return (
     <div className="card overview-first">
-      <EmptyState icon="overview" title={first.title}>
-        {first.text}
-      </EmptyState>
+      <EmptyState icon="overview" title={first.title} text={first.text} />
       <ol>
         {steps.map(({ name, icon, href }) => (
           <li key={name} data-link="">

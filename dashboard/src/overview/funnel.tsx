@@ -1,6 +1,6 @@
 /** Delivery of the messages sent in the period. Each bar is a share of the sent messages; failed is a share of all attempts. */
 
-import { Card } from '../../../ui/card.tsx'
+import { Card } from '../../../ui/display.tsx'
 import { formatNumber, formatShare } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { OverviewView } from './metrics.ts'

@@ -2,7 +2,7 @@
 import '../webhooks/webhooks.css'
 import './overview.css'
 import './chart.css'
-import { SegmentedControl } from '../../../ui/form.tsx'
+import { SegmentedControl } from '../../../ui/controls.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'

@@ -1,6 +1,6 @@
 /** Response times: average, shares within a limit, and average per day. */
 
-import { Card } from '../../../ui/card.tsx'
+import { Card } from '../../../ui/display.tsx'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { DayChart, type Scale } from './day-chart.tsx'

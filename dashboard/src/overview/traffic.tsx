@@ -1,8 +1,7 @@
 /** Messages per day and channel as a chart (received above the axis, sent below) or as a table. */
 
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { SegmentedControl } from '../../../ui/form.tsx'
+import { Button, SegmentedControl } from '../../../ui/controls.tsx'
+import { Card } from '../../../ui/display.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
@@ -34,13 +33,12 @@ export function Traffic({ days }: { days: readonly Day[] }) {
             />
           )}
           <Button
+            label={isTable ? traffic.asChart : traffic.asTable}
             size="small"
             variant="quiet"
             icon={isTable ? 'overview' : 'templates'}
             onClick={() => setView(isTable ? '' : 'table')}
-          >
-            {isTable ? traffic.asChart : traffic.asTable}
-          </Button>
+          />
         </>
       }
     >

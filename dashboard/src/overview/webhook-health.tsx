@@ -1,6 +1,6 @@
 /** The state of webhook endpoints, failing ones first. */
 import { Link } from 'wouter'
-import { Card } from '../../../ui/card.tsx'
+import { Card } from '../../../ui/display.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { type EndpointState, EndpointUrl, LastAttempt, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
@@ -20,11 +20,7 @@ export function WebhookHealth({ webhooks }: { webhooks: readonly Health[] }) {
     <Card
       flush={webhooks.length > 0}
       title={labels.title}
-      actions={
-        <LinkButton href="/webhooks" size="small" variant="quiet">
-          {labels.all}
-        </LinkButton>
-      }
+      actions={<LinkButton label={labels.all} href="/webhooks" size="small" variant="quiet" />}
     >
       {webhooks.length === 0 ? (
         <p className="soft">

@@ -1,14 +1,12 @@
 /** Adds contacts to a static segment: search, select, add. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Checkbox, SearchInput } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Checkbox, SearchInput } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../ui/overlays.tsx'
 import { describeError, useChange, usePages } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
-import { PagedList } from '../ui/paged-list.tsx'
+import { PagedList } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 const { segments } = words
@@ -58,15 +56,14 @@ export function AddContacts({ segmentId, onClose }: { segmentId: string; onClose
       </div>
       {add.error && <ErrorNote>{describeError(add.error)}</ErrorNote>}
       <div className="dialog-foot">
-        <Button onClick={onClose}>{words.common.cancel}</Button>
+        <Button label={words.common.cancel} onClick={onClose} />
         <Button
+          label={segments.addDo(selected.size)}
           variant="primary"
           disabled={selected.size === 0}
           busy={add.isPending}
           onClick={() => add.mutate({ params: { id: segmentId }, body: { contact_ids: [...selected] } })}
-        >
-          {segments.addDo(selected.size)}
-        </Button>
+        />
       </div>
     </Dialog>
   )

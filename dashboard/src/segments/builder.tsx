@@ -1,8 +1,7 @@
 /** Edits a filter: one line per rule, one box per group, and below them how many contacts match now. */
 import type { ReactNode } from 'react'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Input, SegmentedControl, Select } from '../../../ui/form.tsx'
+import { Button, IconButton, Input, SegmentedControl, Select } from '../../../ui/controls.tsx'
+import { Avatar } from '../../../ui/display.tsx'
 import { describeError, useCall } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -136,14 +135,13 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
       <div className="row">
         {add.map(({ label, create }) => (
           <Button
+            label={label}
             key={label}
             icon="plus"
             size="small"
             disabled={items.length >= maxRules}
             onClick={() => onChange([...items, create()])}
-          >
-            {label}
-          </Button>
+          />
         ))}
       </div>
     </>

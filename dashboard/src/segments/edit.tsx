@@ -1,11 +1,9 @@
 /** Creates or edits a segment. Its type cannot be changed later. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Field, Form, InputField, TextArea } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form, InputField, TextArea } from '../../../ui/controls.tsx'
+import { Card, ErrorNote } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { NotFound } from '../shell/not-found.tsx'
@@ -94,10 +92,14 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
         )}
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <div className="row">
-          <Button type="submit" variant="primary" busy={isPending} disabled={kind === 'dynamic' && !complete}>
-            {segment ? words.common.save : segments.create}
-          </Button>
-          <LinkButton href={back.href}>{words.common.cancel}</LinkButton>
+          <Button
+            label={segment ? words.common.save : segments.create}
+            type="submit"
+            variant="primary"
+            busy={isPending}
+            disabled={kind === 'dynamic' && !complete}
+          />
+          <LinkButton label={words.common.cancel} href={back.href} />
         </div>
       </Form>
     </Page>

@@ -1,17 +1,14 @@
 /** The list of segments. The contacts of a segment are counted when its row becomes visible, because counting is expensive. */
 import { Link } from 'wouter'
-import { Badge } from '../../../ui/badge.tsx'
-import { SegmentedControl } from '../../../ui/form.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { SegmentedControl } from '../../../ui/controls.tsx'
+import { Badge, EmptyState } from '../../../ui/display.tsx'
 import { type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Page } from '../ui/page.tsx'
-import { PagedList } from '../ui/paged-list.tsx'
+import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { type Column, Table } from '../ui/table.tsx'
-import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { useFilterText } from './describe.ts'
 
@@ -22,11 +19,7 @@ export function SegmentList() {
   const [chosen, choose] = useSearchParam('kind')
   const kind = kinds.find((each) => each === chosen)
   const pages = usePages('GET /segments', { query: kind ? { kind } : {} }, { keepPrevious: true })
-  const create = useCanWrite() && (
-    <LinkButton variant="primary" icon="plus" href="/segments/new">
-      {segments.new}
-    </LinkButton>
-  )
+  const create = useCanWrite() && <LinkButton label={segments.new} variant="primary" icon="plus" href="/segments/new" />
   return (
     <Page title={segments.title} lead={segments.lead} actions={create}>
       <ViewerNote />
@@ -44,11 +37,7 @@ export function SegmentList() {
       <div className="card">
         <PagedList
           pages={pages}
-          empty={
-            <EmptyState icon="segments" title={segments.none} action={create}>
-              {segments.noneText}
-            </EmptyState>
-          }
+          empty={<EmptyState icon="segments" title={segments.none} text={segments.noneText} action={create} />}
         >
           {(rows) => <Table isLinked rows={rows} keyOf={({ id }) => id} columns={columns} />}
         </PagedList>

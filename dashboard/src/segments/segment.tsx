@@ -1,23 +1,18 @@
 /** The page of a segment: its rules, its contacts and its actions. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Avatar, Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Page, QueryView } from '../ui/page.tsx'
-import { PagedList } from '../ui/paged-list.tsx'
-import { ViewerNote } from '../ui/write-access.tsx'
+import { Page, PagedList, QueryView, ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AddContacts } from './add-contacts.tsx'
 import { useFilterText } from './describe.ts'
@@ -56,15 +51,14 @@ function Segment({ segment }: { segment: Segment }) {
           )}
           {canWrite && (
             <>
-              <Button icon="trash" onClick={() => setOpen('delete')}>
-                {segments.delete}
-              </Button>
-              <LinkButton icon="edit" href={`/segments/${id}/edit`}>
-                {segments.edit}
-              </LinkButton>
-              <LinkButton variant="primary" icon="broadcasts" href={`/broadcasts/new?segment=${id}`}>
-                {segments.broadcast}
-              </LinkButton>
+              <Button label={segments.delete} icon="trash" onClick={() => setOpen('delete')} />
+              <LinkButton label={segments.edit} icon="edit" href={`/segments/${id}/edit`} />
+              <LinkButton
+                label={segments.broadcast}
+                variant="primary"
+                icon="broadcasts"
+                href={`/broadcasts/new?segment=${id}`}
+              />
             </>
           )}
         </>
@@ -87,11 +81,7 @@ function Segment({ segment }: { segment: Segment }) {
         }
         actions={
           kind === 'static' &&
-          canWrite && (
-            <Button icon="plus" size="small" onClick={() => setOpen('add')}>
-              {segments.addContacts}
-            </Button>
-          )
+          canWrite && <Button label={segments.addContacts} icon="plus" size="small" onClick={() => setOpen('add')} />
         }
       >
         <Members segment={segment} />
@@ -117,9 +107,11 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
     <PagedList
       pages={pages}
       empty={
-        <EmptyState icon="segments" title={segments.noMembers}>
-          {kind === 'static' ? segments.noMembersStatic : segments.noMembersDynamic}
-        </EmptyState>
+        <EmptyState
+          icon="segments"
+          title={segments.noMembers}
+          text={kind === 'static' ? segments.noMembersStatic : segments.noMembersDynamic}
+        />
       }
     >
       {(contacts) => (

@@ -1,7 +1,7 @@
 /** Routes of the segment pages: list, new segment, segment, edit. */
 import './segments.css'
 import { Route, Switch } from 'wouter'
-import { WritersOnly } from '../ui/write-access.tsx'
+import { WritersOnly } from '../ui/page.tsx'
 import { EditSegment, NewSegment } from './edit.tsx'
 import { SegmentList } from './list.tsx'
 import { SegmentPage } from './segment.tsx'

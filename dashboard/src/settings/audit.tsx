@@ -1,11 +1,8 @@
 /** The audit log: actions of members in the dashboard, newest first. Calls with an API key are not recorded. */
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Avatar, Card, EmptyState } from '../../../ui/display.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { Page } from '../ui/page.tsx'
-import { PagedList } from '../ui/paged-list.tsx'
+import { Page, PagedList } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 
@@ -19,14 +16,7 @@ export function AuditLog() {
   return (
     <Page title={text.title} lead={text.lead}>
       <Card flush>
-        <PagedList
-          pages={pages}
-          empty={
-            <EmptyState icon="shield" title={text.empty}>
-              {text.emptyText}
-            </EmptyState>
-          }
-        >
+        <PagedList pages={pages} empty={<EmptyState icon="shield" title={text.empty} text={text.emptyText} />}>
           {(entries) => <Table rows={entries} keyOf={({ id }) => id} columns={columns} />}
         </PagedList>
       </Card>

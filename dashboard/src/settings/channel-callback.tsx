@@ -1,6 +1,5 @@
 /** Step 2 of connecting a channel: the callback URL and verify token for the provider's console, and the callback status. */
-import { CopyButton } from '../../../ui/copy.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { CopyButton, Note } from '../../../ui/display.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import type { Connection, ProviderChannel } from './connection.ts'

@@ -1,13 +1,12 @@
 /** One channel in the list: state, provider notices, details and actions. */
 import type { ReactNode } from 'react'
-import { Badge, type Tone } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Badge, Note, type Tone } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { formatNumber } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
-import { ConfirmButton } from '../ui/confirm-call.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
@@ -109,15 +108,17 @@ function ConnectionActions({ connection: { id, channel, simulator } }: { connect
         {channel !== 'web' && (
           <>
             <LinkButton
+              label={simulator ? channels.connectOwn : channels.configure}
               href={`/settings/channels/${channel}`}
               icon={simulator ? 'link' : 'settings'}
               {...(simulator ? { variant: 'primary' as const } : {})}
-            >
-              {simulator ? channels.connectOwn : channels.configure}
-            </LinkButton>
-            <Button icon="refresh" busy={check.isPending} onClick={() => check.mutate({ params: { id } })}>
-              {channels.checkAgain}
-            </Button>
+            />
+            <Button
+              label={channels.checkAgain}
+              icon="refresh"
+              busy={check.isPending}
+              onClick={() => check.mutate({ params: { id } })}
+            />
           </>
         )}
         <Disconnect id={id} channel={channel} />
@@ -137,17 +138,14 @@ function Connect({ channel }: { channel: ChannelName }) {
     <div className="row">
       {channel === 'web' ? (
         <Button
+          label={channels.connectWeb}
           variant="primary"
           icon="link"
           busy={connect.isPending}
           onClick={() => connect.mutate({ params: { channel }, body: {} })}
-        >
-          {channels.connectWeb}
-        </Button>
+        />
       ) : (
-        <LinkButton variant="primary" icon="link" href={`/settings/channels/${channel}`}>
-          {channels.connect}
-        </LinkButton>
+        <LinkButton label={channels.connect} variant="primary" icon="link" href={`/settings/channels/${channel}`} />
       )}
     </div>
   )
@@ -157,7 +155,7 @@ function Disconnect({ id, channel }: { id: string; channel: ChannelName }) {
   const name = words.channels[channel]
   return (
     <ConfirmButton
-      button={<Button>{channels.disconnect}</Button>}
+      button={<Button label={channels.disconnect} />}
       title={channels.disconnectTitle(name)}
       action={channels.disconnect}
       danger

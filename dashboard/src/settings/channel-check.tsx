@@ -1,5 +1,5 @@
 /** The result of a connection check: each step with its message, and a button to the field to fix. */
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { words } from '../words/words.ts'
@@ -34,9 +34,12 @@ export function CheckSteps({ steps, onFix }: StepsProps) {
                 <p className="small">{message}</p>
               </div>
               {!ok && name && onFix && (
-                <Button size="small" icon="edit" onClick={() => onFix(name)}>
-                  {channels.guide.fix(channels.fields[name].label)}
-                </Button>
+                <Button
+                  label={channels.guide.fix(channels.fields[name].label)}
+                  size="small"
+                  icon="edit"
+                  onClick={() => onFix(name)}
+                />
               )}
             </li>
           )

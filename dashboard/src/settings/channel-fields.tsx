@@ -3,9 +3,8 @@
  * stored value. The provider URL, API version and verify token have defaults and are collapsed.
  */
 import { type RefObject, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Form, Input } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
+import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
 import type { InputOf } from '../lib/api.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
@@ -85,9 +84,7 @@ export function ChannelFields({ channel, stored, errors, busy, form, action, onS
       </details>
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
-        <Button type="submit" variant="primary" busy={busy}>
-          {action}
-        </Button>
+        <Button label={action} type="submit" variant="primary" busy={busy} />
       </div>
     </Form>
   )

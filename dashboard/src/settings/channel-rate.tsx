@@ -1,9 +1,8 @@
 /** The maximum rate at which broadcasts are sent on a channel. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Field, Form, Input } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
+import { Card } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -36,9 +35,12 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
                 value={rate}
                 onChange={(event) => setRate(event.target.value)}
               />
-              <Button type="submit" busy={save.isPending} disabled={Number(rate) === stored}>
-                {words.common.save}
-              </Button>
+              <Button
+                label={words.common.save}
+                type="submit"
+                busy={save.isPending}
+                disabled={Number(rate) === stored}
+              />
             </div>
           )}
         </Field>

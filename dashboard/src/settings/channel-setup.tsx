@@ -5,10 +5,10 @@
  * A connection to the simulator is replaced by a real one, so its ids and secrets are not filled in.
  */
 import { type ReactNode, type Ref, useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -108,13 +108,12 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
               )}
               <div className="row">
                 <Button
+                  label={check.data || stored.checked_at ? channels.checkAgain : guide.checkNow}
                   icon="refresh"
                   {...(isConnected ? {} : { variant: 'primary' as const })}
                   busy={check.isPending}
                   onClick={() => check.mutate({ params: { id: stored.id } })}
-                >
-                  {check.data || stored.checked_at ? channels.checkAgain : guide.checkNow}
-                </Button>
+                />
               </div>
             </>
           )}

@@ -1,7 +1,7 @@
 /** Notices from the provider about the account, restrictions first. Owners and admins can dismiss them. */
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { RelativeTime } from '../ui/relative-time.tsx'
@@ -36,13 +36,12 @@ export function ChannelNotices({
           </div>
           {isManager && (
             <Button
+              label={text.dismiss}
               size="small"
               variant="quiet"
               busy={dismiss.isPending && dismiss.variables?.body.key === key}
               onClick={() => dismiss.mutate({ params: { id }, body: { key, at } })}
-            >
-              {text.dismiss}
-            </Button>
+            />
           )}
         </li>
       ))}

@@ -1,5 +1,5 @@
 /** The web channel: the script tag for the website, the site ID and the widget settings. */
-import { CopyButton, Secret } from '../../../ui/copy.tsx'
+import { CopyButton, Secret } from '../../../ui/display.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './connection.ts'
 import { WidgetSettings } from './widget-settings.tsx'

@@ -1,7 +1,7 @@
 /** The channels and their connections. Owners and admins connect a channel on its setup page; agents see the state. */
 import './channels.css'
 import { Redirect, Route, Switch } from 'wouter'
-import { Note } from '../../../ui/note.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'

@@ -1,13 +1,11 @@
 /** Creates an API key with a name and scopes, then shows the key once. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Checkbox, InputField } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { Button, Checkbox, InputField } from '../../../ui/controls.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { useChange } from '../lib/api.ts'
 import { openCalls, scopeCalls } from '../lib/calls.ts'
 import { useFormFields } from '../lib/field-errors.ts'
-import { FormDialog } from '../ui/form-dialog.tsx'
-import { SecretDialog } from '../ui/secret-dialog.tsx'
+import { FormDialog, SecretDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { keys } = words.settings
@@ -56,9 +54,12 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
       />
       <fieldset className="settings-scope-choice">
         <legend>{keys.scopes}</legend>
-        <Button size="small" variant="quiet" onClick={() => setScopes(hasAll ? [] : allScopes)}>
-          {hasAll ? keys.chooseNone : keys.chooseAll}
-        </Button>
+        <Button
+          label={hasAll ? keys.chooseNone : keys.chooseAll}
+          size="small"
+          variant="quiet"
+          onClick={() => setScopes(hasAll ? [] : allScopes)}
+        />
         <div className="settings-scope-grid">
           {allScopes.map((scope) => (
             <Checkbox

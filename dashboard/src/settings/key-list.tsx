@@ -1,14 +1,11 @@
 /** The API keys, newest first. The service returns all keys at once, so search and paging run in the browser. */
 import { useState } from 'react'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { SearchInput } from '../../../ui/form.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Button, SearchInput } from '../../../ui/controls.tsx'
+import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import type { ItemOf } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatDate, formatNumber } from '../lib/time.ts'
-import { LoadMore } from '../ui/load-more.tsx'
+import { LoadMore } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
@@ -57,9 +54,12 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
                 cellClassName: 'end',
                 cell: (key) =>
                   key.state === 'active' && (
-                    <Button size="small" aria-label={text.revokeOf(key.name)} onClick={() => onRevoke(key)}>
-                      {text.revoke}
-                    </Button>
+                    <Button
+                      label={text.revoke}
+                      size="small"
+                      aria-label={text.revokeOf(key.name)}
+                      onClick={() => onRevoke(key)}
+                    />
                   ),
               },
             ]}

@@ -1,13 +1,10 @@
 /** API keys. Owners and admins create and revoke them; all members see the list. Revoked and expired keys stay listed. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { CopyButton } from '../../../ui/copy.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Card, CopyButton, EmptyState, Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { CreateKey } from './key-create.tsx'
@@ -21,9 +18,7 @@ export function Keys() {
   const [isCreating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<Key>()
   const createButton = isManager && (
-    <Button variant="primary" icon="plus" onClick={() => setCreating(true)}>
-      {keys.make}
-    </Button>
+    <Button label={keys.make} variant="primary" icon="plus" onClick={() => setCreating(true)} />
   )
   return (
     <Page title={keys.title} lead={keys.lead} actions={createButton}>
@@ -32,9 +27,12 @@ export function Keys() {
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState icon="key" title={keys.empty} action={createButton}>
-                {isManager ? keys.emptyText : keys.emptyAgent}
-              </EmptyState>
+              <EmptyState
+                icon="key"
+                title={keys.empty}
+                text={isManager ? keys.emptyText : keys.emptyAgent}
+                action={createButton}
+              />
             </Card>
           ) : (
             <KeyList keys={all} {...(isManager ? { onRevoke: setRevoking } : {})} />

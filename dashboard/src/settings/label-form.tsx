@@ -1,12 +1,12 @@
 /** The dialog to add a label, or to change its name and color. The toast offers to undo a change. */
 import { useId, useState } from 'react'
-import { InputField } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { InputField } from '../../../ui/controls.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { labelQueries } from '../inbox/actions/delete-label.tsx'
 import type { Label } from '../inbox/model/changes.ts'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { labels: texts } = words.settings

@@ -1,17 +1,15 @@
 /** The labels of conversations: name, color and number of conversations. Owners and admins delete them. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Card, EmptyState } from '../../../ui/display.tsx'
 import { DeleteLabel, isMoreThanCounted } from '../inbox/actions/delete-label.tsx'
 import type { Label } from '../inbox/model/changes.ts'
 import { useCall } from '../lib/api.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
-import { Page, QueryView } from '../ui/page.tsx'
+import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { LabelForm } from './label-form.tsx'
 
@@ -22,11 +20,7 @@ export function Labels() {
   const canWrite = useCanWrite()
   const [editing, setEditing] = useState<Label | 'new'>()
   const [deleting, setDeleting] = useState<Label>()
-  const add = canWrite && (
-    <Button variant="primary" icon="plus" onClick={() => setEditing('new')}>
-      {texts.add}
-    </Button>
-  )
+  const add = canWrite && <Button label={texts.add} variant="primary" icon="plus" onClick={() => setEditing('new')} />
   return (
     <Page title={texts.title} lead={texts.lead} actions={add}>
       <ViewerNote />
@@ -34,9 +28,7 @@ export function Labels() {
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState icon="tag" title={texts.empty} action={add}>
-                {texts.emptyText}
-              </EmptyState>
+              <EmptyState icon="tag" title={texts.empty} text={texts.emptyText} action={add} />
             </Card>
           ) : (
             <LabelTable labels={all} onEdit={setEditing} onDelete={setDeleting} />

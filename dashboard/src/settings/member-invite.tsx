@@ -3,14 +3,13 @@
  * link in any case, so a failed email loses nothing. A new invitation for the same address replaces the link.
  */
 import { useState } from 'react'
-import { InputField } from '../../../ui/form.tsx'
+import { InputField } from '../../../ui/controls.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Note } from '../../../ui/note.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
-import { SecretDialog } from '../ui/secret-dialog.tsx'
+import { FormDialog, SecretDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import { type Member, type Role, RoleChoice } from './member-role.tsx'
 

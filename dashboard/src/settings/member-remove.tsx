@@ -1,6 +1,6 @@
 /** Removes a member, which ends their sessions, or revokes an invitation. */
 import { useSession } from '../lib/session.tsx'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import type { Member } from './member-role.tsx'
 

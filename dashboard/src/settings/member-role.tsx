@@ -1,10 +1,10 @@
 /** Choosing and changing the role of a member. Only owners can choose the role owner. */
 import { useId, useState } from 'react'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type ItemOf, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { members } = words.settings

@@ -1,5 +1,5 @@
 /** An owner resets the two-step sign-in of a member who lost the phone and the recovery codes. */
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import type { Member } from './member-role.tsx'
 

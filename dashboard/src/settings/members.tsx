@@ -1,12 +1,9 @@
 /** Members and invitations. Owners and admins manage them; only owners manage owners. The service enforces these rules. */
 import { useState } from 'react'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Avatar, Badge, Card, Note } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { Note } from '../../../ui/note.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -28,9 +25,7 @@ export function Members() {
   const [dialog, setDialog] = useState<OpenDialog>()
   const close = () => setDialog(undefined)
   const invite = isManager && (
-    <Button variant="primary" icon="plus" onClick={() => setDialog({ kind: 'invite' })}>
-      {members.invite}
-    </Button>
+    <Button label={members.invite} variant="primary" icon="plus" onClick={() => setDialog({ kind: 'invite' })} />
   )
   return (
     <Page title={members.title} lead={members.lead} actions={invite}>

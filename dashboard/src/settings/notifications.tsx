@@ -1,9 +1,7 @@
 /** What the member is notified about, and how. The choices apply on all devices, the browser's permission to this one. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { InputField, Switch } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { Button, InputField, Switch } from '../../../ui/controls.tsx'
+import { Card, Note } from '../../../ui/display.tsx'
 import { type Preferences, useChangePreferences, usePreferences } from '../lib/preferences.ts'
 import { getPermission } from '../shell/desktop-notification.ts'
 import { playSound } from '../shell/sound.ts'
@@ -76,9 +74,7 @@ function Desktop() {
       )}
       {permission === 'default' && (
         <div className="row">
-          <Button variant="primary" onClick={ask}>
-            {text.turnOn}
-          </Button>
+          <Button label={text.turnOn} variant="primary" onClick={ask} />
         </div>
       )}
     </Card>
@@ -95,9 +91,7 @@ function Sound({ preferences }: { preferences: Preferences }) {
           checked={preferences.sound}
           onChange={({ target }) => change({ sound: target.checked })}
         />
-        <Button icon="play" size="small" onClick={playSound}>
-          {text.play}
-        </Button>
+        <Button label={text.play} icon="play" size="small" onClick={playSound} />
       </div>
     </Card>
   )

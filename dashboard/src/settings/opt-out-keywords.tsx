@@ -1,10 +1,9 @@
 /** Keywords that opt a contact out of broadcasts: two fixed ones and the workspace's own. Each change is saved at once. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Field, Form, Input } from '../../../ui/form.tsx'
+import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
+import { Card } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -65,9 +64,13 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
                   value={keyword}
                   onChange={(event) => setKeyword(event.target.value)}
                 />
-                <Button type="submit" icon="plus" busy={save.isPending} disabled={!keyword.trim()}>
-                  {text.addButton}
-                </Button>
+                <Button
+                  label={text.addButton}
+                  type="submit"
+                  icon="plus"
+                  busy={save.isPending}
+                  disabled={!keyword.trim()}
+                />
               </div>
             )}
           </Field>

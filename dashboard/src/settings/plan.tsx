@@ -1,8 +1,5 @@
 /** The plan and this month's usage. The operator sets plans with the command line. */
-import { Badge } from '../../../ui/badge.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { Progress } from '../../../ui/progress.tsx'
+import { Badge, Card, Note, Progress } from '../../../ui/display.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'

@@ -1,8 +1,7 @@
 /** The member's own profile: name, password, two-step sign-in, appearance and sessions. */
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Field, Form, InputField, SegmentedControl } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form, InputField, SegmentedControl } from '../../../ui/controls.tsx'
+import { Card } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useChangePreferences, usePreferences } from '../lib/preferences.ts'
@@ -58,9 +57,13 @@ function PersonalDetails() {
           <dd>{words.roles[role]}</dd>
         </dl>
         <div className="row">
-          <Button type="submit" variant="primary" busy={save.isPending} disabled={values.name === (member.name ?? '')}>
-            {words.common.save}
-          </Button>
+          <Button
+            label={words.common.save}
+            type="submit"
+            variant="primary"
+            busy={save.isPending}
+            disabled={values.name === (member.name ?? '')}
+          />
         </div>
       </Form>
     </Card>
@@ -92,9 +95,13 @@ function Password() {
           {(wiring) => <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" />}
         </Field>
         <div className="row">
-          <Button type="submit" variant="primary" busy={save.isPending} disabled={Object.values(values).includes('')}>
-            {text.changePassword}
-          </Button>
+          <Button
+            label={text.changePassword}
+            type="submit"
+            variant="primary"
+            busy={save.isPending}
+            disabled={Object.values(values).includes('')}
+          />
         </div>
       </Form>
     </Card>

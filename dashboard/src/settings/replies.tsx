@@ -1,13 +1,12 @@
 /** Canned replies: the shared ones and the member's own. Owners and admins change the shared ones. */
 import { useState } from 'react'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
 import type { CannedReply } from '../inbox/composer/canned-replies.ts'
 import { useCall } from '../lib/api.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ReplyForm } from './reply-form.tsx'
@@ -20,20 +19,14 @@ export function CannedReplies() {
   const canWrite = useCanWrite()
   const [editing, setEditing] = useState<CannedReply | 'new'>()
   const [deleting, setDeleting] = useState<CannedReply>()
-  const add = canWrite && (
-    <Button variant="primary" icon="plus" onClick={() => setEditing('new')}>
-      {labels.add}
-    </Button>
-  )
+  const add = canWrite && <Button label={labels.add} variant="primary" icon="plus" onClick={() => setEditing('new')} />
   return (
     <Page title={labels.title} lead={labels.lead} actions={add}>
       <QueryView query={query}>
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState icon="bolt" title={labels.empty} action={add}>
-                {labels.emptyText}
-              </EmptyState>
+              <EmptyState icon="bolt" title={labels.empty} text={labels.emptyText} action={add} />
             </Card>
           ) : (
             [true, false].map((isShared) => {

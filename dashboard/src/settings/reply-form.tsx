@@ -1,8 +1,7 @@
 /** The dialog to add or edit a canned reply: shortcut, text with variables, files, and who sees it. */
 import { useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Checkbox, Field, InputField, TextArea } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Checkbox, Field, InputField, TextArea } from '../../../ui/controls.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { Attachments } from '../inbox/composer/attachments.tsx'
 import type { CannedReply } from '../inbox/composer/canned-replies.ts'
 import { insertText } from '../inbox/composer/text-edits.ts'
@@ -10,7 +9,7 @@ import { useAttachments } from '../inbox/composer/use-attachments.ts'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { replies: labels } = words.settings
@@ -81,9 +80,12 @@ export function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; 
       <p className="soft small">{labels.variablesHint}</p>
       <Attachments attachments={attachments} onRemove={(one) => remove([one])} />
       <div>
-        <Button icon="attach" disabled={attachments.length >= maxFiles} onClick={() => picker.current?.click()}>
-          {labels.attach}
-        </Button>
+        <Button
+          label={labels.attach}
+          icon="attach"
+          disabled={attachments.length >= maxFiles}
+          onClick={() => picker.current?.click()}
+        />
         <input
           ref={picker}
           type="file"

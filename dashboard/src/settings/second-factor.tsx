@@ -1,18 +1,13 @@
 /** The member's two-step sign-in: set up, replace the recovery codes, turn off. */
 import { useId, useState } from 'react'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Field, Form } from '../../../ui/form.tsx'
-import { Modal } from '../../../ui/modal.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form } from '../../../ui/controls.tsx'
+import { Badge, Card, Note } from '../../../ui/display.tsx'
+import { Dialog, Modal, useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { CodeField } from '../ui/code-field.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
@@ -76,13 +71,11 @@ function State({ factor, onOpen }: StateProps) {
       <div className="row">
         {since ? (
           <>
-            <Button onClick={() => onOpen('renew')}>{text.renewCodes}</Button>
-            <Button onClick={() => onOpen('turn off')}>{isRequired ? text.replace : text.turnOff}</Button>
+            <Button label={text.renewCodes} onClick={() => onOpen('renew')} />
+            <Button label={isRequired ? text.replace : text.turnOff} onClick={() => onOpen('turn off')} />
           </>
         ) : (
-          <Button variant="primary" icon="shield" onClick={() => onOpen('set up')}>
-            {text.setUp}
-          </Button>
+          <Button label={text.setUp} variant="primary" icon="shield" onClick={() => onOpen('set up')} />
         )}
       </div>
     </div>
@@ -99,7 +92,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
     toast.success(text.turnedOn)
     onClose()
   }
-  const cancel = <Button onClick={onClose}>{words.common.cancel}</Button>
+  const cancel = <Button label={words.common.cancel} onClick={onClose} />
   const submit = () => start.mutate({ body: { current_password: password } })
   if (codes) return <CodesDialog codes={codes} onDone={done} />
   return (
@@ -125,9 +118,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
           </Field>
           <div className="dialog-foot">
             {cancel}
-            <Button type="submit" variant="primary" busy={start.isPending}>
-              {text.next}
-            </Button>
+            <Button label={text.next} type="submit" variant="primary" busy={start.isPending} />
           </div>
         </Form>
       )}

@@ -1,16 +1,14 @@
 /** The member's active sessions, with signing out of one or everywhere. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Checkbox } from '../../../ui/form.tsx'
+import { Button, Checkbox } from '../../../ui/controls.tsx'
+import { Badge, Card } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { forgetMember } from '../lib/forget-member.ts'
 import { readUserAgent } from '../lib/user-agent.ts'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
@@ -28,11 +26,7 @@ export function Sessions() {
       title={text.title}
       flush
       actions={
-        hasOthers && (
-          <Button size="small" icon="signout" onClick={() => setConfirming(true)}>
-            {text.endAll}
-          </Button>
-        )
+        hasOthers && <Button label={text.endAll} size="small" icon="signout" onClick={() => setConfirming(true)} />
       }
     >
       <QueryView query={query} lines={3}>
@@ -89,13 +83,12 @@ function Row({ session }: { session: Session }) {
       </div>
       {!session.is_current && (
         <Button
+          label={text.end}
           size="small"
           busy={end.isPending}
           aria-label={text.endOf(device)}
           onClick={() => end.mutate({ params: { id: session.id } })}
-        >
-          {text.end}
-        </Button>
+        />
       )}
     </li>
   )

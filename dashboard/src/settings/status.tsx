@@ -1,11 +1,7 @@
 /** The status of the installation, for its operator. */
 import './status.css'
 import type { ReactNode } from 'react'
-import { Badge } from '../../../ui/badge.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Code, CopyButton } from '../../../ui/copy.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { Progress } from '../../../ui/progress.tsx'
+import { Badge, Card, Code, CopyButton, Note, Progress } from '../../../ui/display.tsx'
 import { describeError, useCall } from '../lib/api.ts'
 import { formatBytes, formatExact, formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'

@@ -1,9 +1,8 @@
 /** Settings of the chat widget: texts, color, position, visitor details and allowed websites, with a live preview. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Form, InputField, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
+import { Button, Field, Form, InputField, SegmentedControl, Select, TextArea } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
@@ -102,9 +101,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
           {(wiring) => <TextArea {...wiring} rows={3} spellCheck={false} placeholder={text.originsPlaceholder} />}
         </Field>
         <div className="row">
-          <Button type="submit" variant="primary" busy={save.isPending}>
-            {words.common.save}
-          </Button>
+          <Button label={words.common.save} type="submit" variant="primary" busy={save.isPending} />
         </div>
       </div>
       <WidgetPreview

@@ -1,10 +1,8 @@
 /** Workspace settings: name, default country, sign-in and opt-out keywords. */
 import { Link } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Field, Form, InputField, Select, Switch } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, Form, InputField, Select, Switch } from '../../../ui/controls.tsx'
+import { Card, Note } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
 import { useFormFields } from '../lib/field-errors.ts'
@@ -74,9 +72,13 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
         </Field>
         {isManager && (
           <div className="row">
-            <Button type="submit" variant="primary" busy={save.isPending} disabled={isUnchanged}>
-              {words.common.save}
-            </Button>
+            <Button
+              label={words.common.save}
+              type="submit"
+              variant="primary"
+              busy={save.isPending}
+              disabled={isUnchanged}
+            />
           </div>
         )}
       </Form>

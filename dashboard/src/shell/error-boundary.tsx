@@ -1,7 +1,7 @@
 /** Catches the errors of a page, so that the navigation to the other pages stays usable. */
 import { Component, type ReactNode } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { EmptyState } from '../../../ui/display.tsx'
 import { words } from '../words/words.ts'
 
 /** The page's script did not load: the connection was lost, or a newer version of the dashboard replaced the script. */
@@ -19,15 +19,15 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
   override render() {
     const { failure } = this.state
     if (!failure) return this.props.children
-    const reload = (
-      <Button variant="primary" onClick={() => location.reload()}>
-        {words.shell.reload}
-      </Button>
-    )
+    const reload = <Button label={words.shell.reload} variant="primary" onClick={() => location.reload()} />
     return (
-      <EmptyState isPage icon="alert" title={words.shell[failure]} action={reload}>
-        {words.shell[`${failure}Text`]}
-      </EmptyState>
+      <EmptyState
+        isPage
+        icon="alert"
+        title={words.shell[failure]}
+        text={words.shell[`${failure}Text`]}
+        action={reload}
+      />
     )
   }
 }

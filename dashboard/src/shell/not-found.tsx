@@ -1,4 +1,4 @@
-import { EmptyState } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/display.tsx'
 import { useTitle } from '../lib/title.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
@@ -10,13 +10,8 @@ export function NotFound() {
       isPage
       icon="search"
       title={words.shell.notFound}
-      action={
-        <LinkButton variant="primary" href="/inbox">
-          {words.shell.toInbox}
-        </LinkButton>
-      }
-    >
-      {words.shell.notFoundText}
-    </EmptyState>
+      text={words.shell.notFoundText}
+      action={<LinkButton label={words.shell.toInbox} variant="primary" href="/inbox" />}
+    />
   )
 }

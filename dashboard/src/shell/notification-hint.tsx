@@ -1,6 +1,6 @@
 /** Offers desktop notifications in the inbox, once per browser: the browser's own question comes only after this one. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { usePreferences } from '../lib/preferences.ts'
 import { words } from '../words/words.ts'
@@ -24,12 +24,8 @@ export function NotificationHint() {
     <div className="banner" data-tone="accent">
       <Icon name="bell" />
       <p>{words.shell.notification.hint}</p>
-      <Button size="small" variant="primary" onClick={ask}>
-        {words.shell.notification.turnOn}
-      </Button>
-      <Button size="small" variant="quiet" onClick={close}>
-        {words.shell.notification.notNow}
-      </Button>
+      <Button label={words.shell.notification.turnOn} size="small" variant="primary" onClick={ask} />
+      <Button label={words.shell.notification.notNow} size="small" variant="quiet" onClick={close} />
     </div>
   )
 }

@@ -1,7 +1,7 @@
 /** The page without a connection at its start. It tries again when the browser is online again, and every few seconds. */
 import { useEffect, useRef } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { EmptyState } from '../../../ui/display.tsx'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 
@@ -25,13 +25,8 @@ export function Offline({ onRetry }: { onRetry: () => void }) {
       isPage
       icon="alert"
       title={words.shell.offline}
-      action={
-        <Button icon="refresh" onClick={onRetry}>
-          {words.common.again}
-        </Button>
-      }
-    >
-      {words.shell.offlineText}
-    </EmptyState>
+      text={words.shell.offlineText}
+      action={<Button label={words.common.again} icon="refresh" onClick={onRetry} />}
+    />
   )
 }

@@ -1,10 +1,9 @@
 /** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Avatar } from '../../../ui/avatar.tsx'
+import { Avatar, Skeleton } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { forgetMember } from '../lib/forget-member.ts'
 import { useLiveState } from '../lib/live.tsx'

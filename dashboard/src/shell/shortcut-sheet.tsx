@@ -1,7 +1,7 @@
 /** The list of all keyboard shortcuts, opened by `?`. */
 import './shortcut-sheet.css'
 import { useId } from 'react'
-import { Dialog } from '../../../ui/dialog.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { words } from '../words/words.ts'
 
 type Shortcut = { keys: readonly string[]; label: string }

@@ -1,8 +1,7 @@
 /** A person who is a member of several workspaces chooses the one to open. */
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
 import { CallError, describeError, queryClient, useCall, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { SignInPage } from './sign-in-page.tsx'
@@ -24,15 +23,11 @@ export function ChooseWorkspace({ workspaces, isBusy, error, onChoose, onBack }:
       <ul className="sign-in-choices">
         {workspaces.map(({ id, name }) => (
           <li key={id}>
-            <Button disabled={isBusy} onClick={() => onChoose(id)}>
-              {name}
-            </Button>
+            <Button label={name} disabled={isBusy} onClick={() => onChoose(id)} />
           </li>
         ))}
       </ul>
-      <Button variant="quiet" disabled={isBusy} onClick={onBack}>
-        {signIn.back}
-      </Button>
+      <Button label={signIn.back} variant="quiet" disabled={isBusy} onClick={onBack} />
     </SignInPage>
   )
 }
@@ -62,7 +57,7 @@ export function ChooseAfterProvider() {
             <ErrorNote>
               {choices.error instanceof CallError ? signIn.singleSignOnErrors.expired() : describeError(choices.error)}
             </ErrorNote>
-            <Button onClick={back}>{signIn.back}</Button>
+            <Button label={signIn.back} onClick={back} />
           </>
         ) : (
           <Skeleton lines={3} />

@@ -1,6 +1,5 @@
 /** Asks for a link to choose a new password. The answer is the same for every address. */
-import { Button } from '../../../ui/button.tsx'
-import { Form, InputField } from '../../../ui/form.tsx'
+import { Button, Form, InputField } from '../../../ui/controls.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -13,7 +12,7 @@ const { reset } = signIn
 export default function ForgotPassword() {
   const request = useChange('POST /password-resets')
   const { values, bind } = useFormFields({ email: '' }, request.error)
-  const toSignIn = <LinkButton href="/sign-in">{reset.toSignIn}</LinkButton>
+  const toSignIn = <LinkButton label={reset.toSignIn} href="/sign-in" />
   if (request.data) {
     return (
       <SignInPage key="sent" title={reset.sent}>
@@ -33,9 +32,13 @@ export default function ForgotPassword() {
           required
           {...bind('email', 'rest')}
         />
-        <Button type="submit" variant="primary" busy={request.isPending} disabled={!values.email.trim()}>
-          {reset.submit}
-        </Button>
+        <Button
+          label={reset.submit}
+          type="submit"
+          variant="primary"
+          busy={request.isPending}
+          disabled={!values.email.trim()}
+        />
         {toSignIn}
       </Form>
     </SignInPage>

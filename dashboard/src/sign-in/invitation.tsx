@@ -1,9 +1,7 @@
 /** Accepts an invitation: the new member enters a name and chooses a password. */
 import { useLocation, useParams } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Form, InputField } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
+import { Button, Form, InputField } from '../../../ui/controls.tsx'
+import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
 import { isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -30,7 +28,7 @@ export default function Invitation() {
   if (isNotFound(query.error) || isNotFound(join.error)) {
     return (
       <SignInPage title={invitation.gone} lead={invitation.goneText}>
-        <LinkButton href="/sign-in">{invitation.toSignIn}</LinkButton>
+        <LinkButton label={invitation.toSignIn} href="/sign-in" />
       </SignInPage>
     )
   }
@@ -50,9 +48,7 @@ export default function Invitation() {
         <InputField label={invitation.name} hint={invitation.nameHint} autoComplete="name" required {...bind('name')} />
         <NewPasswordField label={signIn.password} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <Button type="submit" variant="primary" busy={join.isPending}>
-          {invitation.submit}
-        </Button>
+        <Button label={invitation.submit} type="submit" variant="primary" busy={join.isPending} />
       </Form>
     </SignInPage>
   )

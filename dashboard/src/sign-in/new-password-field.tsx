@@ -1,6 +1,6 @@
 /** The field in which a person chooses a password. */
 import type { ComponentProps } from 'react'
-import { Field } from '../../../ui/form.tsx'
+import { Field } from '../../../ui/controls.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 

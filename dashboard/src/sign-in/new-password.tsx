@@ -1,9 +1,7 @@
 /** Sets a new password with the link of an e-mail. */
 import { useParams } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Form, InputField } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
+import { Button, Form, InputField } from '../../../ui/controls.tsx'
+import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
 import { isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -23,16 +21,14 @@ export default function NewPassword() {
   if (save.data) {
     return (
       <SignInPage key="changed" title={reset.changed} lead={reset.changedText}>
-        <LinkButton href="/sign-in" variant="primary">
-          {signIn.submit}
-        </LinkButton>
+        <LinkButton label={signIn.submit} href="/sign-in" variant="primary" />
       </SignInPage>
     )
   }
   if (isNotFound(query.error) || isNotFound(save.error)) {
     return (
       <SignInPage key="gone" title={reset.gone} lead={reset.goneText}>
-        <LinkButton href="/forgot-password">{reset.again}</LinkButton>
+        <LinkButton label={reset.again} href="/forgot-password" />
       </SignInPage>
     )
   }
@@ -51,9 +47,7 @@ export default function NewPassword() {
         <InputField label={signIn.email} type="email" autoComplete="username" value={email} readOnly />
         <NewPasswordField label={reset.next} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <Button type="submit" variant="primary" busy={save.isPending}>
-          {reset.save}
-        </Button>
+        <Button label={reset.save} type="submit" variant="primary" busy={save.isPending} />
       </Form>
     </SignInPage>
   )

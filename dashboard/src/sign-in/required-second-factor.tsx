@@ -1,8 +1,8 @@
 /** Shown instead of all pages while the workspace requires two-step sign-in and the member has not set it up. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
 import { describeError, invalidate, useChange } from '../lib/api.ts'
 import { forgetMember } from '../lib/forget-member.ts'
 import type { SessionView } from '../lib/session.tsx'
@@ -22,11 +22,7 @@ export default function RequiredSecondFactor({ session }: { session: SessionView
       navigate('/sign-in')
     },
   })
-  const signOut = (
-    <Button busy={leave.isPending} onClick={() => leave.mutate({})}>
-      {text.signOut}
-    </Button>
-  )
+  const signOut = <Button label={text.signOut} busy={leave.isPending} onClick={() => leave.mutate({})} />
   return (
     <SignInPage
       title={codes ? text.recoveryCodes : text.title}
@@ -41,9 +37,12 @@ export default function RequiredSecondFactor({ session }: { session: SessionView
       ) : (
         <>
           {start.error && <ErrorNote>{describeError(start.error)}</ErrorNote>}
-          <Button variant="primary" busy={start.isPending} onClick={() => start.mutate({ body: {} })}>
-            {text.begin}
-          </Button>
+          <Button
+            label={text.begin}
+            variant="primary"
+            busy={start.isPending}
+            onClick={() => start.mutate({ body: {} })}
+          />
           {signOut}
         </>
       )}

@@ -3,10 +3,8 @@
  * without the link, the operator types the code.
  */
 import { useLocation, useSearch } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Form, InputField, Select } from '../../../ui/form.tsx'
-import { ErrorNote } from '../../../ui/note.tsx'
-import { Skeleton } from '../../../ui/state.tsx'
+import { Button, Field, Form, InputField, Select } from '../../../ui/controls.tsx'
+import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { countries, likelyCountry } from '../lib/countries.ts'
 import { useFormFields } from '../lib/field-errors.ts'
@@ -49,9 +47,7 @@ export default function Setup() {
   if (!query.data.needed) {
     return (
       <SignInPage title={setup.done} lead={setup.doneText}>
-        <LinkButton href="/sign-in" variant="primary">
-          {signIn.submit}
-        </LinkButton>
+        <LinkButton label={signIn.submit} href="/sign-in" variant="primary" />
       </SignInPage>
     )
   }
@@ -90,9 +86,7 @@ export default function Setup() {
         <InputField label={signIn.email} type="email" required autoComplete="username" {...bind('email')} />
         <NewPasswordField label={signIn.password} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <Button type="submit" variant="primary" busy={create.isPending}>
-          {setup.submit}
-        </Button>
+        <Button label={setup.submit} type="submit" variant="primary" busy={create.isPending} />
       </Form>
     </SignInPage>
   )

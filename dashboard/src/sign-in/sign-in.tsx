@@ -4,9 +4,8 @@
  */
 import { useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Form, InputField } from '../../../ui/form.tsx'
-import { ErrorNote, Note } from '../../../ui/note.tsx'
+import { Button, Field, Form, InputField } from '../../../ui/controls.tsx'
+import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { CallError, describeError, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useNow } from '../lib/hooks.ts'
@@ -89,12 +88,14 @@ export default function SignIn() {
             error={enter.variables?.body.second_factor_code ? error : undefined}
           />
           {tooMany}
-          <Button type="submit" variant="primary" busy={enter.isPending} disabled={waitMs > 0 || !code.trim()}>
-            {signIn.submit}
-          </Button>
-          <Button disabled={enter.isPending} onClick={back}>
-            {signIn.back}
-          </Button>
+          <Button
+            label={signIn.submit}
+            type="submit"
+            variant="primary"
+            busy={enter.isPending}
+            disabled={waitMs > 0 || !code.trim()}
+          />
+          <Button label={signIn.back} disabled={enter.isPending} onClick={back} />
         </Form>
       </SignInPage>
     )
@@ -127,13 +128,12 @@ export default function SignIn() {
       )}
       {demo?.password && (
         <Button
+          label={signIn.demoEnter}
           variant="primary"
           icon="play"
           busy={enter.isPending}
           onClick={() => enter.mutate({ body: { email: demo.email, password: demo.password ?? '' } })}
-        >
-          {signIn.demoEnter}
-        </Button>
+        />
       )}
       {refusal && <ErrorNote>{refusal}</ErrorNote>}
       {provider && (
@@ -161,15 +161,14 @@ export default function SignIn() {
         </Field>
         {tooMany}
         <Button
+          label={signIn.submit}
           // A new key mounts it again, so that it does not fade from one style to the other.
           key={String(hasAlternative)}
           type="submit"
           {...(hasAlternative ? {} : { variant: 'primary' as const })}
           busy={enter.isPending}
           disabled={waitMs > 0}
-        >
-          {signIn.submit}
-        </Button>
+        />
       </Form>
     </SignInPage>
   )

@@ -1,8 +1,6 @@
 /** The page of a template: details, preview and a link to use it in a broadcast. */
 import { useState } from 'react'
-import { Card } from '../../../ui/card.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -30,10 +28,9 @@ export function TemplateDetail({ name, language }: { name: string; language: str
             <EmptyState
               icon="templates"
               title={text.gone}
-              action={<LinkButton href="/templates">{text.back}</LinkButton>}
-            >
-              {text.goneText}
-            </EmptyState>
+              text={text.goneText}
+              action={<LinkButton label={text.back} href="/templates" />}
+            />
           )
         }
       </QueryView>
@@ -43,11 +40,7 @@ export function TemplateDetail({ name, language }: { name: string; language: str
 
 function Use({ template: { name, language } }: { template: Template }) {
   const query = new URLSearchParams({ template: name, language })
-  return (
-    <LinkButton variant="primary" icon="broadcasts" href={`/broadcasts/new?${query}`}>
-      {text.use}
-    </LinkButton>
-  )
+  return <LinkButton label={text.use} variant="primary" icon="broadcasts" href={`/broadcasts/new?${query}`} />
 }
 
 function Found({ template }: { template: Template }) {

@@ -1,10 +1,9 @@
 /** The list of templates. On a wide window, the hovered or focused template is previewed beside it. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { SearchInput, Select } from '../../../ui/form.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, SearchInput, Select } from '../../../ui/controls.tsx'
+import { EmptyState } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
@@ -32,10 +31,9 @@ export function TemplateList() {
             <EmptyState
               icon="templates"
               title={text.empty}
-              action={isManager && <LinkButton href="/settings/channels">{text.connect}</LinkButton>}
-            >
-              {isManager ? text.emptyText : text.emptyAgent}
-            </EmptyState>
+              text={isManager ? text.emptyText : text.emptyAgent}
+              action={isManager && <LinkButton label={text.connect} href="/settings/channels" />}
+            />
           )
         }
       </QueryView>
@@ -50,11 +48,7 @@ function Refresh() {
     onDone: (templates) => toast.success(text.refreshed(templates.length)),
     onFailed: toast.error,
   })
-  return (
-    <Button icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
-      {text.refresh}
-    </Button>
-  )
+  return <Button label={text.refresh} icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})} />
 }
 
 function Found({ templates }: { templates: readonly Template[] }) {
@@ -99,19 +93,17 @@ function Found({ templates }: { templates: readonly Template[] }) {
         <EmptyState
           icon="search"
           title={text.nothing}
+          text={text.nothingText}
           action={
             <Button
+              label={text.clear}
               onClick={() => {
                 setSearch('')
                 setStatus('')
               }}
-            >
-              {text.clear}
-            </Button>
+            />
           }
-        >
-          {text.nothingText}
-        </EmptyState>
+        />
       )}
     </>
   )

@@ -1,5 +1,5 @@
 /** Status, quality, category and path of a template. */
-import { Badge, type Tone } from '../../../ui/badge.tsx'
+import { Badge, type Tone } from '../../../ui/display.tsx'
 import { words } from '../words/words.ts'
 import type { Template } from './parse-template.ts'
 

@@ -1,7 +1,6 @@
 /** The input of one template value. A menu inserts contact fields at the cursor; for a media URL a file can be uploaded. */
 import { useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Field } from '../../../ui/form.tsx'
+import { Button, Field } from '../../../ui/controls.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { upload, uploadError } from '../lib/upload.ts'
 import { words } from '../words/words.ts'
@@ -52,9 +51,7 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
             <Menu
               label={text.insert(label)}
               button={
-                <Button size="small" variant="quiet" icon="person" aria-label={text.insert(label)}>
-                  {text.field}
-                </Button>
+                <Button label={text.field} size="small" variant="quiet" icon="person" aria-label={text.insert(label)} />
               }
               items={fields.map(({ label, reference }) => ({ label, onSelect: () => insert(reference) }))}
             />

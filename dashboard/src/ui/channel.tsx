@@ -1,5 +1,5 @@
 /** The mark of a channel, alone or on the avatar of a contact. */
-import { Avatar } from '../../../ui/avatar.tsx'
+import { Avatar } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 

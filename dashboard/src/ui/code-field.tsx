@@ -1,6 +1,6 @@
 /** The input for a code of the authenticator app, or a recovery code. */
 import { useLayoutEffect, useRef } from 'react'
-import { InputField } from '../../../ui/form.tsx'
+import { InputField } from '../../../ui/controls.tsx'
 import { words } from '../words/words.ts'
 
 const { secondFactor: text } = words

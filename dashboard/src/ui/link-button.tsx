@@ -1,7 +1,7 @@
 /** A link that looks like a button. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { ButtonStyle } from '../../../ui/button.tsx'
+import type { ButtonStyle } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 
 type LinkButtonProps = ButtonStyle & { href: string; children: ReactNode; title?: string }

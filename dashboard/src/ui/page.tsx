@@ -1,10 +1,11 @@
-/** The frame of a page, and the states of its queries. */
-import type { ReactNode } from 'react'
+/** The frame of a page, the states of its queries and lists, and what a viewer sees of the controls that change data. */
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { EmptyState, Note, Skeleton } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { describeError, isNotFound } from '../lib/api.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 
@@ -53,34 +54,92 @@ export function Tabs({ label, items }: { label: string; items: readonly { href: 
 }
 
 export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const retry = onRetry && (
-    <Button icon="refresh" onClick={onRetry}>
-      {words.common.again}
-    </Button>
-  )
-  return (
-    <EmptyState tone="red" icon="alert" title={words.common.failed} action={retry}>
-      {describeError(error)}
-    </EmptyState>
-  )
+  const retry = onRetry && <Button label={words.common.again} icon="refresh" onClick={onRetry} />
+  return <EmptyState tone="red" icon="alert" title={words.common.failed} text={describeError(error)} action={retry} />
 }
 
-type QueryState<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
-
-/** Shows a query: a skeleton while it loads, the error with a retry button, or its data. `notFound`: instead of the error 404. */
-export function QueryView<Data>({
-  query,
-  lines,
-  notFound,
-  children,
-}: {
-  query: QueryState<Data>
+type QueryViewProps<Data> = {
+  query: { data: Data | undefined; error: unknown; refetch: () => unknown }
   lines?: number
   notFound?: ReactNode
   children: (data: Data) => ReactNode
-}) {
+}
+
+/** Shows a query: a skeleton while it loads, the error with a retry button, or its data. `notFound`: instead of the error 404. */
+export function QueryView<Data>({ query, lines, notFound, children }: QueryViewProps<Data>) {
   if (notFound && isNotFound(query.error)) return notFound
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-  return <Skeleton {...(lines ? { lines } : {})} />
+  return <Skeleton lines={lines} />
+}
+
+type MorePages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
+
+/** The end of a paged list: fetches the next page when it scrolls into view or its button is pressed. */
+export function LoadMore({ pages }: { pages: MorePages }) {
+  const ref = useRef<HTMLDivElement>(null)
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
+  useEffect(() => {
+    const end = ref.current
+    if (!end || !hasNextPage || isFetchingNextPage) return
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && fetchNextPage(), {
+      rootMargin: '400px',
+    })
+    observer.observe(end)
+    return () => observer.disconnect()
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
+  if (!hasNextPage) return null
+  return (
+    <div ref={ref} className="row" style={{ justifyContent: 'center', padding: '0.75rem' }}>
+      <Button label={words.common.more} busy={isFetchingNextPage} onClick={() => fetchNextPage()} />
+    </div>
+  )
+}
+
+/** The result of `usePages`. */
+export type Pages<Item> = MorePages & {
+  items: readonly Item[]
+  data: unknown
+  error: unknown
+  refetch: () => unknown
+}
+
+type PagedListProps<Item> = {
+  pages: Pages<Item>
+  empty: ReactNode
+  lines?: number
+  children: (items: readonly Item[]) => ReactNode
+}
+
+/** A list page by page: its states, and the end that loads more. A page can be empty although older ones match: the next ones load then. */
+export function PagedList<Item>({ pages, empty, lines = 6, children }: PagedListProps<Item>) {
+  const isEmpty = pages.items.length === 0
+  return (
+    <QueryView query={pages} lines={lines}>
+      {() => (
+        <>
+          {!isEmpty && children(pages.items)}
+          {isEmpty && !pages.hasNextPage && empty}
+          {isEmpty && pages.hasNextPage && <p className="soft searching">{words.common.searching}</p>}
+          <LoadMore pages={pages} />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+/** Disables all form controls inside for a viewer. Links still work. */
+export const WriteAccess = ({ children }: { children: ReactNode }) => (
+  <fieldset className="write-access" disabled={!useCanWrite()}>
+    {children}
+  </fieldset>
+)
+
+/** A note for viewers. Other members see nothing. */
+export const ViewerNote = () => (useCanWrite() ? null : <Note icon="lock">{words.common.viewerOnly}</Note>)
+
+/** A page that only changes something. A viewer sees the reason instead. */
+export function WritersOnly({ children }: { children: ReactNode }) {
+  if (useCanWrite()) return children
+  return <EmptyState icon="lock" title={words.common.viewerTitle} text={words.common.viewerOnly} />
 }

@@ -1,6 +1,6 @@
 /** A password input with a button that shows and hides the password. */
 import { type InputHTMLAttributes, useState } from 'react'
-import { Input } from '../../../ui/form.tsx'
+import { Input } from '../../../ui/controls.tsx'
 import { words } from '../words/words.ts'
 
 const { signIn } = words

@@ -1,10 +1,8 @@
 /** The steps of setting up two-step sign-in: scan the code, confirm it, keep the recovery codes. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { CopyButton, Secret } from '../../../ui/copy.tsx'
-import { Form } from '../../../ui/form.tsx'
+import { Button, Form } from '../../../ui/controls.tsx'
+import { CopyButton, Note, Secret } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Note } from '../../../ui/note.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -38,9 +36,7 @@ export function ConfirmSetup({ setup, onConfirmed, children }: ConfirmProps) {
       <CodeField value={code} onChange={setCode} error={fieldErrorOf(confirm.error, 'code')} focus />
       <div className="dialog-foot">
         {children}
-        <Button type="submit" variant="primary" busy={confirm.isPending} disabled={!code.trim()}>
-          {text.confirm}
-        </Button>
+        <Button label={text.confirm} type="submit" variant="primary" busy={confirm.isPending} disabled={!code.trim()} />
       </div>
     </Form>
   )
@@ -76,9 +72,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
         </a>
       </div>
       <div className="dialog-foot">
-        <Button variant="primary" onClick={onDone}>
-          {text.kept}
-        </Button>
+        <Button label={text.kept} variant="primary" onClick={onDone} />
       </div>
     </div>
   )

@@ -1,5 +1,6 @@
 /** The table of a list. On a narrow window each row is a block, and its cells have the names of their columns. */
 import type { ComponentProps, ReactNode } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
 
 export type Column<Row> = {
   label: string
@@ -62,3 +63,17 @@ export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isL
 }
 
 const joined = (...names: (string | undefined)[]): string | undefined => names.filter(Boolean).join(' ') || undefined
+
+type RowLinkProps = { param: string; id: string; className?: string; title?: string; children: ReactNode }
+
+/** The link of a row that opens its dialog. A parameter of the URL names the row. */
+export function RowLink({ param, id, className = '', children, ...props }: RowLinkProps) {
+  const [path] = useLocation()
+  const search = new URLSearchParams(useSearch())
+  search.set(param, id)
+  return (
+    <Link {...props} href={`${path}?${search}`} className={`row-link mono ${className}`.trim()}>
+      {children}
+    </Link>
+  )
+}

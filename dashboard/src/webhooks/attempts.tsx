@@ -1,7 +1,6 @@
 /** The attempts of a delivery, newest first: time, duration, response and error. */
 
-import { Badge } from '../../../ui/badge.tsx'
-import { Code } from '../../../ui/copy.tsx'
+import { Badge, Code } from '../../../ui/display.tsx'
 import { formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { prettyJson } from './pretty-json.ts'

@@ -1,12 +1,8 @@
 /** The dialog of a delivery: request, attempts and resend. Polled while pending. After a resend it shows the new delivery. */
 import { useState } from 'react'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Code } from '../../../ui/copy.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { ErrorNote, Note } from '../../../ui/note.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Badge, Code, EmptyState, ErrorNote, Note } from '../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { QueryView } from '../ui/page.tsx'
@@ -124,17 +120,16 @@ function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
       {redeliver.error && <ErrorNote>{describeError(redeliver.error)}</ErrorNote>}
       {isManager && !endpoint.is_active && <p className="soft small">{labels.disabled}</p>}
       <div className="dialog-foot hooks-foot">
-        <Button onClick={onClose}>{words.common.close}</Button>
+        <Button label={words.common.close} onClick={onClose} />
         {isManager && delivery.request.body !== null && (
           <Button
+            label={labels.redeliver}
             variant="primary"
             icon="refresh"
             busy={redeliver.isPending}
             disabled={!endpoint.is_active}
             onClick={() => redeliver.mutate({ params: { id: delivery.id } })}
-          >
-            {labels.redeliver}
-          </Button>
+          />
         )}
       </div>
     </>

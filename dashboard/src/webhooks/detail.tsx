@@ -1,16 +1,14 @@
 /** The page of an endpoint: details, health, delivery log and, for owners and admins, actions. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { Note } from '../../../ui/note.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { invalidate, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
-import { ConfirmCall } from '../ui/confirm-call.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
@@ -120,12 +118,11 @@ function StateNote({ endpoint }: { endpoint: Endpoint }) {
       </div>
       {isManager && (
         <Button
+          label={detail.enable}
           icon="play"
           busy={change.isPending}
           onClick={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: true } })}
-        >
-          {detail.enable}
-        </Button>
+        />
       )}
     </div>
   )
@@ -136,12 +133,8 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
   const close = () => setOpen(null)
   return (
     <>
-      <Button icon="refresh" disabled={!endpoint.is_active} onClick={() => setOpen('replay')}>
-        {detail.replay}
-      </Button>
-      <Button icon="edit" onClick={() => setOpen('edit')}>
-        {detail.edit}
-      </Button>
+      <Button label={detail.replay} icon="refresh" disabled={!endpoint.is_active} onClick={() => setOpen('replay')} />
+      <Button label={detail.edit} icon="edit" onClick={() => setOpen('edit')} />
       <Menu
         label={detail.more}
         button={<IconButton label={detail.more} icon="more" variant="quiet" />}
@@ -226,10 +219,9 @@ function EndpointNotFound() {
       <EmptyState
         icon="webhooks"
         title={detail.goneTitle}
-        action={<LinkButton href="/webhooks">{detail.back}</LinkButton>}
-      >
-        {detail.goneText}
-      </EmptyState>
+        text={detail.goneText}
+        action={<LinkButton label={detail.back} href="/webhooks" />}
+      />
     </Page>
   )
 }

@@ -3,10 +3,10 @@
  * address, which the service rejects, it explains the alternatives.
  */
 import { useId, useState } from 'react'
-import { Checkbox, InputField } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { Checkbox, InputField } from '../../../ui/controls.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { fieldErrorOf } from '../lib/field-errors.ts'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 

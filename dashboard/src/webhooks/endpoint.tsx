@@ -1,6 +1,6 @@
 /** Parts of an endpoint that several pages show: state, URL, events and last attempt. */
 
-import { Badge, type Tone } from '../../../ui/badge.tsx'
+import { Badge, type Tone } from '../../../ui/display.tsx'
 import type { ItemOf } from '../lib/api.ts'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'

@@ -1,6 +1,6 @@
 /** The health of an endpoint: success rate, median response time, and the last deliveries as a strip, newest at the right. */
 
-import { Card } from '../../../ui/card.tsx'
+import { Card } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { formatShare, formatTime } from '../lib/time.ts'
 import { QueryView } from '../ui/page.tsx'

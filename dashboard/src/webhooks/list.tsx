@@ -1,10 +1,9 @@
 /** The webhook endpoints with their state. Endpoints of integrations are only counted here. */
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
+import { Button } from '../../../ui/controls.tsx'
+import { Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
@@ -24,11 +23,7 @@ export function EndpointList() {
   const isManager = useIsManager()
   const [isAdding, setAdding] = useState(false)
   const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: endpointPollMs })
-  const add = isManager && (
-    <Button variant="primary" icon="plus" onClick={() => setAdding(true)}>
-      {webhooks.add}
-    </Button>
-  )
+  const add = isManager && <Button label={webhooks.add} variant="primary" icon="plus" onClick={() => setAdding(true)} />
   return (
     <Page title={webhooks.title} lead={webhooks.lead} actions={add}>
       <DeveloperTabs />
@@ -96,6 +91,7 @@ function Nothing({ add }: { add: ReactNode }) {
     <EmptyState
       icon="webhooks"
       title={webhooks.emptyTitle}
+      text={add ? webhooks.emptyText : webhooks.emptyAgent}
       action={
         <>
           {add}
@@ -105,9 +101,7 @@ function Nothing({ add }: { add: ReactNode }) {
           </a>
         </>
       }
-    >
-      {add ? webhooks.emptyText : webhooks.emptyAgent}
-    </EmptyState>
+    />
   )
 }
 

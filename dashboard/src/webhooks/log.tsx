@@ -1,13 +1,11 @@
 /** The delivery log of an endpoint, newest first, filtered by status. A row opens the delivery. */
-import { Badge } from '../../../ui/badge.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { SegmentedControl } from '../../../ui/form.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
+
+import { SegmentedControl } from '../../../ui/controls.tsx'
+import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
-import { PagedList } from '../ui/paged-list.tsx'
+import { PagedList } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
-import { RowLink } from '../ui/row-link.tsx'
-import { type Column, Table } from '../ui/table.tsx'
+import { type Column, RowLink, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { DeliveryDialog } from './delivery.tsx'
 import type { Endpoint } from './endpoint.tsx'
@@ -47,9 +45,11 @@ export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
       <PagedList
         pages={pages}
         empty={
-          <EmptyState icon="clock" title={status ? log.noneSuch : log.empty}>
-            {status ? log.noneSuchText : log.emptyText}
-          </EmptyState>
+          <EmptyState
+            icon="clock"
+            title={status ? log.noneSuch : log.empty}
+            text={status ? log.noneSuchText : log.emptyText}
+          />
         }
       >
         {(deliveries) => (

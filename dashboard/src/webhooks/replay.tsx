@@ -1,12 +1,11 @@
 /** Replays the events of a period, for example after an outage of the receiver. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { InputField } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, InputField } from '../../../ui/controls.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { replay: labels } = words.webhooks
@@ -59,9 +58,7 @@ export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onCl
       {/* biome-ignore lint/a11y/useSemanticElements: the group contains buttons, not fields. */}
       <div className="row" role="group" aria-label={labels.quick}>
         {presets.map(({ label, ms }) => (
-          <Button key={label} size="small" onClick={() => setRange(rangeOf(ms))}>
-            {label}
-          </Button>
+          <Button label={label} key={label} size="small" onClick={() => setRange(rangeOf(ms))} />
         ))}
       </div>
       <div className="hooks-range">

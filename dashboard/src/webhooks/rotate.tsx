@@ -1,10 +1,9 @@
 /** Replaces the signing secret of an endpoint. The member chooses how long the previous secret stays valid. */
 import { useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Field, Select } from '../../../ui/form.tsx'
+import { Button, Field, Select } from '../../../ui/controls.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { FormDialog } from '../ui/form-dialog.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import type { Endpoint } from './endpoint.tsx'
 import { SigningSecret } from './secret.tsx'
@@ -19,11 +18,7 @@ export function SecretFact({ endpoint, isManager }: { endpoint: Endpoint; isMana
   return (
     <div className="hooks-secret">
       <span className="mono soft">{labels.hidden}</span>
-      {isManager && (
-        <Button size="small" icon="key" onClick={() => setOpen(true)}>
-          {labels.open}
-        </Button>
-      )}
+      {isManager && <Button label={labels.open} size="small" icon="key" onClick={() => setOpen(true)} />}
       {endpoint.old_secret_until && (
         <span className="soft small">{labels.until(formatTime(endpoint.old_secret_until))}</span>
       )}

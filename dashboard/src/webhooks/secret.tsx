@@ -1,6 +1,6 @@
 /** Shows the signing secret of a new endpoint once, with how to verify signatures. */
 import { Icon } from '../../../ui/icon.tsx'
-import { SecretDialog } from '../ui/secret-dialog.tsx'
+import { SecretDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 
 const { secret: labels } = words.webhooks

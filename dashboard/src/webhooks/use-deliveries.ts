@@ -1,6 +1,6 @@
 /** Webhook deliveries. They trigger no live updates, so pages poll: every second while one is pending, else every 3 seconds. */
 import { useEffect, useRef, useState } from 'react'
-import type { Tone } from '../../../ui/badge.tsx'
+import type { Tone } from '../../../ui/display.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'

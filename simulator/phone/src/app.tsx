@@ -1,10 +1,8 @@
 /** The page: the top bar, the phones of the simulated customers, and the test tools. */
 import { useCallback, useEffect, useId, useRef, useState } from 'react'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Select } from '../../../ui/form.tsx'
-import { EmptyState } from '../../../ui/state.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Select } from '../../../ui/controls.tsx'
+import { Badge, EmptyState } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import type { Customer } from './api.ts'
 import { keyOf, titleOf } from './board.ts'
 import { AddCustomer, AllCustomers, CustomerBar } from './customers.tsx'
@@ -116,18 +114,30 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
         )}
         <CustomerBar board={board} onOpen={open} onShowAll={() => setDialog('all')} />
         <div className="row" ref={toolsButton}>
-          <Button icon="bolt" aria-expanded={hasPanel} aria-controls={panelId} onClick={() => setPanel(!hasPanel)}>
-            <span className="wide-only">Test tools</span>
-            {faults.length > 0 && (
-              <Badge tone="red">
-                {faults.length}
-                <span className="offscreen"> active</span>
-              </Badge>
-            )}
-          </Button>
-          <Button icon="plus" variant="primary" aria-haspopup="dialog" onClick={() => setDialog('add')}>
-            <span className="wide-only">Add customer</span>
-          </Button>
+          <Button
+            label={
+              <>
+                <span className="wide-only">Test tools</span>
+                {faults.length > 0 && (
+                  <Badge tone="red">
+                    {faults.length}
+                    <span className="offscreen"> active</span>
+                  </Badge>
+                )}
+              </>
+            }
+            icon="bolt"
+            aria-expanded={hasPanel}
+            aria-controls={panelId}
+            onClick={() => setPanel(!hasPanel)}
+          />
+          <Button
+            label={<span className="wide-only">Add customer</span>}
+            icon="plus"
+            variant="primary"
+            aria-haspopup="dialog"
+            onClick={() => setDialog('add')}
+          />
         </div>
       </header>
       <div className="below">
@@ -144,14 +154,9 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
               tone="red"
               icon="alert"
               title="The phones could not be loaded"
-              action={
-                <Button variant="primary" onClick={retry}>
-                  Try again
-                </Button>
-              }
-            >
-              {error}.
-            </EmptyState>
+              text={<>{error}.</>}
+              action={<Button label="Try again" variant="primary" onClick={retry} />}
+            />
           )}
           {isLoaded && !hasMessages && <Welcome />}
           {shown.map((key) => {

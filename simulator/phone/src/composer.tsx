@@ -1,9 +1,9 @@
 /** Where the customer writes: text, a reply, a file with a caption, a voice note, a location. */
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { IconButton } from '../../../ui/button.tsx'
+import { IconButton } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import type { Bubble } from './api.ts'
 import { summaryOf } from './format.tsx'
 import { locations } from './samples.ts'

@@ -1,10 +1,8 @@
 /** The customers: the shown phones as a row of tabs, a dialog with all of them, and a dialog that adds one. */
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { Badge } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
-import { Field, Input, SearchInput, SegmentedControl } from '../../../ui/form.tsx'
+import { Button, Field, Input, SearchInput, SegmentedControl } from '../../../ui/controls.tsx'
+import { Avatar, Badge } from '../../../ui/display.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import type { Customer } from './api.ts'
 import { addressOf, type Board, channelNames, keyOf, newestFirst, titleOf } from './board.ts'
 import { summaryOf } from './format.tsx'
@@ -158,12 +156,8 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
         )}
         <Field label="Name">{(wiring) => <Input {...wiring} {...bind('name')} />}</Field>
         <div className="dialog-foot">
-          <Button icon="refresh" onClick={() => setValues(randomCustomer())}>
-            Other values
-          </Button>
-          <Button type="submit" variant="primary">
-            Add customer
-          </Button>
+          <Button label="Other values" icon="refresh" onClick={() => setValues(randomCustomer())} />
+          <Button label="Add customer" type="submit" variant="primary" />
         </div>
       </form>
     </Dialog>

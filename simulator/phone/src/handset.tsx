@@ -1,10 +1,9 @@
 /** One phone: the customer's name, the conversation with the business, and the composer. */
 import { type DragEvent, type KeyboardEvent, memo, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { Avatar } from '../../../ui/avatar.tsx'
-import { IconButton } from '../../../ui/button.tsx'
-import { Code, copyText } from '../../../ui/copy.tsx'
+import { IconButton } from '../../../ui/controls.tsx'
+import { Avatar, Code, copyText } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import type { Bubble, Customer, Phone, Workspace } from './api.ts'
 import { addressOf, channelNames, keyOf, titleOf } from './board.ts'
 import { Composer } from './composer.tsx'

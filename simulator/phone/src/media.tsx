@@ -5,8 +5,8 @@
  * other origins are opened in a new tab.
  */
 import { useState } from 'react'
-import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import type { Location } from '../../wire/bubble.ts'
 import type { Bubble } from './api.ts'
 import { safeUrl } from './format.tsx'

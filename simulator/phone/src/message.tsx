@@ -1,6 +1,6 @@
 /** One message: its content, time and status, reactions, and the actions on it. */
 import { memo, useRef, useState } from 'react'
-import { IconButton } from '../../../ui/button.tsx'
+import { IconButton } from '../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import type { BubbleError, RenderedButton } from '../../wire/bubble.ts'
 import type { Bubble, Status } from './api.ts'

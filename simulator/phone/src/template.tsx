@@ -1,8 +1,8 @@
 /** A template as the customer sees it: header, body, footer, buttons, and a carousel of cards. */
 import { useRef, useState } from 'react'
-import { copyText } from '../../../ui/copy.tsx'
+import { copyText } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import type { RenderedButton, RenderedCard, RenderedHeader } from '../../wire/bubble.ts'
 import { RichText, safeUrl } from './format.tsx'
 import { Document, LocationCard, Picture, Video } from './media.tsx'

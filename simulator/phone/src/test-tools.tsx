@@ -1,9 +1,8 @@
 /** The panel "Test tools": API calls to copy, magic numbers, and faults of the channel. */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import { Button, IconButton } from '../../../ui/button.tsx'
-import { copyText } from '../../../ui/copy.tsx'
-import { Field, Input, Select } from '../../../ui/form.tsx'
-import { useToast } from '../../../ui/toast.tsx'
+import { Button, Field, IconButton, Input, Select } from '../../../ui/controls.tsx'
+import { copyText } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { addFault, type Customer, clearFaults, type Fault, listFaults } from './api.ts'
 import { faultModes, magicNumbers, sampleCalls } from './samples.ts'
 
@@ -93,12 +92,11 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
                 </span>
                 <IconButton icon="copy" label={`Copy ${number}`} size="small" onClick={() => copy(number, 'Number')} />
                 <Button
+                  label="Open"
                   size="small"
                   aria-label={`Open the phone ${title}, ${number}`}
                   onClick={() => onOpen({ channel: 'msgapp', id: number, name: title, username: null })}
-                >
-                  Open
-                </Button>
+                />
               </li>
             ))}
           </ul>
@@ -117,9 +115,7 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
                   </li>
                 ))}
               </ul>
-              <Button size="small" icon="trash" onClick={clear}>
-                Clear faults
-              </Button>
+              <Button label="Clear faults" size="small" icon="trash" onClick={clear} />
             </>
           )}
         </Section>
@@ -197,9 +193,7 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
         {number('count', 'Sends', 'all')}
         {number('delay_ms', 'Delay in ms', 'none')}
       </div>
-      <Button type="submit" variant="primary">
-        Add fault
-      </Button>
+      <Button label="Add fault" type="submit" variant="primary" />
     </form>
   )
 }

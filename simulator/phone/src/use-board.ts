@@ -6,7 +6,7 @@
  * is missed, neither at the start nor after a lost connection.
  */
 import { type Dispatch, useEffect, useReducer, useRef, useState } from 'react'
-import { useToast } from '../../../ui/toast.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { type Customer, listPhones, openStream, type StreamEvent } from './api.ts'
 import { type Action, type Board, emptyBoard, hasMessage, keyOf, reduce, titleOf } from './board.ts'
 import { summaryOf } from './format.tsx'

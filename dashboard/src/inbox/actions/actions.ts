@@ -1,6 +1,6 @@
 /** What the member does with the selected, focused or open conversations, and where the member continues afterwards. */
 import { useMemo } from 'react'
-import { useToast } from '../../../../ui/toast.tsx'
+import { useToast } from '../../../../ui/overlays.tsx'
 import { CallError } from '../../lib/api.ts'
 import { words } from '../../words/words.ts'
 import { type Agent, useChanges } from '../model/changes.ts'

@@ -1,7 +1,7 @@
 /** Asks before a label is deleted, with the number of conversations that lose it. */
-import { Confirm } from '../../../../ui/dialog.tsx'
-import { Skeleton } from '../../../../ui/state.tsx'
-import { useToast } from '../../../../ui/toast.tsx'
+
+import { Skeleton } from '../../../../ui/display.tsx'
+import { Confirm, useToast } from '../../../../ui/overlays.tsx'
 import { describeError, useCall, useChange } from '../../lib/api.ts'
 import { words } from '../../words/words.ts'
 import type { Label } from '../model/changes.ts'

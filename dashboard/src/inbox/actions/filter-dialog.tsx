@@ -1,7 +1,6 @@
 /** The filters that have no button of their own: assignee, label, channel and waiting time. Each change applies at once. */
-import { Button } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
-import { Field, Select } from '../../../../ui/form.tsx'
+import { Button, Field, Select } from '../../../../ui/controls.tsx'
+import { Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
 import { words } from '../../words/words.ts'
@@ -82,12 +81,11 @@ export default function FilterDialog({ onClose }: { onClose: () => void }) {
         </Field>
       </div>
       <div className="dialog-foot">
-        <Button onClick={() => setFilters({ ...noFilters, status: filters.status, sort: filters.sort })}>
-          {flow.clearFilters}
-        </Button>
-        <Button variant="primary" onClick={onClose}>
-          {flow.done}
-        </Button>
+        <Button
+          label={flow.clearFilters}
+          onClick={() => setFilters({ ...noFilters, status: filters.status, sort: filters.sort })}
+        />
+        <Button label={flow.done} variant="primary" onClick={onClose} />
       </div>
     </Dialog>
   )

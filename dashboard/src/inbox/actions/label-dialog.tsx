@@ -1,9 +1,8 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
 import { useEffect, useState } from 'react'
-import { Button, IconButton } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
-import { Form, SearchInput } from '../../../../ui/form.tsx'
-import { Skeleton } from '../../../../ui/state.tsx'
+import { Button, Form, IconButton, SearchInput } from '../../../../ui/controls.tsx'
+import { Skeleton } from '../../../../ui/display.tsx'
+import { Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { ErrorState } from '../../ui/page.tsx'
@@ -106,15 +105,9 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
           )
         })}
       </ul>
-      {name && !shown.some(isNamed) && (
-        <Button icon="plus" onClick={create}>
-          {flow.createLabel(name)}
-        </Button>
-      )}
+      {name && !shown.some(isNamed) && <Button label={flow.createLabel(name)} icon="plus" onClick={create} />}
       <div className="dialog-foot">
-        <Button variant="primary" onClick={onClose}>
-          {flow.done}
-        </Button>
+        <Button label={flow.done} variant="primary" onClick={onClose} />
       </div>
       {deleted && (
         <DeleteLabel

@@ -1,8 +1,7 @@
 /** Chooses when snoozed conversations return: later today, tomorrow, next week, or a date and time. */
 import { type KeyboardEvent, useState } from 'react'
-import { Button } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
-import { Form, InputField } from '../../../../ui/form.tsx'
+import { Button, Form, InputField } from '../../../../ui/controls.tsx'
+import { Dialog } from '../../../../ui/overlays.tsx'
 import { toDatetimeLocal } from '../../lib/datetime-local.ts'
 import { formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
@@ -60,7 +59,7 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
             setError('')
           }}
         />
-        <Button type="submit">{flow.snoozeNow}</Button>
+        <Button label={flow.snoozeNow} type="submit" />
       </Form>
     </Dialog>
   )

@@ -1,11 +1,8 @@
 /** Saved views of the inbox: applies, deletes and saves them. */
 import { useState } from 'react'
-import { Button, IconButton } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
-import { Checkbox, Form, InputField } from '../../../../ui/form.tsx'
-import { ErrorNote } from '../../../../ui/note.tsx'
-import { Skeleton } from '../../../../ui/state.tsx'
-import { useToast } from '../../../../ui/toast.tsx'
+import { Button, Checkbox, Form, IconButton, InputField } from '../../../../ui/controls.tsx'
+import { ErrorNote, Skeleton } from '../../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../../ui/overlays.tsx'
 import { call, describeError, type ItemOf, invalidate, useCall, useChange } from '../../lib/api.ts'
 import { useCanWrite } from '../../lib/session.tsx'
 import { ErrorState } from '../../ui/page.tsx'
@@ -85,9 +82,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
           <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
           {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
           <div className="dialog-foot">
-            <Button type="submit" variant="primary" busy={create.isPending}>
-              {flow.save}
-            </Button>
+            <Button label={flow.save} type="submit" variant="primary" busy={create.isPending} />
           </div>
         </Form>
       )}

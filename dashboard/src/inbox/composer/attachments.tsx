@@ -1,8 +1,8 @@
 /** The files attached to a reply: preview, upload progress or upload error. */
 import './attachments.css'
-import { IconButton } from '../../../../ui/button.tsx'
+import { IconButton } from '../../../../ui/controls.tsx'
+import { Progress } from '../../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
-import { Progress } from '../../../../ui/progress.tsx'
 import { formatBytes } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import type { Attachment } from './use-attachments.ts'

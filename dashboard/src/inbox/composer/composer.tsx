@@ -3,8 +3,7 @@
  * with the note box.
  */
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
-import { Button } from '../../../../ui/button.tsx'
-import { SegmentedControl } from '../../../../ui/form.tsx'
+import { Button, SegmentedControl } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useNow } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
@@ -194,11 +193,7 @@ function WindowClosed({ conversation: { channel }, hasWritten, onTemplate }: Win
         <strong>{title}</strong>
         <p>{text}</p>
       </div>
-      {isMsgapp && (
-        <Button variant="primary" icon="templates" onClick={onTemplate}>
-          {composer.chooseTemplate}
-        </Button>
-      )}
+      {isMsgapp && <Button label={composer.chooseTemplate} variant="primary" icon="templates" onClick={onTemplate} />}
     </div>
   )
 }

@@ -5,11 +5,9 @@
  */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
-import { ErrorNote, Note } from '../../../../ui/note.tsx'
-import { Skeleton } from '../../../../ui/state.tsx'
-import { useToast } from '../../../../ui/toast.tsx'
+import { Button } from '../../../../ui/controls.tsx'
+import { ErrorNote, Note, Skeleton } from '../../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../../ui/overlays.tsx'
 import { ContactSearch } from '../../contacts/contact-search.tsx'
 import { CallError, call, describeError, type ItemOf, newIdempotencyKey, useChange, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
@@ -43,9 +41,12 @@ function ChooseContact({ onChoose, onClose }: { onChoose: (contact: Person) => v
           <>
             {isPhone(search) && found.length === 0 && (
               <div>
-                <Button icon="plus" busy={create.isPending} onClick={() => create.mutate({ body: { phone: search } })}>
-                  {labels.addNumber(search)}
-                </Button>
+                <Button
+                  label={labels.addNumber(search)}
+                  icon="plus"
+                  busy={create.isPending}
+                  onClick={() => create.mutate({ body: { phone: search } })}
+                />
               </div>
             )}
             {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}

@@ -3,10 +3,10 @@
  * The note shows in the thread at once; if the service refuses it, its text returns to the box.
  */
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react'
-import { Avatar } from '../../../../ui/avatar.tsx'
-import { Button } from '../../../../ui/button.tsx'
+import { Button } from '../../../../ui/controls.tsx'
+import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
-import { useToast } from '../../../../ui/toast.tsx'
+import { useToast } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
 import { reportTyping } from '../../lib/presence.ts'
@@ -144,9 +144,14 @@ export function NoteBox({ conversationId }: { conversationId: string }) {
             {labels.private}
           </span>
         </span>
-        <Button variant="primary" size="small" icon="note" disabled={draft.text.trim() === ''} onClick={add}>
-          {labels.add}
-        </Button>
+        <Button
+          label={labels.add}
+          variant="primary"
+          size="small"
+          icon="note"
+          disabled={draft.text.trim() === ''}
+          onClick={add}
+        />
       </div>
     </div>
   )

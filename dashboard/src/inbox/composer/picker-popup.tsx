@@ -3,7 +3,7 @@
  * stays in the search field, and the highlighted option is its active descendant.
  */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import { SearchInput } from '../../../../ui/form.tsx'
+import { SearchInput } from '../../../../ui/controls.tsx'
 
 type Props<Item> = {
   label: string

@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { nameOf } from '../../lib/people.ts'
 import { reportTyping } from '../../lib/presence.ts'
@@ -203,15 +203,14 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
           )}
         </span>
         <Button
+          label={composer.send}
           variant="primary"
           size="small"
           icon="send"
           disabled={!canSend}
           busy={isSendPending && isUploading && canSend}
           onClick={() => send()}
-        >
-          {composer.send}
-        </Button>
+        />
         <Menu
           label={flow.sendAnd}
           side="top"

@@ -1,6 +1,6 @@
 /** The tools of the reply box: files, emoji, canned replies, voice notes and templates. The popups load when they are first opened. */
 import { lazy, type RefObject, Suspense, useRef } from 'react'
-import { IconButton } from '../../../../ui/button.tsx'
+import { IconButton } from '../../../../ui/controls.tsx'
 import { useSession } from '../../lib/session.tsx'
 import type { Uploaded } from '../../lib/upload.ts'
 import { words } from '../../words/words.ts'

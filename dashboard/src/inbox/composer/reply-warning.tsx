@@ -3,8 +3,8 @@
  * stays in the box.
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { Button } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
+import { Button } from '../../../../ui/controls.tsx'
+import { Dialog } from '../../../../ui/overlays.tsx'
 import { useNow } from '../../lib/hooks.ts'
 import { formatSpan } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
@@ -109,12 +109,8 @@ export function ReplyWarning({
       <blockquote className="inbox-warning-reply">{summaryOf(reply)}</blockquote>
       <p>{warning.text}</p>
       <div className="dialog-foot">
-        <Button onClick={close} data-focus="">
-          {warning.edit}
-        </Button>
-        <Button variant="primary" icon="send" onClick={confirm}>
-          {warning.send}
-        </Button>
+        <Button label={warning.edit} onClick={close} data-focus="" />
+        <Button label={warning.send} variant="primary" icon="send" onClick={confirm} />
       </div>
     </Dialog>
   )

@@ -1,6 +1,6 @@
 /** The button that starts a conversation, and its dialog, which loads when it is first opened. Viewers do not see it. */
 import { lazy, Suspense, useState } from 'react'
-import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { useCanWrite } from '../../lib/session.tsx'
 import { useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
@@ -24,9 +24,7 @@ export function StartConversation({ contact, kind = 'text' }: Props) {
   return (
     <>
       {kind === 'text' ? (
-        <Button icon="chat" onClick={open}>
-          {labels.title}
-        </Button>
+        <Button label={labels.title} icon="chat" onClick={open} />
       ) : (
         <IconButton label={labels.title} icon={kind === 'key' ? 'plus' : 'chat'} size="small" onClick={open} />
       )}

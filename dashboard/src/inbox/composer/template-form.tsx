@@ -1,7 +1,6 @@
 /** The form for a template's values, with a preview. Missing values are reported after the first attempt to send. */
 import { useState } from 'react'
-import { Button } from '../../../../ui/button.tsx'
-import { Form } from '../../../../ui/form.tsx'
+import { Button, Form } from '../../../../ui/controls.tsx'
 import { type InputOf, useCall } from '../../lib/api.ts'
 import type { TemplateParams } from '../../lib/calls.ts'
 import { useDebounced } from '../../lib/hooks.ts'
@@ -46,9 +45,7 @@ export function TemplateForm({ template, onSend }: Props) {
         <TemplatePreview template={template} params={params} />
       </div>
       <div className="dialog-foot">
-        <Button type="submit" variant="primary" icon="send">
-          {labels.send}
-        </Button>
+        <Button label={labels.send} type="submit" variant="primary" icon="send" />
       </div>
     </Form>
   )

@@ -1,11 +1,9 @@
 /** The dialog to choose an approved template, enter its values, preview and send it. */
 import './template-picker.css'
 import { useEffect, useState } from 'react'
-import { Button } from '../../../../ui/button.tsx'
-import { Dialog } from '../../../../ui/dialog.tsx'
-import { SearchInput } from '../../../../ui/form.tsx'
-import { EmptyState } from '../../../../ui/state.tsx'
-import { useToast } from '../../../../ui/toast.tsx'
+import { Button, SearchInput } from '../../../../ui/controls.tsx'
+import { EmptyState } from '../../../../ui/display.tsx'
+import { Dialog, useToast } from '../../../../ui/overlays.tsx'
 import { useCall, useChange } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { parseTemplate, type Template } from '../../templates/parse-template.ts'
@@ -46,9 +44,7 @@ export function TemplatePicker({ name, onClose, onSend }: Props) {
                 {chosen ? (
                   <>
                     <span className="inbox-picker-back">
-                      <Button size="small" icon="back" onClick={() => setChosen(undefined)}>
-                        {labels.back}
-                      </Button>
+                      <Button label={labels.back} size="small" icon="back" onClick={() => setChosen(undefined)} />
                     </span>
                     <TemplateForm key={keyOf(chosen)} template={chosen} onSend={onSend} />
                   </>
@@ -72,19 +68,22 @@ function NoTemplates() {
     <EmptyState
       icon="templates"
       title={labels.none}
+      text={labels.noneText}
       action={
         <>
           {isManager && (
-            <Button variant="primary" icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
-              {labels.refresh}
-            </Button>
+            <Button
+              label={labels.refresh}
+              variant="primary"
+              icon="refresh"
+              busy={refresh.isPending}
+              onClick={() => refresh.mutate({})}
+            />
           )}
-          <LinkButton href="/templates">{labels.toTemplates}</LinkButton>
+          <LinkButton label={labels.toTemplates} href="/templates" />
         </>
       }
-    >
-      {labels.noneText}
-    </EmptyState>
+    />
   )
 }
 

@@ -1,6 +1,6 @@
 /** Records a voice note: duration, attach or cancel. The recording starts when it is rendered and ends after five minutes. */
 import { useEffect, useRef, useState } from 'react'
-import { Button } from '../../../../ui/button.tsx'
+import { Button } from '../../../../ui/controls.tsx'
 import { words } from '../../words/words.ts'
 import type { Conversation } from '../model/data.ts'
 import { type Recording, startRecording, voiceObstacle } from './voice-recording.ts'
@@ -65,9 +65,7 @@ export default function VoiceNote({ channel, onRecorded, onClose }: Props) {
     return (
       <div className="inbox-voice" role="alert">
         <span>{error}</span>
-        <Button size="small" onClick={onClose}>
-          {words.common.close}
-        </Button>
+        <Button label={words.common.close} size="small" onClick={onClose} />
       </div>
     )
   }
@@ -76,10 +74,9 @@ export default function VoiceNote({ channel, onRecorded, onClose }: Props) {
       <span className="inbox-voice-time" role="timer" data-on={seconds === undefined ? undefined : ''}>
         {seconds === undefined ? labels.waiting : formatDuration(seconds)}
       </span>
-      <Button size="small" onClick={onClose}>
-        {words.common.cancel}
-      </Button>
+      <Button label={words.common.cancel} size="small" onClick={onClose} />
       <Button
+        label={labels.attach}
         size="small"
         variant="primary"
         icon="stop"
@@ -87,9 +84,7 @@ export default function VoiceNote({ channel, onRecorded, onClose }: Props) {
         disabled={seconds === undefined}
         busy={isBusy}
         onClick={() => void attach()}
-      >
-        {labels.attach}
-      </Button>
+      />
     </section>
   )
 }

@@ -1,5 +1,5 @@
 /** The actions for the selected conversations. */
-import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
@@ -20,16 +20,14 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
     <div className="inbox-bulk" role="toolbar" aria-label={flow.selection}>
       <div className="inbox-bulk-count">
         <strong role="status">{flow.selected(ids.length)}</strong>
-        <Button size="small" onClick={selectAll}>
-          {flow.selectAll}
-        </Button>
+        <Button label={flow.selectAll} size="small" onClick={selectAll} />
         <IconButton label={flow.clearSelection} icon="close" size="small" onClick={clearSelection} />
       </div>
       <div className="inbox-bulk-actions">
         <Menu
           label={flow.assign}
           align="start"
-          button={<Button size="small">{flow.assign}</Button>}
+          button={<Button label={flow.assign} size="small" />}
           items={[
             { key: 'unassigned', label: thread.unassigned, onSelect: () => actions.assign(ids, null) },
             { kind: 'separator', key: 'line' },
@@ -40,15 +38,9 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
             })),
           ]}
         />
-        <Button size="small" onClick={() => actions.toggleClosed(ids)}>
-          {flow.close}
-        </Button>
-        <Button size="small" onClick={() => actions.chooseLabels(ids)}>
-          {flow.labels}
-        </Button>
-        <Button size="small" onClick={() => actions.chooseSnooze(ids)}>
-          {flow.snooze}
-        </Button>
+        <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
+        <Button label={flow.labels} size="small" onClick={() => actions.chooseLabels(ids)} />
+        <Button label={flow.snooze} size="small" onClick={() => actions.chooseSnooze(ids)} />
       </div>
     </div>
   )

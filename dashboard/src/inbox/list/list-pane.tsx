@@ -1,17 +1,15 @@
 /** The conversation list with filters, selection and search. Its order stays still while the member works in it. Search results replace the list while the search box has text. */
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
-import { Button, IconButton } from '../../../../ui/button.tsx'
-import { SearchInput } from '../../../../ui/form.tsx'
-import { EmptyState, Skeleton } from '../../../../ui/state.tsx'
+import { Button, IconButton, SearchInput } from '../../../../ui/controls.tsx'
+import { EmptyState, Skeleton } from '../../../../ui/display.tsx'
 import { useCall } from '../../lib/api.ts'
 import { inboxOrders } from '../../lib/conversation-lists.ts'
 import { useDebounced, useSearchParam } from '../../lib/hooks.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { useShortcuts } from '../../lib/shortcuts.ts'
 import { LinkButton } from '../../ui/link-button.tsx'
-import { LoadMore } from '../../ui/load-more.tsx'
-import { ErrorState } from '../../ui/page.tsx'
+import { ErrorState, LoadMore } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import type { InboxActions } from '../actions/actions.ts'
 import { StartConversation } from '../composer/start-button.tsx'
@@ -172,10 +170,9 @@ function NoConversations({ filters, isPlain }: { filters: Filters; isPlain: bool
     <EmptyState
       icon={isDone ? 'check' : 'filter'}
       title={list.noneHere}
-      action={<Button onClick={() => setFilters({ ...noFilters, status: 'all' })}>{list.clear}</Button>}
-    >
-      {isDone ? list.doneText : list.noneHereText}
-    </EmptyState>
+      text={isDone ? list.doneText : list.noneHereText}
+      action={<Button label={list.clear} onClick={() => setFilters({ ...noFilters, status: 'all' })} />}
+    />
   )
 }
 
@@ -187,21 +184,19 @@ function EmptyInbox() {
     <EmptyState
       icon="inbox"
       title={list.empty}
+      text={isDemo ? list.demoText : list.emptyText}
       action={
         isDemo ? (
-          <Button variant="primary" icon="external" onClick={() => window.open('/simulator', '_blank', 'noopener')}>
-            {list.simulator}
-          </Button>
+          <Button
+            label={list.simulator}
+            variant="primary"
+            icon="external"
+            onClick={() => window.open('/simulator', '_blank', 'noopener')}
+          />
         ) : (
-          isManager && (
-            <LinkButton variant="primary" href="/settings/channels">
-              {list.connect}
-            </LinkButton>
-          )
+          isManager && <LinkButton label={list.connect} variant="primary" href="/settings/channels" />
         )
       }
-    >
-      {isDemo ? list.demoText : list.emptyText}
-    </EmptyState>
+    />
   )
 }

@@ -1,11 +1,11 @@
 /** The member's mentions, newest first, in place of the conversation list. A mention opens its conversation at the note. */
 import { Link, useSearch } from 'wouter'
-import { EmptyState } from '../../../../ui/state.tsx'
+import { EmptyState } from '../../../../ui/display.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatTime } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
-import { PagedList } from '../../ui/paged-list.tsx'
+import { PagedList } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { hrefOf } from '../model/filters.ts'
 
@@ -19,11 +19,7 @@ export default function Mentions({ openId }: { openId: string }) {
       <PagedList
         pages={pages}
         lines={12}
-        empty={
-          <EmptyState icon="mention" title={labels.none}>
-            {labels.noneText}
-          </EmptyState>
-        }
+        empty={<EmptyState icon="mention" title={labels.none} text={labels.noneText} />}
       >
         {(mentions) => (
           <ul aria-label={labels.label}>

@@ -1,7 +1,7 @@
 /** A conversation in the list: contact, last message, unread count and assignee. Memoized, so only changed rows render. */
 import { type MouseEvent, memo } from 'react'
 import { Link } from 'wouter'
-import { Avatar } from '../../../../ui/avatar.tsx'
+import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { memberName, nameOf } from '../../lib/people.ts'
 import { useCanWrite } from '../../lib/session.tsx'

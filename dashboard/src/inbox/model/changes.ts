@@ -3,7 +3,7 @@
  * If the service refuses it, the page shows the old state and the reason.
  */
 import { useMemo } from 'react'
-import { useToast } from '../../../../ui/toast.tsx'
+import { useToast } from '../../../../ui/overlays.tsx'
 import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'

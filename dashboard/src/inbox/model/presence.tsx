@@ -1,5 +1,5 @@
 /** The other members in a conversation: in its row of the list, in its header and beside the reply box. */
-import { Avatar } from '../../../../ui/avatar.tsx'
+import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { type Presence, usePresence } from '../../lib/presence.ts'
 import { useSession } from '../../lib/session.tsx'

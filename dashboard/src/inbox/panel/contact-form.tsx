@@ -1,8 +1,7 @@
 /** Edits a contact inside the contact panel. An error of the service is shown at the field it names. */
-import { Button } from '../../../../ui/button.tsx'
-import { Form, InputField } from '../../../../ui/form.tsx'
-import { ErrorNote } from '../../../../ui/note.tsx'
-import { useToast } from '../../../../ui/toast.tsx'
+import { Button, Form, InputField } from '../../../../ui/controls.tsx'
+import { ErrorNote } from '../../../../ui/display.tsx'
+import { useToast } from '../../../../ui/overlays.tsx'
 import { useChange } from '../../lib/api.ts'
 import { useFormFields } from '../../lib/field-errors.ts'
 import { words } from '../../words/words.ts'
@@ -37,12 +36,8 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
       ))}
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
-        <Button type="submit" size="small" variant="primary" busy={change.isPending}>
-          {labels.save}
-        </Button>
-        <Button size="small" onClick={onDone}>
-          {words.common.cancel}
-        </Button>
+        <Button label={labels.save} type="submit" size="small" variant="primary" busy={change.isPending} />
+        <Button label={words.common.cancel} size="small" onClick={onDone} />
       </div>
     </Form>
   )

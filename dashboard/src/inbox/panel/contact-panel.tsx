@@ -1,8 +1,8 @@
 /** The contact panel: everything the team knows about a contact, and the contact's other conversations. */
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { Avatar } from '../../../../ui/avatar.tsx'
-import { Button } from '../../../../ui/button.tsx'
+import { Button } from '../../../../ui/controls.tsx'
+import { Avatar } from '../../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { Attributes } from '../../contacts/attributes.tsx'
 import { ContactNotes } from '../../contacts/contact-notes.tsx'
@@ -14,9 +14,8 @@ import { call, useCall } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
-import { QueryView } from '../../ui/page.tsx'
+import { QueryView, WriteAccess } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tag.tsx'
-import { WriteAccess } from '../../ui/write-access.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
 import { useConversation } from '../model/conversations.ts'
@@ -110,9 +109,7 @@ function Identity({ contact, onMerged }: Mergeable) {
             )}
           </ul>
           <div className="inbox-contact-actions">
-            <Button size="small" icon="edit" onClick={() => setEditing(true)}>
-              {labels.edit}
-            </Button>
+            <Button label={labels.edit} size="small" icon="edit" onClick={() => setEditing(true)} />
             <MergeWith contact={contact} size="small" onMerged={onMerged} />
           </div>
         </>
@@ -134,9 +131,12 @@ function LabelSection({ conversationId }: { conversationId: string }) {
           ))}
         </div>
       )}
-      <Button size="small" icon="tag" onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}>
-        {words.inbox.commands.label}
-      </Button>
+      <Button
+        label={words.inbox.commands.label}
+        size="small"
+        icon="tag"
+        onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}
+      />
     </section>
   )
 }

@@ -1,7 +1,7 @@
 /** Adds and removes tags of a contact. Existing tags are suggested; a new name creates a tag. */
 import { useId, useState } from 'react'
-import { IconButton } from '../../../../ui/button.tsx'
 import { Combobox } from '../../../../ui/combobox.tsx'
+import { IconButton } from '../../../../ui/controls.tsx'
 import { useCall, useChange } from '../../lib/api.ts'
 import { fieldErrorOf } from '../../lib/field-errors.ts'
 import { Tag } from '../../ui/tag.tsx'

@@ -1,6 +1,6 @@
 /** One message: quote, content, delivery status and reactions. Memoized, so only changed messages render. */
 import { memo } from 'react'
-import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
@@ -107,14 +107,13 @@ function FailureNote({ message, isLocal, onResend }: Props) {
       </p>
       {(isLocal || canResend(message)) && (
         <div className="row">
-          <Button size="small" icon="refresh" onClick={() => (isLocal ? retry : onResend)(message)}>
-            {labels.retry}
-          </Button>
-          {isLocal && (
-            <Button size="small" variant="quiet" onClick={() => discard(message)}>
-              {labels.discard}
-            </Button>
-          )}
+          <Button
+            label={labels.retry}
+            size="small"
+            icon="refresh"
+            onClick={() => (isLocal ? retry : onResend)(message)}
+          />
+          {isLocal && <Button label={labels.discard} size="small" variant="quiet" onClick={() => discard(message)} />}
         </div>
       )}
     </div>

@@ -1,7 +1,7 @@
 /** Images, videos, audio and files of a message. Their size is fixed before they load, which avoids layout shifts. */
 import { useState } from 'react'
-import { Dialog } from '../../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
+import { Dialog } from '../../../../ui/overlays.tsx'
 import { formatBytes } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import type { Message } from '../model/data.ts'

@@ -1,8 +1,8 @@
 /** The reactions on a message, and the button to react. One reaction per side: a new one replaces it, the same one removes it. */
 import { Menu } from '@base-ui/react/menu'
 import { cloneElement, useState } from 'react'
-import { IconButton } from '../../../../ui/button.tsx'
-import { usePopupContainer } from '../../../../ui/modal.tsx'
+import { IconButton } from '../../../../ui/controls.tsx'
+import { usePopupContainer } from '../../../../ui/overlays.tsx'
 import { words } from '../../words/words.ts'
 import type { Conversation, Message } from '../model/data.ts'
 import type { Reactions } from './message-groups.ts'

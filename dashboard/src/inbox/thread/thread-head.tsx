@@ -1,6 +1,7 @@
 /** The header of a conversation: contact, labels, assignee, status, snooze and the contact panel button. */
-import { Avatar } from '../../../../ui/avatar.tsx'
-import { IconButton } from '../../../../ui/button.tsx'
+
+import { IconButton } from '../../../../ui/controls.tsx'
+import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
@@ -8,7 +9,7 @@ import { handleOf, memberName, nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
-import { WriteAccess } from '../../ui/write-access.tsx'
+import { WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import type { Agent } from '../model/changes.ts'

@@ -1,9 +1,9 @@
 /** An entry of the timeline in the thread: a note of a member, or a line about what happened to the conversation. */
 import { memo } from 'react'
-import { IconButton } from '../../../../ui/button.tsx'
+import { IconButton } from '../../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../../lib/time.ts'
-import { ConfirmButton } from '../../ui/confirm-call.tsx'
+import { ConfirmButton } from '../../ui/dialogs.tsx'
 import { words } from '../../words/words.ts'
 import type { Entry } from '../model/data.ts'
 import { splitAtMentions } from '../model/mention-query.ts'

@@ -1,0 +1,154 @@
+/** Dialogs that pages are made of: a question before a call, a form, a secret. */
+import { cloneElement, type ReactElement, type ReactNode, useId, useState } from 'react'
+import { Button, Form } from '../../../ui/controls.tsx'
+import { ErrorNote, Note, Secret } from '../../../ui/display.tsx'
+import type { IconName } from '../../../ui/icon.tsx'
+import { Confirm, Dialog, Modal, useToast } from '../../../ui/overlays.tsx'
+import { type CallName, type DataOf, describeError, type InputOf, useChange } from '../lib/api.ts'
+import { words } from '../words/words.ts'
+
+type Question<Call extends CallName> = {
+  title: string
+  children: ReactNode
+  action: string
+  danger?: boolean
+  call: Call
+  input: InputOf<Call>
+  /** The calls whose queries to invalidate. */
+  stale?: readonly CallName[]
+  /** The text of the toast. */
+  done?: string | undefined
+  onDone?: (data: DataOf<Call>) => void
+  /** False: the button has no effect yet. */
+  isReady?: boolean
+}
+
+/** Asks before a call, makes it, and reports that it is done. An error stays in the dialog. */
+export function ConfirmCall<Call extends CallName>(props: Question<Call> & { onClose: () => void }) {
+  const { call, input, stale = [], done, onDone, isReady = true, ...dialog } = props
+  const toast = useToast()
+  const { mutate, isPending, error } = useChange(call, {
+    stale,
+    onDone: (data) => {
+      if (done) toast.success(done)
+      onDone?.(data)
+      dialog.onClose()
+    },
+  })
+  return (
+    <Confirm
+      {...dialog}
+      busy={isPending}
+      error={error ? describeError(error) : undefined}
+      onConfirm={() => isReady && mutate(input)}
+    />
+  )
+}
+
+type ButtonElement = ReactElement<{ onClick?: () => void }>
+
+/** A button that asks before the call. */
+export function ConfirmButton<Call extends CallName>({
+  button,
+  ...question
+}: Question<Call> & { button: ButtonElement }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      {cloneElement(button, { onClick: () => setOpen(true) })}
+      {isOpen && <ConfirmCall {...question} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+type FormDialogProps = {
+  title: string
+  size?: 'wide' | undefined
+  /** The label of the submit button. */
+  action: string
+  icon?: IconName | undefined
+  danger?: boolean
+  className?: string
+  noValidate?: boolean
+  isBusy: boolean
+  /** False: the form cannot be submitted yet. */
+  isReady?: boolean
+  /** The dialog stays open during the request: closing it would lose the answer. */
+  isHeld?: boolean
+  error?: string | undefined
+  onSubmit: () => void
+  onClose: () => void
+  children: ReactNode
+}
+
+/** A dialog with a form: its fields, an error that belongs to no field, and the buttons. */
+export function FormDialog({
+  title,
+  size,
+  action,
+  icon,
+  danger = false,
+  isBusy,
+  isReady = true,
+  ...props
+}: FormDialogProps) {
+  const { className, noValidate = false, isHeld = false, error, onSubmit, onClose, children } = props
+  const isLocked = isHeld && isBusy
+  return (
+    <Dialog title={title} onClose={() => !isLocked && onClose()} size={size}>
+      <Form className={className} noValidate={noValidate} onSubmit={onSubmit}>
+        {children}
+        {error && <ErrorNote>{error}</ErrorNote>}
+        <div className="dialog-foot">
+          <Button label={words.common.cancel} onClick={onClose} disabled={isLocked} />
+          <Button
+            label={action}
+            type="submit"
+            variant={danger ? 'danger' : 'primary'}
+            busy={isBusy}
+            disabled={!isReady}
+            icon={icon}
+          />
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+type SecretDialogProps = {
+  title: string
+  /** What the secret is for, and that it is not shown again. */
+  warning: ReactNode
+  secret: string
+  /** The label of the closing button. */
+  done: string
+  onDone: () => void
+  children?: ReactNode
+}
+
+/**
+ * A dialog for a secret that the service shows only once: a key, a signing secret, an invitation link. Only its button closes it:
+ * Escape and a press on the backdrop, which close other dialogs, would lose the secret.
+ */
+export function SecretDialog({ title, warning, secret, done, onDone, children }: SecretDialogProps) {
+  const id = useId()
+  return (
+    <Modal className="dialog" aria-labelledby={id} aria-describedby={`${id}-warning`}>
+      <header>
+        <h2 id={id}>{title}</h2>
+      </header>
+      <div className="dialog-body">
+        <div id={`${id}-warning`}>
+          <Note tone="amber" icon="alert">
+            {warning}
+          </Note>
+        </div>
+        <Secret text={secret} />
+        {children}
+        <div className="dialog-foot">
+          <Button label={done} variant="primary" onClick={onDone} />
+        </div>
+      </div>
+    </Modal>
+  )
+}

@@ -1,0 +1,184 @@
+/** Buttons and form controls. `Field` connects an input with its label, hint and error for screen readers too. */
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { Icon, type IconName } from './icon.tsx'
+
+export type ButtonStyle = {
+  variant?: 'primary' | 'danger' | 'quiet' | undefined
+  size?: 'small' | undefined
+  icon?: IconName | undefined
+}
+
+/** `busy` shows a spinner and disables the button, so that an action is not started twice. */
+type ButtonProps = ButtonStyle & Omit<ComponentProps<'button'>, 'children'> & { label?: ReactNode; busy?: boolean }
+
+export function Button(props: ButtonProps) {
+  const { label, variant, size, icon, busy = false, disabled, type = 'button', ...rest } = props
+  return (
+    <button
+      {...rest}
+      type={type}
+      className="button"
+      data-variant={variant}
+      data-size={size}
+      disabled={disabled || busy}
+      aria-busy={busy || undefined}
+    >
+      {busy ? <span className="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
+      {label}
+    </button>
+  )
+}
+
+type IconButtonProps = Omit<ButtonProps, 'label'> & { label: string; icon: IconName }
+
+/** A button that shows only an icon. `label` is its accessible name and its tooltip. */
+export const IconButton = ({ label, variant = 'quiet', ...rest }: IconButtonProps) => (
+  <Button {...rest} variant={variant} data-icon-only="" aria-label={label} title={label} />
+)
+
+type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => void }
+
+export const Form = ({ onSubmit, ...props }: FormProps) => (
+  <form
+    {...props}
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSubmit()
+    }}
+  />
+)
+
+/** The value of a field and how to change it. */
+type Bound = { value?: string; onChange?: (event: { target: { value: string } }) => void }
+
+/** The attributes that connect an input with its `Field`. */
+type Wiring = Bound & { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }
+
+type FieldText = { label: string; hint?: ReactNode; error?: string | null | undefined }
+
+type FieldProps = Bound & FieldText & { children: (wiring: Wiring) => ReactNode }
+
+/** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>`. A value and `onChange` also reach the input. */
+export function Field({ label, hint, error, children, ...bound }: FieldProps) {
+  const id = useId()
+  const descriptions = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {label}
+      </label>
+      {children({
+        ...bound,
+        id,
+        'aria-describedby': descriptions || undefined,
+        'aria-invalid': error ? true : undefined,
+      })}
+      {hint && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+      {error && (
+        <span className="error" id={`${id}-error`} role="alert">
+          {error}
+        </span>
+      )}
+    </div>
+  )
+}
+
+export const Input = (props: ComponentProps<'input'>) => <input {...props} className="input" />
+
+export const InputField = ({ label, hint, error, ...input }: FieldText & ComponentProps<'input'>) => (
+  <Field label={label} hint={hint} error={error}>
+    {(wiring) => <Input {...wiring} {...input} />}
+  </Field>
+)
+
+export const TextArea = (props: ComponentProps<'textarea'>) => <textarea {...props} className="input" />
+
+export const TextAreaField = ({ label, hint, error, ...area }: FieldText & ComponentProps<'textarea'>) => (
+  <Field label={label} hint={hint} error={error}>
+    {(wiring) => <TextArea {...wiring} {...area} />}
+  </Field>
+)
+
+type SelectProps = ComponentProps<'select'> & { options?: readonly (readonly [value: string, label: string])[] }
+
+/** `options` follow the children. */
+export const Select = ({ options = [], children, ...props }: SelectProps) => (
+  <select {...props} className="input">
+    {children}
+    {options.map(([value, label]) => (
+      <option key={value} value={value}>
+        {label}
+      </option>
+    ))}
+  </select>
+)
+
+export const SelectField = ({ label, hint, error, ...select }: FieldText & SelectProps) => (
+  <Field label={label} hint={hint} error={error}>
+    {(wiring) => <Select {...wiring} {...select} />}
+  </Field>
+)
+
+/** `label` is the accessible name and, unless `placeholder` is set, the placeholder. */
+export const SearchInput = ({ label, ...props }: ComponentProps<'input'> & { label: string }) => (
+  <div className="search">
+    <Icon name="search" />
+    <input placeholder={label} {...props} type="search" aria-label={label} className="input" />
+  </div>
+)
+
+type CheckProps = Omit<ComponentProps<'input'>, 'type'> & { label: ReactNode; hint?: ReactNode }
+
+export const Checkbox = ({ label, hint, ...props }: CheckProps) => (
+  <label className="check">
+    <input {...props} type="checkbox" />
+    <CheckText label={label} hint={hint} />
+  </label>
+)
+
+export const Switch = ({ label, hint, ...props }: CheckProps) => (
+  <label className="check switch">
+    <input {...props} type="checkbox" role="switch" aria-checked={props.checked} />
+    <CheckText label={label} hint={hint} />
+  </label>
+)
+
+const CheckText = ({ label, hint }: Pick<CheckProps, 'label' | 'hint'>) => (
+  <span>
+    {label}
+    {hint && <small>{hint}</small>}
+  </span>
+)
+
+type SegmentedControlProps<Value extends string> = {
+  label: string
+  value: Value
+  options: readonly { value: Value; label: ReactNode }[]
+  onChange: (value: Value) => void
+}
+
+/** A segmented control: a few options side by side, exactly one selected. */
+export function SegmentedControl<Value extends string>(props: SegmentedControlProps<Value>) {
+  const { label, value, options, onChange } = props
+  const name = useId()
+  return (
+    <div className="segmented" role="radiogroup" aria-label={label}>
+      {options.map((option) => (
+        <label key={option.value}>
+          <input
+            type="radio"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+          />
+          {option.label}
+        </label>
+      ))}
+    </div>
+  )
+}

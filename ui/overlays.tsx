@@ -1,0 +1,200 @@
+/** Dialogs and toasts. Menus are in `menu.tsx`. */
+import {
+  type ComponentProps,
+  createContext,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { Button, IconButton } from './controls.tsx'
+import { ErrorNote } from './display.tsx'
+import { Icon } from './icon.tsx'
+import { useKitWords } from './words.tsx'
+
+type ModalProps = Omit<ComponentProps<'dialog'>, 'onCancel' | 'onMouseDown' | 'ref'> & {
+  /** Escape or a press on the backdrop. Without it, neither closes the modal. */
+  onDismiss?: () => void
+}
+
+const Container = createContext<RefObject<HTMLElement | null> | undefined>(undefined)
+
+/** The parent of popups: the enclosing modal, because the page behind it is inert, or by default the body. */
+export const usePopupContainer = () => useContext(Container)
+
+/**
+ * A modal on the browser's `<dialog>`, which traps and restores the focus and makes the rest of the page inert. `Dialog` and the
+ * pages' drawers are built on it. Open while it is rendered: `{isOpen && <Modal …/>}`.
+ */
+export function Modal({ onDismiss, children, ...rest }: ModalProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const isDismissible = onDismiss !== undefined
+  // The browser restores the focus only when the dialog closes before React removes it.
+  useLayoutEffect(() => {
+    const dialog = ref.current
+    if (!dialog) return
+    const open = () => dialog.isConnected && !dialog.open && dialog.showModal()
+    open()
+    // The browser focuses the first button. A form starts at its first field instead, a question at the button with `data-focus`.
+    dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea, [data-focus])')?.focus()
+    // Chromium closes a dialog on the second Escape even if `cancel` was prevented.
+    if (!isDismissible) dialog.addEventListener('close', open)
+    return () => {
+      dialog.removeEventListener('close', open)
+      dialog.close()
+    }
+  }, [isDismissible])
+  return (
+    <dialog
+      {...rest}
+      ref={ref}
+      // On press, not on click: a text selection that ends on the backdrop must not close the modal.
+      onMouseDown={(event) => event.target === ref.current && onDismiss?.()}
+      onKeyDown={(event) => !isDismissible && event.key === 'Escape' && event.preventDefault()}
+      onCancel={(event) => {
+        event.preventDefault()
+        onDismiss?.()
+      }}
+    >
+      <Container value={ref}>{children}</Container>
+    </dialog>
+  )
+}
+
+type DialogProps = { title: string; onClose: () => void; size?: 'wide' | undefined; children: ReactNode }
+
+/** A modal with a title and a close button. */
+export function Dialog({ title, onClose, size, children }: DialogProps) {
+  const words = useKitWords()
+  const id = useId()
+  return (
+    <Modal className="dialog" data-size={size} aria-labelledby={id} onDismiss={onClose}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <IconButton label={words.close} icon="close" size="small" onClick={onClose} />
+      </header>
+      <div className="dialog-body">{children}</div>
+    </Modal>
+  )
+}
+
+type ConfirmProps = {
+  title: string
+  children: ReactNode
+  /** The label of the confirming button: the action as a verb, not "OK". */
+  action: string
+  danger?: boolean
+  busy?: boolean
+  error?: string | undefined
+  onConfirm: () => void
+  onClose: () => void
+}
+
+/** Asks before an action that cannot be undone. */
+export function Confirm(props: ConfirmProps) {
+  const { title, children, action, danger = false, busy = false, error, onConfirm, onClose } = props
+  const words = useKitWords()
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div>{children}</div>
+      {error && <ErrorNote>{error}</ErrorNote>}
+      <div className="dialog-foot">
+        <Button label={words.cancel} onClick={onClose} />
+        <Button label={action} variant={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm} />
+      </div>
+    </Dialog>
+  )
+}
+
+type Toast = {
+  id: number
+  text: string
+  tone: 'red' | undefined
+  undo: (() => void) | undefined
+  durationMs: number
+}
+type ShowToast = { success: (text: string, undo?: () => void) => void; error: (error: unknown) => void }
+
+const maxToasts = 4
+const successMs = 4_000
+/** The member needs time to notice the undo button and to reach it. */
+const undoMs = 8_000
+const errorMs = 12_000
+
+const ToastContext = createContext<ShowToast>({ success: () => {}, error: () => {} })
+
+export const useToast = (): ShowToast => useContext(ToastContext)
+
+type ToastsProps = { describeError: (error: unknown) => string; children: ReactNode }
+
+/**
+ * Short notices that screen readers announce. They appear away from the buttons of forms and composers, and stay while the
+ * pointer or the focus is in them.
+ */
+export function Toasts({ describeError, children }: ToastsProps) {
+  const [toasts, setToasts] = useState<readonly Toast[]>([])
+  const lastId = useRef(0)
+  const remove = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), [])
+  const show = useMemo(() => {
+    const add = (toast: Omit<Toast, 'id'>) => {
+      const id = ++lastId.current
+      setToasts((all) => [...all.slice(1 - maxToasts), { id, ...toast }])
+    }
+    return {
+      success: (text: string, undo?: () => void) =>
+        add({ text, tone: undefined, undo, durationMs: undo ? undoMs : successMs }),
+      error: (error: unknown) => add({ text: describeError(error), tone: 'red', undo: undefined, durationMs: errorMs }),
+    }
+  }, [describeError])
+  return (
+    <ToastContext value={show}>
+      {children}
+      <div className="toasts" role="status" aria-live="polite">
+        {toasts.map((toast) => (
+          <ToastBox key={toast.id} toast={toast} onRemove={remove} />
+        ))}
+      </div>
+    </ToastContext>
+  )
+}
+
+function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (id: number) => void }) {
+  const { id, text, tone, undo, durationMs } = toast
+  const words = useKitWords()
+  const [isHeld, setHeld] = useState(false)
+  useEffect(() => {
+    if (isHeld) return
+    const timer = setTimeout(() => onRemove(id), durationMs)
+    return () => clearTimeout(timer)
+  }, [isHeld, id, durationMs, onRemove])
+  const hold = () => setHeld(true)
+  const release = () => setHeld(false)
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only stays while one of its buttons is about to be used.
+    <div className="toast" data-tone={tone} onMouseEnter={hold} onMouseLeave={release} onFocus={hold} onBlur={release}>
+      <Icon name={tone ? 'alert' : 'check'} />
+      <p>{text}</p>
+      {undo && (
+        <button
+          type="button"
+          className="toast-undo"
+          onClick={() => {
+            undo()
+            onRemove(id)
+          }}
+        >
+          {words.undo}
+        </button>
+      )}
+      <button type="button" aria-label={words.close} onClick={() => onRemove(id)}>
+        <Icon name="close" />
+      </button>
+    </div>
+  )
+}
