@@ -1,11 +1,20 @@
 /** The menu on Base UI, which provides keys, typeahead, focus, roles and position. `menu.tsx` loads this file. */
 import { Menu as BaseMenu } from '@base-ui/react/menu'
 import { type ReactElement, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
+import { Icon, type IconName } from './icon.tsx'
 import { usePopupContainer } from './overlays.tsx'
 
 /** Items with `checked` are the alternatives of one choice. */
 type MenuItem =
-  | { kind?: 'item'; label: ReactNode; onSelect: () => void; checked?: boolean; danger?: boolean; key?: string }
+  | {
+      kind?: 'item'
+      icon?: IconName
+      label: ReactNode
+      onSelect: () => void
+      checked?: boolean
+      danger?: boolean
+      key?: string
+    }
   | { kind: 'separator'; key?: string }
 
 export type MenuProps = {
@@ -71,15 +80,17 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
                 const select = () => {
                   selected.current = index
                 }
-                const props = { 'data-danger': item.danger ? '' : undefined, onClick: select }
+                const content = (
+                  <>
+                    {item.icon && <Icon name={item.icon} />}
+                    {item.label}
+                  </>
+                )
+                const props = { 'data-danger': item.danger ? '' : undefined, onClick: select, children: content }
                 return item.checked === undefined ? (
-                  <BaseMenu.Item key={item.key ?? index} {...props}>
-                    {item.label}
-                  </BaseMenu.Item>
+                  <BaseMenu.Item key={item.key ?? index} {...props} />
                 ) : (
-                  <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props}>
-                    {item.label}
-                  </BaseMenu.RadioItem>
+                  <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props} />
                 )
               })}
             </BaseMenu.RadioGroup>

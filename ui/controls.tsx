@@ -36,6 +36,8 @@ export const IconButton = ({ label, variant = 'quiet', ...rest }: IconButtonProp
   <Button {...rest} variant={variant} data-icon-only="" aria-label={label} title={label} />
 )
 
+export const SubmitButton = (props: ButtonProps) => <Button variant="primary" {...props} type="submit" />
+
 type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => void }
 
 export const Form = ({ onSubmit, ...props }: FormProps) => (
@@ -157,7 +159,7 @@ const CheckText = ({ label, hint }: Pick<CheckProps, 'label' | 'hint'>) => (
 type SegmentedControlProps<Value extends string> = {
   label: string
   value: Value
-  options: readonly { value: Value; label: ReactNode }[]
+  options: readonly { value: Value; icon?: IconName; label: string }[]
   onChange: (value: Value) => void
 }
 
@@ -176,6 +178,7 @@ export function SegmentedControl<Value extends string>(props: SegmentedControlPr
             checked={option.value === value}
             onChange={() => onChange(option.value)}
           />
+          {option.icon && <Icon name={option.icon} />}
           {option.label}
         </label>
       ))}

@@ -9,7 +9,7 @@ import { ErrorBoundary, PageLoadError } from './shell/error-boundary.tsx'
 import { NotFound } from './shell/not-found.tsx'
 import { Offline } from './shell/offline.tsx'
 import { Shell, ShellFrame } from './shell/shell.tsx'
-import { ErrorState } from './ui/page.tsx'
+import { QueryState } from './ui/page.tsx'
 
 type Page = { default: ComponentType }
 const page = (load: () => Promise<Page>) =>
@@ -83,7 +83,7 @@ function SignedIn() {
   if (!session.data && (session.isPaused || session.failureReason instanceof TypeError)) {
     return <Offline onRetry={() => void session.refetch()} />
   }
-  if (session.error && !session.data) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />
+  if (session.error && !session.data) return <QueryState query={session} />
   if (!session.data) return localStorage.getItem(signedInKey) ? <ShellFrame /> : <Skeleton late />
   if (session.data.second_factor_due) return <RequiredSecondFactor session={session.data} />
   return (

@@ -3,9 +3,9 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../ui/overlays.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
-import { ConfirmButton } from '../ui/dialogs.tsx'
+import { CallButton, ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import { ScheduledActions, StartNow } from './scheduled-actions.tsx'
@@ -29,72 +29,53 @@ export function Actions({ broadcast }: { broadcast: Broadcast }) {
   // During an outage of the provider a member can retry at once or pause the broadcast.
   const isWaiting = channel_error !== null
   const isDraft = status === 'draft'
+  const target = { input: { params: { id: broadcast.id } }, stale }
   const hasMore = status === 'scheduled' || total_count === 0 || pending_count > awaiting_count
   return (
     <>
       {status === 'scheduled' && <ScheduledActions broadcast={broadcast} />}
       {isDraft && (total_count > 0 || segment_id !== null) && <StartNow broadcast={broadcast} />}
-      {is_paused && <ResumeButton broadcast={broadcast} />}
-      {hasMore && !isDraft && (!is_paused || isWaiting) && <PauseButton broadcast={broadcast} />}
+      {is_paused && (
+        <CallButton
+          {...target}
+          label={isWaiting ? text.tryNow : text.resume}
+          variant="primary"
+          icon="play"
+          call="POST /broadcasts/{id}/resume"
+          done={isWaiting ? text.tryDone : text.resumeDone}
+        />
+      )}
+      {hasMore && !isDraft && (!is_paused || isWaiting) && (
+        <CallButton
+          {...target}
+          label={text.pause}
+          icon="pause"
+          call="POST /broadcasts/{id}/pause"
+          done={text.pauseDone}
+        />
+      )}
       {isDraft ? <DeleteButton broadcast={broadcast} /> : <CancelButton broadcast={broadcast} />}
       {!isDraft && copy}
     </>
   )
 }
 
-function PauseButton({ broadcast: { id } }: { broadcast: Broadcast }) {
-  const toast = useToast()
-  const pause = useChange('POST /broadcasts/{id}/pause', {
-    stale,
-    onDone: () => toast.success(text.pauseDone),
-    onFailed: toast.error,
-  })
-  return (
-    <Button label={text.pause} icon="pause" busy={pause.isPending} onClick={() => pause.mutate({ params: { id } })} />
-  )
-}
-
-function ResumeButton({ broadcast: { id, channel_error } }: { broadcast: Broadcast }) {
-  const isWaiting = channel_error !== null
-  const toast = useToast()
-  const resume = useChange('POST /broadcasts/{id}/resume', {
-    stale,
-    onDone: () => toast.success(isWaiting ? text.tryDone : text.resumeDone),
-    onFailed: toast.error,
-  })
-  return (
-    <Button
-      label={isWaiting ? text.tryNow : text.resume}
-      variant="primary"
-      icon="play"
-      busy={resume.isPending}
-      onClick={() => resume.mutate({ params: { id } })}
-    />
-  )
-}
-
 function CancelButton({ broadcast }: { broadcast: Broadcast }) {
   const { id, status, pending_count, sent_count } = broadcast
   const [isConfirming, setConfirming] = useState(false)
-  const toast = useToast()
-  const cancel = useChange('POST /broadcasts/{id}/cancel', {
-    stale,
-    onDone: () => {
-      setConfirming(false)
-      toast.success(text.cancelDone)
-    },
-  })
+  const close = () => setConfirming(false)
+  const cancel = useChange('POST /broadcasts/{id}/cancel', { stale, done: text.cancelDone, onDone: close })
   return (
     <>
       <Button label={text.cancel} icon="stop" onClick={() => setConfirming(true)} />
       {isConfirming && (
-        <Dialog title={text.cancelTitle} onClose={() => setConfirming(false)}>
+        <Dialog title={text.cancelTitle} onClose={close}>
           <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
           <p className="soft">{text.cancelKeep}</p>
           {cancel.error && <ErrorNote>{describeError(cancel.error)}</ErrorNote>}
           {/* Not `Confirm`: its dismiss button is also called "Cancel". */}
           <div className="dialog-foot">
-            <Button label={text.keep} onClick={() => setConfirming(false)} />
+            <Button label={text.keep} onClick={close} />
             <Button
               label={text.cancel}
               variant="danger"

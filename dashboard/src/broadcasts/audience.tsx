@@ -1,10 +1,12 @@
 /** The audience of a new broadcast: a segment, or phone numbers that are pasted or uploaded. */
+
 import { type ChangeEvent, useEffect, useRef, useState } from 'react'
-import { Button, Field, SegmentedControl, Select, TextArea } from '../../../ui/controls.tsx'
-import { Note, Skeleton } from '../../../ui/display.tsx'
+import { Button, SegmentedControl, SelectField, TextAreaField } from '../../../ui/controls.tsx'
+import { Note } from '../../../ui/display.tsx'
 import { useCall, usePages } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { ErrorState } from '../ui/page.tsx'
+import { QueryState } from '../ui/page.tsx'
+
 import { words } from '../words/words.ts'
 import { maxFileBytes, maxRecipients, type RecipientList } from './parse-recipients.ts'
 import type { Change, Draft } from './use-draft.ts'
@@ -43,8 +45,7 @@ function SegmentSelect({ draft: { segment_id: id }, error, onChange }: Omit<Audi
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [hasNextPage, isFetchingNextPage, fetchNextPage])
-  if (pages.error && !pages.data) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
-  if (!pages.data) return <Skeleton lines={2} />
+  if (!pages.data) return <QueryState query={pages} lines={2} />
   if (pages.items.length === 0) {
     return (
       <div className="row">
@@ -55,54 +56,39 @@ function SegmentSelect({ draft: { segment_id: id }, error, onChange }: Omit<Audi
   }
   const count = segment.data && text.members(segment.data.member_count)
   return (
-    <Field label={text.segment} hint={id && (count ?? text.counting)} error={error}>
-      {(wiring) => (
-        <Select {...wiring} value={id} onChange={(event) => onChange({ segment_id: event.target.value })}>
-          <option value="">{text.chooseSegment}</option>
-          {pages.items.map((each) => (
-            <option key={each.id} value={each.id}>
-              {each.name}
-            </option>
-          ))}
-        </Select>
-      )}
-    </Field>
+    <SelectField
+      label={text.segment}
+      hint={id && (count ?? text.counting)}
+      error={error}
+      value={id}
+      options={[['', text.chooseSegment], ...pages.items.map((each) => [each.id, each.name] as const)]}
+      onChange={(event) => onChange({ segment_id: event.target.value })}
+    />
   )
 }
 
 function NumberInput({ draft, numbers, error, onChange }: AudienceProps) {
   const { recipients, invalid, duplicateCount } = numbers
   const [uploadError, setUploadError] = useState<string>()
+  const write = (numbers: string) => {
+    setUploadError(undefined)
+    onChange({ numbers })
+  }
   const isTooMany = recipients.length > maxRecipients
   return (
     <>
-      <Field
+      <TextAreaField
         label={text.numbers}
         hint={text.numbersHint}
         error={isTooMany ? text.tooMany(recipients.length) : (uploadError ?? error)}
-      >
-        {(wiring) => (
-          <TextArea
-            {...wiring}
-            rows={6}
-            spellCheck={false}
-            placeholder={text.numbersPlaceholder}
-            value={draft.numbers}
-            onChange={(event) => {
-              setUploadError(undefined)
-              onChange({ numbers: event.target.value })
-            }}
-          />
-        )}
-      </Field>
+        rows={6}
+        spellCheck={false}
+        placeholder={text.numbersPlaceholder}
+        value={draft.numbers}
+        onChange={(event) => write(event.target.value)}
+      />
       <div className="row spread">
-        <Upload
-          onRead={(numbers) => {
-            setUploadError(undefined)
-            onChange({ numbers })
-          }}
-          onTooLarge={() => setUploadError(text.tooLarge)}
-        />
+        <Upload onRead={write} onTooLarge={() => setUploadError(text.tooLarge)} />
         <span className="soft small" role="status">
           {recipients.length > 0 && text.read(recipients.length)}
           {duplicateCount > 0 && ` · ${text.duplicates(duplicateCount)}`}
@@ -141,7 +127,7 @@ const maxShown = 5
 
 function InvalidLines({ invalid }: { invalid: RecipientList['invalid'] }) {
   return (
-    <Note tone="amber" icon="alert">
+    <Note tone="amber">
       <p>{text.invalidLines(invalid.length)}</p>
       <ul className="broadcasts-lines">
         {invalid.slice(0, maxShown).map(({ line, text: content }) => (

@@ -9,6 +9,7 @@ import { formatAgo, formatClock, formatSpan, formatTime } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Actions } from './actions.tsx'
@@ -91,7 +92,7 @@ function OutageNote({ broadcast: { channel_error, next_attempt_at } }: { broadca
   const now = useNow()
   const waitMs = next_attempt_at === null ? 0 : Date.parse(next_attempt_at) - now
   return (
-    <Note tone="amber" icon="alert">
+    <Note tone="amber">
       <p>{text.outage(channel_error ?? '')}</p>
       <p>{waitMs > 0 ? text.nextAttempt(formatSpan(waitMs), formatClock(now + waitMs)) : text.attempting}</p>
     </Note>
@@ -106,38 +107,24 @@ function startText({ scheduled_at }: Broadcast): string {
 
 function About({ broadcast }: { broadcast: Broadcast }) {
   const { template, segment_id, created_at, scheduled_at, started_at, completed_at } = broadcast
-  const times = [
-    { label: text.created, at: created_at },
-    { label: text.scheduled, at: scheduled_at },
-    { label: text.started, at: started_at },
-    { label: text.completed, at: completed_at },
-  ]
+  const name = (
+    <>
+      <Link href={hrefOf(template)}>{template.name}</Link> <span className="soft small">{template.language}</span>
+    </>
+  )
   return (
-    <dl className="facts">
-      <dt>{text.template}</dt>
-      <dd>
-        <Link href={hrefOf(template)}>{template.name}</Link> <span className="soft small">{template.language}</span>
-      </dd>
-      <dt>{text.audience}</dt>
-      <dd>{segment_id ? <SegmentLink id={segment_id} /> : text.list}</dd>
-      {times.map(
-        ({ label, at }) =>
-          at && (
-            <Fact key={label} label={label}>
-              {formatTime(at)}
-            </Fact>
-          ),
-      )}
-    </dl>
+    <Facts
+      facts={{
+        [text.template]: name,
+        [text.audience]: segment_id ? <SegmentLink id={segment_id} /> : text.list,
+        [text.created]: formatTime(created_at),
+        [text.scheduled]: scheduled_at && formatTime(scheduled_at),
+        [text.started]: started_at && formatTime(started_at),
+        [text.completed]: completed_at && formatTime(completed_at),
+      }}
+    />
   )
 }
-
-const Fact = ({ label, children }: { label: string; children: string }) => (
-  <>
-    <dt>{label}</dt>
-    <dd>{children}</dd>
-  </>
-)
 
 function SegmentLink({ id }: { id: string }) {
   const query = useCall('GET /segments/{id}', { params: { id } })

@@ -35,7 +35,11 @@ function SourceForm({ id, source, isEdit }: { id: string; source: Source; isEdit
   return (
     <>
       {source.has_own_values && <Note>{text.ownValues}</Note>}
-      {source.has_more_recipients && <Note tone="amber">{text.partial}</Note>}
+      {source.has_more_recipients && (
+        <Note tone="amber" icon="info">
+          {text.partial}
+        </Note>
+      )}
       <QueryView query={templates}>
         {(found) => (
           <ComposeForm

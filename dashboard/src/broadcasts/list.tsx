@@ -1,13 +1,13 @@
 /** The list of broadcasts, newest first, with live progress. */
 import { Link } from 'wouter'
 import { SegmentedControl } from '../../../ui/controls.tsx'
-import { EmptyState, Skeleton } from '../../../ui/display.tsx'
+import { EmptyState } from '../../../ui/display.tsx'
 import { usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { ErrorState, LoadMore, Page, ViewerNote } from '../ui/page.tsx'
+import { LoadMore, Page, QueryState, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
@@ -39,8 +39,7 @@ export function BroadcastList() {
           onChange={setStatus}
         />
       </div>
-      {pages.error && !pages.data && <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />}
-      {pages.isPending && <Skeleton />}
+      {!pages.data && <QueryState query={pages} />}
       {isEmpty && status && <EmptyState icon="broadcasts" title={text.nothing} text={text.nothingText} />}
       {isEmpty && !status && <EmptyState icon="broadcasts" title={text.empty} text={text.emptyText} action={create} />}
       {pages.items.length > 0 && (

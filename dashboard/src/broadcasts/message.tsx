@@ -41,11 +41,7 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
   if (!chosen || isChanging) {
     return (
       <>
-        {draft.template && !chosen && (
-          <Note tone="amber" icon="alert">
-            {text.notApproved(draft.template.name)}
-          </Note>
-        )}
+        {draft.template && !chosen && <Note tone="amber">{text.notApproved(draft.template.name)}</Note>}
         <TemplateList templates={templates.filter(isUsable)} error={error} onChoose={choose} onPreview={onPreview} />
       </>
     )

@@ -2,11 +2,11 @@
 import { Link } from 'wouter'
 import { Select } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
-import { Icon } from '../../../ui/icon.tsx'
 import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
+import { AnchorButton } from '../ui/link-button.tsx'
 import { PagedList } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
@@ -27,14 +27,17 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
   const counts = countsOf(broadcast)
   const isManager = useIsManager()
   const filter = (
-    <Select aria-label={text.filter} value={status ?? ''} onChange={(event) => setStatus(event.target.value)}>
-      <option value="">{text.withCount(text.all, formatNumber(total))}</option>
-      {recipientStatuses.map((each) => (
-        <option key={each} value={each}>
-          {text.withCount(detail.counts[each], formatNumber(counts[each]))}
-        </option>
-      ))}
-    </Select>
+    <Select
+      aria-label={text.filter}
+      value={status ?? ''}
+      options={[
+        ['', text.withCount(text.all, formatNumber(total))],
+        ...recipientStatuses.map(
+          (each) => [each, text.withCount(detail.counts[each], formatNumber(counts[each]))] as const,
+        ),
+      ]}
+      onChange={(event) => setStatus(event.target.value)}
+    />
   )
   return (
     <div className="broadcasts-recipients">
@@ -46,10 +49,12 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
             <>
               {filter}
               {isManager && (
-                <a className="button" href={pathOf('GET /broadcasts/{id}/recipients.csv', { params: { id } })} download>
-                  <Icon name="download" />
-                  {detail.download}
-                </a>
+                <AnchorButton
+                  label={detail.download}
+                  icon="download"
+                  href={pathOf('GET /broadcasts/{id}/recipients.csv', { params: { id } })}
+                  download
+                />
               )}
             </>
           )

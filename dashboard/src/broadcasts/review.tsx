@@ -39,7 +39,7 @@ export function Review({ todos, missingCount, preview, isChecking, error, hasFie
         </div>
       )}
       {isReady && error && (
-        <Note tone="red" icon="alert">
+        <Note tone="red">
           <p role="alert">{error}</p>
           <Button label={words.common.again} size="small" icon="refresh" onClick={onRetry} />
         </Note>
@@ -97,9 +97,5 @@ function SkipReasons({ preview: { skipped } }: { preview: Preview }) {
 function PlanNote({ preview: { plan, sendable } }: { preview: Preview }) {
   const error = plan.state === 'lapsed' ? text.planLapsed : plan.fits ? undefined : text.planFull(plan.left ?? 0)
   if (!error && sendable > 0) return null
-  return (
-    <Note tone={error ? 'red' : 'amber'} icon="alert">
-      {error ?? text.noRecipients}
-    </Note>
-  )
+  return <Note tone={error ? 'red' : 'amber'}>{error ?? text.noRecipients}</Note>
 }

@@ -1,7 +1,7 @@
 /** The actions of a scheduled broadcast: edit it, change its time, send it now. */
 import { useState } from 'react'
 import { Button, InputField } from '../../../ui/controls.tsx'
-import { Confirm, useToast } from '../../../ui/overlays.tsx'
+import { Confirm } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { ConfirmButton } from '../ui/dialogs.tsx'
@@ -25,20 +25,13 @@ export function ScheduledActions({ broadcast }: { broadcast: Broadcast }) {
 }
 
 function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Broadcast }) {
-  const toast = useToast()
   const [at, setAt] = useState<string>()
   const [isPast, setPast] = useState(false)
   const close = () => {
     setAt(undefined)
     change.reset()
   }
-  const change = useChange('PATCH /broadcasts/{id}', {
-    stale,
-    onDone: () => {
-      close()
-      toast.success(text.rescheduleDone)
-    },
-  })
+  const change = useChange('PATCH /broadcasts/{id}', { stale, done: text.rescheduleDone, onDone: () => close() })
   const save = () => {
     const ms = new Date(at ?? '').getTime()
     const isUsable = ms > Date.now()

@@ -3,7 +3,6 @@ import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { Button, Field, Input } from '../../../ui/controls.tsx'
 import { Badge, type Tone } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { CallError, type DataOf, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -17,15 +16,14 @@ type Sent = DataOf<'POST /broadcasts/test'>
 type TestSendProps = { draft: Draft; template: Body['template'] | undefined; onChange: Change }
 
 export function TestSend({ draft: { testTo: to }, template, onChange }: TestSendProps) {
-  const toast = useToast()
   const [sent, setSent] = useState<Sent>()
   // A retry after a lost connection reuses the `Idempotency-Key`. After an answer, the next test gets a new key.
   const attempt = useRef({ body: '', idempotencyKey: '' })
   const test = useChange('POST /broadcasts/test', {
+    done: text.testSent,
     onDone: (message) => {
       attempt.current.body = ''
       setSent(message)
-      toast.success(text.testSent)
     },
     onFailed: (error) => {
       if (error instanceof CallError && error.code !== 'internal') attempt.current.body = ''

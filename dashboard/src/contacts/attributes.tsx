@@ -3,7 +3,7 @@
  * attribute is added.
  */
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { Button, Field, Form, IconButton, Input, InputField, Select } from '../../../ui/controls.tsx'
+import { Button, Form, IconButton, Input, InputField, SelectField, SubmitButton } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, describeError, useChange } from '../lib/api.ts'
@@ -18,7 +18,7 @@ type Contact = Pick<DataOf<'GET /contacts/{id}'>, 'id' | 'attributes'>
 export function Attributes({ contact: { id, attributes } }: { contact: Contact }) {
   const toast = useToast()
   const [isAdding, setAdding] = useState(false)
-  const change = useChange('PATCH /contacts/{id}', { stale: ['GET /contacts/{id}'], onFailed: toast.error })
+  const change = useChange('PATCH /contacts/{id}', { stale: ['GET /contacts/{id}'], reportsError: true })
   const set = (name: string, value: Value | null) =>
     change.mutate({ params: { id }, body: { attributes: { [name]: value } } })
   // A change in flight shows at once.
@@ -158,46 +158,39 @@ function NewAttribute({ contactId, onDone }: { contactId: string; onDone: () => 
         value={name}
         onChange={(event) => setName(event.target.value.toLowerCase().replaceAll(' ', '_'))}
       />
-      <Field label={texts.type}>
-        {(wiring) => (
-          <Select
-            {...wiring}
-            value={type}
-            onChange={(event) => {
-              setType(event.target.value as ValueType)
-              setTyped('')
-            }}
-          >
-            {Object.entries(texts.types).map(([key, label]) => (
-              <option key={key} value={key}>
-                {label}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      <Field label={texts.value} error={error.value}>
-        {(wiring) =>
-          type === 'boolean' ? (
-            <Select {...wiring} value={typed || 'no'} onChange={(event) => setTyped(event.target.value)}>
-              <option value="yes">{texts.yes}</option>
-              <option value="no">{texts.no}</option>
-            </Select>
-          ) : (
-            <Input
-              {...wiring}
-              autoComplete="off"
-              inputMode={type === 'number' ? 'decimal' : 'text'}
-              maxLength={500}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )
-        }
-      </Field>
+      <SelectField
+        label={texts.type}
+        value={type}
+        options={Object.entries(texts.types)}
+        onChange={(event) => {
+          setType(event.target.value as ValueType)
+          setTyped('')
+        }}
+      />
+      {type === 'boolean' ? (
+        <SelectField
+          label={texts.value}
+          value={typed || 'no'}
+          options={[
+            ['yes', texts.yes],
+            ['no', texts.no],
+          ]}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+      ) : (
+        <InputField
+          label={texts.value}
+          error={error.value}
+          autoComplete="off"
+          inputMode={type === 'number' ? 'decimal' : 'text'}
+          maxLength={500}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+      )}
       {change.error && <ErrorNote>{describeError(change.error)}</ErrorNote>}
       <div className="row">
-        <Button label={texts.add} type="submit" size="small" variant="primary" busy={change.isPending} />
+        <SubmitButton label={texts.add} size="small" busy={change.isPending} />
         <Button label={words.common.cancel} size="small" onClick={onDone} />
       </div>
     </Form>

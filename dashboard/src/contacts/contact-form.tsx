@@ -1,10 +1,10 @@
 /** Edits a contact. Phone number, username and channels identify the contact and cannot be changed. */
 import { useState } from 'react'
-import { Button, Field, Form, InputField } from '../../../ui/controls.tsx'
+import { Button, Field, Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { Facts } from '../ui/facts.tsx'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 
@@ -13,7 +13,6 @@ const fieldNames = ['name', 'email', 'company', 'tags'] as const
 type Name = (typeof fieldNames)[number]
 
 export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'> }) {
-  const toast = useToast()
   const stored = {
     name: contact.name ?? '',
     email: contact.email ?? '',
@@ -25,11 +24,12 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
   const fields = { ...stored, ...edits }
   const change = useChange('PATCH /contacts/{id}', {
     stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /tags', 'GET /conversations'],
-    onDone: (_, { body }) => {
-      // What was typed during the save is not saved yet.
-      setEdits((now) => Object.fromEntries(Object.entries(now).filter(([name, value]) => body[name as Name] !== value)))
-      toast.success(contacts.saved)
-    },
+    done: contacts.saved,
+    // What was typed during the save is not saved yet.
+    onDone: (_, { body }) =>
+      setEdits((now) =>
+        Object.fromEntries(Object.entries(now).filter(([name, value]) => body[name as Name] !== value)),
+      ),
   })
   const submit = () => change.mutate({ params: { id: contact.id }, body: edits })
   const errors = fieldErrorsOf(change.error, fieldNames)
@@ -43,24 +43,14 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
   const isChanged = Object.keys(edits).length > 0
   return (
     <Form className="stack" onSubmit={submit}>
-      <dl className="facts">
-        {contact.phone && (
-          <>
-            <dt>{contacts.phone}</dt>
-            <dd>
-              <bdi>{contact.phone}</bdi>
-            </dd>
-          </>
-        )}
-        {contact.social_username && (
-          <>
-            <dt>{contacts.username}</dt>
-            <dd>@{contact.social_username}</dd>
-          </>
-        )}
-        <dt>{contacts.channels}</dt>
-        <dd>{contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none}</dd>
-      </dl>
+      <Facts
+        facts={{
+          [contacts.phone]: contact.phone && <bdi>{contact.phone}</bdi>,
+          [contacts.username]: contact.social_username && `@${contact.social_username}`,
+          [contacts.channels]:
+            contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none,
+        }}
+      />
       <InputField {...bind('name')} maxLength={500} />
       <InputField {...bind('email')} type="email" maxLength={320} />
       <InputField {...bind('company')} maxLength={500} />
@@ -69,13 +59,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
       </Field>
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
-        <Button
-          label={words.common.save}
-          type="submit"
-          variant="primary"
-          disabled={!isChanged}
-          busy={change.isPending}
-        />
+        <SubmitButton label={words.common.save} disabled={!isChanged} busy={change.isPending} />
         {isChanged && <Button label={words.common.cancel} onClick={() => setEdits({})} />}
       </div>
     </Form>

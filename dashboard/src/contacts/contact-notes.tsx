@@ -1,23 +1,23 @@
 /** Notes about a contact: add, and delete one's own. Only members see them. */
+
 import { useState } from 'react'
-import { Button, Form, IconButton, TextArea } from '../../../ui/controls.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
+import { Button, Form, IconButton, SubmitButton, TextArea } from '../../../ui/controls.tsx'
 import { type ItemOf, useChange, usePages } from '../lib/api.ts'
 import { useSession } from '../lib/session.tsx'
-import { formatBrief, formatTime } from '../lib/time.ts'
+import { formatBrief } from '../lib/time.ts'
 import { ConfirmButton } from '../ui/dialogs.tsx'
+import { Time } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { notes: texts } = words.contactPanel
 
 export function ContactNotes({ contactId }: { contactId: string }) {
-  const toast = useToast()
   const [text, setText] = useState('')
   const pages = usePages('GET /contacts/{id}/notes', { params: { id: contactId } }, { live: true })
   const add = useChange('POST /contacts/{id}/notes', {
     stale: ['GET /contacts/{id}/notes'],
     onDone: (_, { body }) => setText((now) => (now === body.text ? '' : now)),
-    onFailed: toast.error,
+    reportsError: true,
   })
   const submit = () => {
     if (text.trim()) add.mutate({ params: { id: contactId }, body: { text } })
@@ -54,7 +54,7 @@ export function ContactNotes({ contactId }: { contactId: string }) {
             submit()
           }}
         />
-        {text.trim() && <Button label={texts.add} type="submit" size="small" variant="primary" busy={add.isPending} />}
+        {text.trim() && <SubmitButton label={texts.add} size="small" busy={add.isPending} />}
       </Form>
     </>
   )
@@ -68,9 +68,7 @@ function Note({ contactId, note }: { contactId: string; note: ItemOf<'GET /conta
       <p dir="auto">{text}</p>
       <div className="soft small">
         <span className="cut">{author.name ?? texts.formerMember}</span>
-        <time dateTime={at} title={formatTime(at)}>
-          {formatBrief(at)}
-        </time>
+        <Time at={at} format={formatBrief} />
         {author.id === member.id && (
           <ConfirmButton
             button={<IconButton label={texts.remove} icon="trash" size="small" />}

@@ -126,7 +126,7 @@ function Conversations({ contactId }: { contactId: string }) {
                     <strong>{words.channels[channel]}</strong>
                     <span className="soft small cut">{text ?? ''}</span>
                   </span>
-                  <Badge {...(status === 'open' ? { tone: 'green' as const } : {})}>{words.statuses[status]}</Badge>
+                  <Badge tone={status === 'open' ? 'green' : undefined}>{words.statuses[status]}</Badge>
                   {at && <span className="soft small nowrap">{formatBrief(at)}</span>}
                 </Link>
               </li>

@@ -21,7 +21,11 @@ export function ImportResult({ report }: { report: ImportReport }) {
           </div>
         ))}
       </dl>
-      {ignored.length > 0 && <Note tone="amber">{texts.ignored(ignored.join(', '))}</Note>}
+      {ignored.length > 0 && (
+        <Note tone="amber" icon="info">
+          {texts.ignored(ignored.join(', '))}
+        </Note>
+      )}
       {failures.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
         <section className="contacts-failures" aria-label={texts.failed} tabIndex={0}>

@@ -3,7 +3,6 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Button, Checkbox, SearchInput, Select } from '../../../ui/controls.tsx'
 import { Avatar, Badge, EmptyState } from '../../../ui/display.tsx'
-import { Icon } from '../../../ui/icon.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
 import { useUrlFilters } from '../lib/hooks.ts'
@@ -11,7 +10,7 @@ import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
 import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
-import { LinkButton } from '../ui/link-button.tsx'
+import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
@@ -49,10 +48,12 @@ export function ContactList() {
           {isManager && (
             <>
               {importLink}
-              <a className="button" href={pathOf('GET /contacts.csv', { query })} download>
-                <Icon name="download" />
-                {contacts.export}
-              </a>
+              <AnchorButton
+                label={contacts.export}
+                icon="download"
+                href={pathOf('GET /contacts.csv', { query })}
+                download
+              />
             </>
           )}
           {canWrite && (
@@ -67,22 +68,16 @@ export function ContactList() {
       <ViewerNote />
       <search className="toolbar">
         <SearchInput label={contacts.search} {...filters.bind('search')} />
-        <Select aria-label={contacts.tags} {...filters.bind('tag')}>
-          <option value="">{contacts.anyTag}</option>
-          {tags.data?.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </Select>
-        <Select aria-label={contacts.channels} {...filters.bind('channel')}>
-          <option value="">{contacts.anyChannel}</option>
-          {channelNames.map((name) => (
-            <option key={name} value={name}>
-              {words.channels[name]}
-            </option>
-          ))}
-        </Select>
+        <Select
+          aria-label={contacts.tags}
+          options={[['', contacts.anyTag], ...(tags.data ?? []).map(({ id, name }) => [id, name] as const)]}
+          {...filters.bind('tag')}
+        />
+        <Select
+          aria-label={contacts.channels}
+          options={[['', contacts.anyChannel], ...Object.entries(words.channels)]}
+          {...filters.bind('channel')}
+        />
         <Checkbox
           label={contacts.optedOut}
           checked={optedOut === 'true'}

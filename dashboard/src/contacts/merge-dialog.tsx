@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { ErrorNote, Note } from '../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../ui/overlays.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { type DataOf, describeError, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
@@ -38,7 +38,6 @@ export function MergeDialog({ contact, other, onClose, onMerged }: Props) {
 type ReviewProps = Required<Props> & { onChange: () => void }
 
 function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
-  const toast = useToast()
   const [isSwapped, setSwapped] = useState(false)
   const [to, from] = isSwapped ? [other, contact] : [contact, other]
   const merge = useChange('POST /contacts/{id}/merge', {
@@ -49,10 +48,8 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
       'GET /conversations/{id}',
       'GET /contacts/{id}/duplicates',
     ],
-    onDone: ({ id }) => {
-      toast.success(texts.done)
-      onMerged(id)
-    },
+    done: texts.done,
+    onDone: ({ id }) => onMerged(id),
   })
   const toChannels = useConversationChannels(to.id)
   const fromChannels = useConversationChannels(from.id)

@@ -19,12 +19,7 @@ export function MergeWith({ contact, size, onMerged }: Props) {
   if (!useCanWrite()) return null
   return (
     <>
-      <Button
-        label={words.contactPanel.merge.with}
-        icon="contacts"
-        {...(size ? { size } : {})}
-        onClick={() => setOpen(true)}
-      />
+      <Button label={words.contactPanel.merge.with} icon="contacts" size={size} onClick={() => setOpen(true)} />
       {isOpen && (
         <Suspense>
           <MergeDialog

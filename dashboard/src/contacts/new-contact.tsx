@@ -2,7 +2,6 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Field, InputField } from '../../../ui/controls.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
@@ -13,12 +12,11 @@ const { contacts } = words
 
 export function NewContact({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
-  const toast = useToast()
   const [tags, setTags] = useState<string[]>([])
   const create = useChange('POST /contacts', {
     stale: ['GET /contacts', 'GET /tags'],
-    onDone: ({ id, created_at: at }) => {
-      toast.success(Date.now() - Date.parse(at) < 60_000 ? contacts.created : contacts.known)
+    done: ({ created_at: at }) => (Date.now() - Date.parse(at) < 60_000 ? contacts.created : contacts.known),
+    onDone: ({ id }) => {
       onClose()
       navigate(`/contacts/${id}`)
     },

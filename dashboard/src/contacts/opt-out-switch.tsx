@@ -16,7 +16,7 @@ export function OptOutSwitch({ contact: { id, opted_out_at: at, opted_out_by: by
     stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /conversations', 'GET /conversations/{id}'],
     onDone: ({ opted_out_at }) =>
       toast.success(opted_out_at ? optOut.optedOut : optOut.optedIn, () => setOptedOut(opted_out_at === null)),
-    onFailed: toast.error,
+    reportsError: true,
   })
   return (
     <Switch

@@ -1,7 +1,7 @@
 /** All tags of the workspace with their number of contacts; renames and deletes tags. */
 import { type KeyboardEvent, useId, useState } from 'react'
 import { Button, Form, IconButton, Input } from '../../../ui/controls.tsx'
-import { Dialog, useToast } from '../../../ui/overlays.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { ConfirmCall } from '../ui/dialogs.tsx'
@@ -35,17 +35,10 @@ export function TagList({ onClose }: { onClose: () => void }) {
 }
 
 function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'GET /tags'> }) {
-  const toast = useToast()
   const [mode, setMode] = useState<'rename' | 'delete'>()
   const [draft, setDraft] = useState(name)
   const errorId = useId()
-  const rename = useChange('PATCH /tags/{id}', {
-    stale,
-    onDone: () => {
-      setMode(undefined)
-      toast.success(tagList.renamed)
-    },
-  })
+  const rename = useChange('PATCH /tags/{id}', { stale, done: tagList.renamed, onDone: () => setMode(undefined) })
   const submit = () => rename.mutate({ params: { id }, body: { name: draft } })
   // Escape cancels renaming and keeps the dialog open.
   const cancelRename = (event: KeyboardEvent) => {

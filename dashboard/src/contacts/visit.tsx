@@ -1,7 +1,9 @@
 /** The last page and the browser of a contact that wrote in the web chat. */
+
 import { useCall } from '../lib/api.ts'
-import { formatBrief, formatTime } from '../lib/time.ts'
+import { formatBrief } from '../lib/time.ts'
 import { readUserAgent } from '../lib/user-agent.ts'
+import { Time } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { visit: texts } = words.contactPanel
@@ -31,9 +33,7 @@ export function VisitFacts({ visit: { url, title, user_agent: agent, seen_at: at
         </>
       )}
       <dd className="soft small">
-        <time dateTime={at} title={formatTime(at)}>
-          {texts.seen(formatBrief(at))}
-        </time>
+        <Time at={at} format={(time) => texts.seen(formatBrief(time))} />
       </dd>
     </dl>
   )

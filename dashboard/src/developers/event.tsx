@@ -1,11 +1,12 @@
 /** The dialog of an event: its body and its deliveries with their attempts. Owners and admins resend it to an endpoint. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Button } from '../../../ui/controls.tsx'
-import { Badge, Code, CopyButton, EmptyState } from '../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../ui/overlays.tsx'
-import { type DataOf, useCall, useChange } from '../lib/api.ts'
+import { Badge, Code, EmptyState } from '../../../ui/display.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
+import { type DataOf, useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { CallButton } from '../ui/dialogs.tsx'
+import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { Attempts } from '../webhooks/attempts.tsx'
 import { EndpointUrl } from '../webhooks/endpoint.tsx'
@@ -40,17 +41,14 @@ export function EventDialog({ id, onClose }: { id: string; onClose: () => void }
 function Details({ event: { id, occurred_at, recorded_at, body, deliveries } }: { event: EventWithBody }) {
   return (
     <>
-      <dl className="facts" aria-label={detail.facts}>
-        <dt>{detail.id}</dt>
-        <dd className="row">
-          <code>{id}</code>
-          <CopyButton text={id} size="small" label={detail.copyId} />
-        </dd>
-        <dt>{detail.occurred}</dt>
-        <dd className="mono">{occurred_at}</dd>
-        <dt>{detail.recorded}</dt>
-        <dd className="mono">{recorded_at}</dd>
-      </dl>
+      <Facts
+        label={detail.facts}
+        facts={{
+          [detail.id]: <CopyableCode text={id} label={detail.copyId} />,
+          [detail.occurred]: <div className="mono">{occurred_at}</div>,
+          [detail.recorded]: <div className="mono">{recorded_at}</div>,
+        }}
+      />
       <section className="dev-part">
         <h3>{detail.deliveries}</h3>
         {deliveries.length === 0 && <p className="soft">{detail.noDeliveries}</p>}
@@ -68,14 +66,8 @@ function Details({ event: { id, occurred_at, recorded_at, body, deliveries } }: 
 
 function DeliveryPart({ delivery }: { delivery: EventDelivery }) {
   const isManager = useIsManager()
-  const toast = useToast()
   const { id, endpoint, status, attempts } = delivery
   const wait = nextAttemptText(delivery)
-  const redeliver = useChange('POST /deliveries/{id}/redeliver', {
-    stale: ['GET /events', 'GET /events/{id}', 'GET /webhooks/{id}/deliveries'],
-    onDone: () => toast.success(labels.redelivered),
-    onFailed: toast.error,
-  })
   return (
     <article className="dev-delivery">
       <div className="row spread">
@@ -86,13 +78,15 @@ function DeliveryPart({ delivery }: { delivery: EventDelivery }) {
           {wait && <span className="soft small">{wait}</span>}
           <Badge tone={statusTones[status]}>{log.statuses[status]}</Badge>
           {isManager && (
-            <Button
+            <CallButton
               label={labels.redeliver}
               size="small"
               icon="refresh"
-              busy={redeliver.isPending}
               disabled={!endpoint.is_active}
-              onClick={() => redeliver.mutate({ params: { id } })}
+              call="POST /deliveries/{id}/redeliver"
+              input={{ params: { id } }}
+              stale={['GET /events', 'GET /events/{id}', 'GET /webhooks/{id}/deliveries']}
+              done={labels.redelivered}
             />
           )}
         </span>

@@ -7,7 +7,7 @@ import { useSearchParam, useUrlFilters } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { type Column, RowLink } from '../ui/table.tsx'
-import { splitUrl } from '../webhooks/endpoint.tsx'
+import { eventNames, splitUrl } from '../webhooks/endpoint.tsx'
 import { statusTones } from '../webhooks/use-deliveries.ts'
 import { words } from '../words/words.ts'
 import { EventDialog } from './event.tsx'
@@ -15,8 +15,6 @@ import { LogPage, newestLimit, newestRows, stillRows } from './log-page.tsx'
 
 const { events: text } = words.developers
 const { statuses } = words.webhooks.log
-
-const eventNames = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created'] as const
 
 export function Events() {
   const [open, setOpen] = useSearchParam('id')
@@ -31,12 +29,12 @@ export function Events() {
       controls={
         <>
           <SearchInput label={text.search} maxLength={200} {...filters.bind('search')} />
-          <Select aria-label={text.event} {...filters.bind('event')} value={event ?? ''}>
-            <option value="">{text.allEvents}</option>
-            {eventNames.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </Select>
+          <Select
+            aria-label={text.event}
+            options={[['', text.allEvents], ...eventNames.map((name) => [name, name] as const)]}
+            {...filters.bind('event')}
+            value={event ?? ''}
+          />
         </>
       }
       pages={usePages('GET /events', { query }, stillRows)}

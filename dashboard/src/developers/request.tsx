@@ -1,7 +1,8 @@
 /** The dialog of a request: its facts, its error and, for a write that failed, its body. */
-import { Code, CopyButton, EmptyState, Note } from '../../../ui/display.tsx'
+import { Code, EmptyState, Note } from '../../../ui/display.tsx'
 import { Dialog } from '../../../ui/overlays.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
+import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { prettyJson } from '../webhooks/pretty-json.ts'
 import { words } from '../words/words.ts'
@@ -30,41 +31,29 @@ function Details({ request }: { request: RequestWithBody }) {
   const { method, path, status, at, duration_ms, key, request_id, error, body } = request
   return (
     <>
-      {status === null && (
-        <Note tone="amber" icon="alert">
-          <p>{text.closedText}</p>
-        </Note>
-      )}
+      {status === null && <Note tone="amber">{text.closedText}</Note>}
       {error && (
-        <Note tone="red" icon="alert">
+        <Note tone="red">
           <p className="dev-message">
             <code>{error.code}</code>: {error.message}
           </p>
         </Note>
       )}
-      <dl className="facts" aria-label={detail.facts}>
-        <dt>{columns.status}</dt>
-        <dd>
-          <StatusBadge status={status} />
-        </dd>
-        <dt>{columns.at}</dt>
-        <dd className="mono">
-          <time dateTime={at}>{at}</time>
-        </dd>
-        <dt>{columns.duration}</dt>
-        <dd className="numeric">{developers.milliseconds(duration_ms)}</dd>
-        <dt>{columns.key}</dt>
-        <dd>{key ? `${key.name} (${key.prefix}…)` : text.deletedKey}</dd>
-        <dt>{detail.path}</dt>
-        <dd className="mono">
-          {method} {path}
-        </dd>
-        <dt>{text.requestId}</dt>
-        <dd className="row">
-          <code>{request_id}</code>
-          <CopyButton text={request_id} size="small" label={detail.copyId} />
-        </dd>
-      </dl>
+      <Facts
+        label={detail.facts}
+        facts={{
+          [columns.status]: <StatusBadge status={status} />,
+          [columns.at]: (
+            <div className="mono">
+              <time dateTime={at}>{at}</time>
+            </div>
+          ),
+          [columns.duration]: <span className="numeric">{developers.milliseconds(duration_ms)}</span>,
+          [columns.key]: key ? `${key.name} (${key.prefix}…)` : text.deletedKey,
+          [detail.path]: <div className="mono">{`${method} ${path}`}</div>,
+          [text.requestId]: <CopyableCode text={request_id} label={detail.copyId} />,
+        }}
+      />
       {body !== null && (
         <section className="dev-part">
           <h3>{detail.body}</h3>

@@ -39,14 +39,14 @@ export function Requests() {
               ))}
             </optgroup>
           </Select>
-          <Select aria-label={text.key} {...filters.bind('key')}>
-            <option value="">{text.allKeys}</option>
-            {keys.data?.map(({ id, name, prefix }) => (
-              <option key={id} value={id}>
-                {name} ({prefix}…)
-              </option>
-            ))}
-          </Select>
+          <Select
+            aria-label={text.key}
+            options={[
+              ['', text.allKeys],
+              ...(keys.data ?? []).map(({ id, name, prefix }) => [id, `${name} (${prefix}…)`] as const),
+            ]}
+            {...filters.bind('key')}
+          />
         </>
       }
       pages={usePages('GET /requests', { query }, stillRows)}

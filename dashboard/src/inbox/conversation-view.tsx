@@ -1,4 +1,5 @@
 /** The open conversation: thread and contact panel. Marks the conversation as read while the window is visible. */
+
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
@@ -10,7 +11,8 @@ import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
-import { ErrorState } from '../ui/page.tsx'
+import { QueryState } from '../ui/page.tsx'
+
 import { words } from '../words/words.ts'
 import { Drawer } from './drawer.tsx'
 import { changeConversations, useConversation } from './model/conversations.ts'
@@ -37,7 +39,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   if (!conversation) {
     return (
       <section className="inbox-thread" aria-label={words.inbox.thread.label}>
-        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={8} />}
+        <QueryState query={query} lines={8} />
       </section>
     )
   }

@@ -1,12 +1,9 @@
 /** A connection of an automation tool: state, test event, delivery log and disconnect. */
 import { useState } from 'react'
-import { Link } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
-import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
-import { useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { ConfirmButton } from '../ui/dialogs.tsx'
+import { CallButton, ConfirmButton } from '../ui/dialogs.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
 import { TestResult } from './test-result.tsx'
@@ -40,51 +37,42 @@ export function Connection({ endpoint, tool }: { endpoint: Endpoint; tool: Tool 
 }
 
 const LogLink = ({ endpoint }: { endpoint: Endpoint }) => (
-  <Link
+  <LinkButton
+    label={integrations.log}
+    size="small"
+    variant="quiet"
+    icon="clock"
     href={`/webhooks/${endpoint.id}`}
-    className="button"
-    data-size="small"
-    data-variant="quiet"
     aria-label={integrations.logOf(endpoint.url)}
-  >
-    <Icon name="clock" />
-    {integrations.log}
-  </Link>
+  />
 )
 
 function ConnectionActions({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
-  const toast = useToast()
   const [testId, setTestId] = useState('')
-  const test = useChange('POST /integrations/{id}/test', {
-    stale: ['GET /webhooks/{id}/deliveries'],
-    onDone: ({ id }) => setTestId(id),
-    onFailed: toast.error,
-  })
-  const enable = useChange('PATCH /webhooks/{id}', {
-    stale: ['GET /webhooks'],
-    onDone: () => toast.success(integrations.enabled),
-    onFailed: toast.error,
-  })
   const params = { id: endpoint.id }
   return (
     <>
       <div className="row">
         {endpoint.is_active ? (
-          <Button
+          <CallButton
             label={integrations.test.action}
             size="small"
             icon="bolt"
-            busy={test.isPending}
             title={integrations.test.actionOf(endpoint.url)}
-            onClick={() => test.mutate({ params })}
+            call="POST /integrations/{id}/test"
+            input={{ params }}
+            stale={['GET /webhooks/{id}/deliveries']}
+            onDone={({ id }) => setTestId(id)}
           />
         ) : (
-          <Button
+          <CallButton
             label={integrations.enable}
             size="small"
             icon="play"
-            busy={enable.isPending}
-            onClick={() => enable.mutate({ params, body: { is_active: true } })}
+            call="PATCH /webhooks/{id}"
+            input={{ params, body: { is_active: true } }}
+            stale={['GET /webhooks']}
+            done={integrations.enabled}
           />
         )}
         <LogLink endpoint={endpoint} />

@@ -74,7 +74,7 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
           <Button
             label={isConnected ? integrations.another : integrations.connect}
             icon={isConnected ? 'plus' : 'link'}
-            {...(isConnected ? {} : { variant: 'primary' as const })}
+            variant={isConnected ? undefined : 'primary'}
             onClick={() => setConnecting(true)}
           />
         ) : (
@@ -87,14 +87,13 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
 }
 
 function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
-  const [secret, setSecret] = useState('')
   const { name, steps } = integrations.tools[tool]
   const { form, secret: labels } = integrations
-  const connect = useChange('POST /integrations', {
-    stale: ['GET /webhooks'],
-    onDone: (made) => setSecret(made.secret),
-  })
-  if (secret) return <SigningSecret title={labels.title(name)} text={labels.text} secret={secret} onClose={onClose} />
+  const connect = useChange('POST /integrations', { stale: ['GET /webhooks'] })
+  if (connect.data) {
+    const { secret } = connect.data
+    return <SigningSecret title={labels.title(name)} text={labels.text} secret={secret} onClose={onClose} />
+  }
   return (
     <EndpointDialog
       title={form.title(name)}

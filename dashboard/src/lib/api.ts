@@ -13,6 +13,7 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query'
+import { useToast } from '../../../ui/overlays.tsx'
 import { words } from '../words/words.ts'
 import type { Calls } from './calls.ts'
 
@@ -207,25 +208,32 @@ export async function restartPages<Call extends CallName>(name: Call, input: Inp
 type ChangeOptions<Call extends CallName> = {
   /** The calls whose queries to invalidate on success, before `onDone`. */
   stale?: readonly CallName[]
-  onDone?: (data: DataOf<Call>, input: InputOf<Call>) => void
+  /** The text of a toast on success. */
+  done?: string | ((data: DataOf<Call>) => string) | undefined
+  onDone?: ((data: DataOf<Call>, input: InputOf<Call>) => void) | undefined
+  /** A toast shows an error. Without it, the caller shows `error`. */
+  reportsError?: boolean
   onFailed?: (error: unknown) => void
   /** Changes of the same thing are sent one after the other, so that the last one stays. */
   inOrderFor?: string
 }
 
 /** A mutation: `mutate(input)` starts it, and `isPending` is true while it is in flight. */
-export function useChange<Call extends CallName>(
-  name: Call,
-  { stale = [], onDone, onFailed, inOrderFor }: ChangeOptions<Call> = {},
-) {
+export function useChange<Call extends CallName>(name: Call, options: ChangeOptions<Call> = {}) {
+  const { stale = [], done, onDone, reportsError = false, onFailed, inOrderFor } = options
+  const toast = useToast()
   return useMutation<DataOf<Call>, Error, InputOf<Call> & CallOptions>({
     mutationFn: async (input: InputOf<Call> & CallOptions) =>
       ((await call(name, input)) as { data: DataOf<Call> }).data,
     onSuccess: async (data, input) => {
       await Promise.all(stale.map((other) => invalidate({ queryKey: [other] })))
+      if (done) toast.success(typeof done === 'string' ? done : done(data))
       onDone?.(data, input)
     },
-    ...(onFailed ? { onError: onFailed } : {}),
+    onError: (error) => {
+      if (reportsError) toast.error(error)
+      onFailed?.(error)
+    },
     ...(inOrderFor ? { scope: { id: inOrderFor } } : {}),
   })
 }

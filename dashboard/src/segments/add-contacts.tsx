@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button, Checkbox, SearchInput } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../ui/overlays.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { describeError, useChange, usePages } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -12,17 +12,14 @@ import { words } from '../words/words.ts'
 const { segments } = words
 
 export function AddContacts({ segmentId, onClose }: { segmentId: string; onClose: () => void }) {
-  const toast = useToast()
   const [search, setSearch] = useState('')
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const searchText = useDebounced(search.trim())
   const pages = usePages('GET /contacts', { query: searchText ? { search: searchText } : {} }, { keepPrevious: true })
   const add = useChange('POST /segments/{id}/contacts', {
     stale: ['GET /segments/{id}', 'GET /segments/{id}/contacts'],
-    onDone: ({ added }) => {
-      toast.success(segments.added(added))
-      onClose()
-    },
+    done: ({ added }) => segments.added(added),
+    onDone: onClose,
   })
   const toggle = (id: string, isSelected: boolean) => {
     const next = new Set(selected)

@@ -164,14 +164,9 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
       <Select
         aria-label={builder.field}
         value={listedField(rule.field)}
+        options={fields.map(({ field }) => [field, segments.fields[field] ?? field])}
         onChange={(event) => onChange(withField(fields, rule, event.target.value))}
-      >
-        {fields.map(({ field }) => (
-          <option key={field} value={field}>
-            {segments.fields[field] ?? field}
-          </option>
-        ))}
-      </Select>
+      />
       {attribute !== undefined && (
         <Input
           aria-label={builder.attribute}
@@ -188,14 +183,9 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
       <Select
         aria-label={builder.op}
         value={rule.op}
+        options={opsOf(fields, rule.field).map(({ op }) => [op, segments.ops[op] ?? op])}
         onChange={(event) => onChange({ ...rule, op: event.target.value })}
-      >
-        {opsOf(fields, rule.field).map(({ op }) => (
-          <option key={op} value={op}>
-            {segments.ops[op] ?? op}
-          </option>
-        ))}
-      </Select>
+      />
       <ValueInput
         kind={valueKindOf(fields, rule)}
         value={rule.value ?? ''}

@@ -1,9 +1,8 @@
 /** Creates or edits a segment. Its type cannot be changed later. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button, Field, Form, InputField, TextArea } from '../../../ui/controls.tsx'
+import { Form, InputField, SubmitButton, TextAreaField } from '../../../ui/controls.tsx'
 import { Card, ErrorNote } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { NotFound } from '../shell/not-found.tsx'
@@ -36,17 +35,13 @@ export function EditSegment({ id }: { id: string }) {
 
 function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /segments/{id}'> }) {
   const [, navigate] = useLocation()
-  const toast = useToast()
   const [kind, setKind] = useState<(typeof kinds)[number]>(segment?.kind ?? 'dynamic')
   const [filter, setFilter] = useState<Filter>(segment?.filter ?? { match: 'all', rules: [firstRule(fields)] })
   const complete = completeFilter(fields, filter)
   const stale = ['GET /segments', 'GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
-  const done = (text: string) => (saved: { id: string }) => {
-    toast.success(text)
-    navigate(`/segments/${saved.id}`)
-  }
-  const create = useChange('POST /segments', { stale, onDone: done(segments.created) })
-  const change = useChange('PATCH /segments/{id}', { stale, onDone: done(segments.saved) })
+  const onDone = ({ id }: { id: string }) => navigate(`/segments/${id}`)
+  const create = useChange('POST /segments', { stale, done: segments.created, onDone })
+  const change = useChange('PATCH /segments/{id}', { stale, done: segments.saved, onDone })
   const { error, isPending } = segment ? change : create
   const initial = { name: segment?.name ?? '', description: segment?.description ?? '' }
   const { values, errors, bind } = useFormFields(initial, error)
@@ -67,9 +62,13 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
       <Form className="stack" onSubmit={submit}>
         <Card>
           <InputField label={segments.name} required maxLength={80} {...bind('name')} />
-          <Field label={segments.description} hint={segments.optional} {...bind('description')}>
-            {(wiring) => <TextArea {...wiring} rows={2} maxLength={1000} />}
-          </Field>
+          <TextAreaField
+            label={segments.description}
+            hint={segments.optional}
+            rows={2}
+            maxLength={1000}
+            {...bind('description')}
+          />
           {!segment && (
             <fieldset className="segments-kinds">
               <legend className="offscreen">{segments.kind}</legend>
@@ -92,10 +91,8 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
         )}
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <div className="row">
-          <Button
+          <SubmitButton
             label={segment ? words.common.save : segments.create}
-            type="submit"
-            variant="primary"
             busy={isPending}
             disabled={kind === 'dynamic' && !complete}
           />

@@ -7,8 +7,8 @@ import { useSearchParam } from '../lib/hooks.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
 import { type Column, Table } from '../ui/table.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { useFilterText } from './describe.ts'
 
@@ -52,9 +52,7 @@ const columns: Column<Segment>[] = [
   { label: segments.name, cell: (segment) => <Name segment={segment} /> },
   {
     label: segments.kind,
-    cell: ({ kind }) => (
-      <Badge {...(kind === 'dynamic' ? { tone: 'accent' as const } : {})}>{segments.kinds[kind]}</Badge>
-    ),
+    cell: ({ kind }) => <Badge tone={kind === 'dynamic' ? 'accent' : undefined}>{segments.kinds[kind]}</Badge>,
   },
   { label: segments.size, className: 'end', cellClassName: 'numeric', cell: ({ id }) => <Size id={id} /> },
   {

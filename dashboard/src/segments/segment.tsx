@@ -4,14 +4,13 @@ import { Link, useLocation } from 'wouter'
 import { Button, IconButton } from '../../../ui/controls.tsx'
 import { Avatar, Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { ConfirmCall } from '../ui/dialogs.tsx'
-import { LinkButton } from '../ui/link-button.tsx'
+import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, QueryView, ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AddContacts } from './add-contacts.tsx'
@@ -44,10 +43,12 @@ function Segment({ segment }: { segment: Segment }) {
       actions={
         <>
           {isManager && (
-            <a className="button" href={pathOf('GET /contacts.csv', { query: { segment_id: id } })} download>
-              <Icon name="download" />
-              {segments.export}
-            </a>
+            <AnchorButton
+              label={segments.export}
+              icon="download"
+              href={pathOf('GET /contacts.csv', { query: { segment_id: id } })}
+              download
+            />
           )}
           {canWrite && (
             <>
@@ -95,13 +96,12 @@ function Segment({ segment }: { segment: Segment }) {
 const stale = ['GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
 
 function Members({ segment: { id, kind } }: { segment: Segment }) {
-  const toast = useToast()
   const canWrite = useCanWrite()
   const pages = usePages('GET /segments/{id}/contacts', { params: { id } })
   const remove = useChange('DELETE /segments/{id}/contacts', {
     stale,
-    onDone: () => toast.success(segments.removed),
-    onFailed: toast.error,
+    done: segments.removed,
+    reportsError: true,
   })
   return (
     <PagedList

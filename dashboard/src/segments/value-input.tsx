@@ -39,15 +39,15 @@ export function ValueInput({ kind, value, onChange }: ValueProps & { kind: Field
 
 function Choice({ value, onChange, choices }: ValueProps & { choices: readonly (readonly [string, string])[] }) {
   return (
-    <Select aria-label={builder.value} value={value} onChange={(event) => onChange(event.target.value)}>
+    <Select
+      aria-label={builder.value}
+      value={value}
+      options={choices}
+      onChange={(event) => onChange(event.target.value)}
+    >
       <option value="" disabled>
         {builder.choose}
       </option>
-      {choices.map(([name, label]) => (
-        <option key={name} value={name}>
-          {label}
-        </option>
-      ))}
     </Select>
   )
 }
@@ -87,14 +87,15 @@ function TimeValue({ value, onChange }: ValueProps) {
       <Select
         aria-label={builder.kindOfTime}
         value={isDate ? 'date' : unit}
+        options={[
+          ['d', `${builder.ageUnits.d} ${builder.age}`],
+          ['h', `${builder.ageUnits.h} ${builder.age}`],
+          ['date', builder.date],
+        ]}
         onChange={({ target }) =>
           onChange(target.value === 'date' ? new Date().toISOString() : `${count || '30'}${target.value}`)
         }
-      >
-        <option value="d">{`${builder.ageUnits.d} ${builder.age}`}</option>
-        <option value="h">{`${builder.ageUnits.h} ${builder.age}`}</option>
-        <option value="date">{builder.date}</option>
-      </Select>
+      />
     </span>
   )
 }

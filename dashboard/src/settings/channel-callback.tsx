@@ -1,6 +1,6 @@
 /** Step 2 of connecting a channel: the callback URL and verify token for the provider's console, and the callback status. */
-import { CopyButton, Note } from '../../../ui/display.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { Note, Secret } from '../../../ui/display.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import type { Connection, ProviderChannel } from './connection.ts'
 
@@ -32,6 +32,8 @@ const subscriptions: Record<ProviderChannel, readonly string[]> = {
   ],
 }
 
+type CallbackProps = { connection: Connection; channel: ProviderChannel }
+
 export function ChannelCallback({ connection, channel }: CallbackProps) {
   const { callback_url, verify_token } = connection
   return (
@@ -54,24 +56,17 @@ export function ChannelCallback({ connection, channel }: CallbackProps) {
           ))}
         </ul>
       </div>
-      {!callback_url?.startsWith('https://') && (
-        <Note tone="amber" icon="alert">
-          {guide.notPublic}
-        </Note>
-      )}
+      {!callback_url?.startsWith('https://') && <Note tone="amber">{guide.notPublic}</Note>}
     </>
   )
 }
 
 /** Whether the provider has verified the callback URL and sent callbacks. */
-function CallbackStatus({
-  connection: { callback_verified_at: verified, callback_received_at: received },
-}: {
-  connection: Connection
-}) {
+function CallbackStatus({ connection }: { connection: Connection }) {
+  const { callback_verified_at: verified, callback_received_at: received } = connection
   if (received) {
     return (
-      <Note tone="green" icon="check">
+      <Note tone="green">
         {guide.received} <RelativeTime at={received} />
       </Note>
     )
@@ -85,14 +80,9 @@ function CallbackStatus({
   )
 }
 
-type CallbackProps = { connection: Connection; channel: ProviderChannel }
-
 const CopyField = ({ label, copy, text }: { label: string; copy: string; text: string }) => (
   <div>
     <p className="settings-label">{label}</p>
-    <div className="secret">
-      <code>{text}</code>
-      <CopyButton text={text} label={copy} size="small" />
-    </div>
+    <Secret text={text} label={copy} />
   </div>
 )

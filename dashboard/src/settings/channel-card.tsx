@@ -2,13 +2,12 @@
 import type { ReactNode } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { Badge, Note, type Tone } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { formatNumber } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
-import { ConfirmButton } from '../ui/dialogs.tsx'
+import { CallButton, ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { LastTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { CheckSteps } from './channel-check.tsx'
 import { ChannelNotices } from './channel-signals.tsx'
@@ -37,11 +36,7 @@ export function ChannelCard({ channel, connection, isManager }: CardProps) {
             <p className="soft">{channels.abouts[channel]}</p>
           </div>
         </div>
-        {connection?.last_error && (
-          <Note tone="red" icon="alert">
-            {connection.last_error}
-          </Note>
-        )}
+        {connection?.last_error && <Note tone="red">{connection.last_error}</Note>}
         {connection && <ChannelNotices connection={connection} isManager={isManager} />}
         {simulator && (
           <p className="soft">
@@ -65,42 +60,28 @@ function StateBadge({ connection }: { connection: Connection | undefined }): Rea
 }
 
 function ConnectionFacts({ connection }: { connection: Connection }) {
-  const { account_id, phone_number_id, messages_per_second, checked_at, callback_received_at: received } = connection
+  const { account_id, phone_number_id, messages_per_second, checked_at, callback_received_at } = connection
+  const facts: Record<string, ReactNode> = {
+    [channels.fields.account_id.label]: <code>{account_id}</code>,
+    ...(phone_number_id ? { [channels.fields.phone_number_id.label]: <code>{phone_number_id}</code> } : {}),
+    [channels.rate]: channels.perSecond(formatNumber(messages_per_second)),
+    [channels.lastCheck]: <LastTime at={checked_at} />,
+    [channels.lastReport]: <LastTime at={callback_received_at} />,
+  }
   return (
     <dl className="settings-tiles">
-      <div>
-        <dt>{channels.fields.account_id.label}</dt>
-        <dd>
-          <code>{account_id}</code>
-        </dd>
-      </div>
-      {phone_number_id && (
-        <div>
-          <dt>{channels.fields.phone_number_id.label}</dt>
-          <dd>
-            <code>{phone_number_id}</code>
-          </dd>
+      {Object.entries(facts).map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
         </div>
-      )}
-      <div>
-        <dt>{channels.rate}</dt>
-        <dd>{channels.perSecond(formatNumber(messages_per_second))}</dd>
-      </div>
-      <div>
-        <dt>{channels.lastCheck}</dt>
-        <dd>{checked_at ? <RelativeTime at={checked_at} /> : <span className="soft">{words.common.never}</span>}</dd>
-      </div>
-      <div>
-        <dt>{channels.lastReport}</dt>
-        <dd>{received ? <RelativeTime at={received} /> : <span className="soft">{words.common.never}</span>}</dd>
-      </div>
+      ))}
     </dl>
   )
 }
 
 function ConnectionActions({ connection: { id, channel, simulator } }: { connection: Connection }) {
-  const toast = useToast()
-  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.error })
+  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], reportsError: true })
   return (
     <>
       {check.data && <CheckSteps steps={check.data.steps} />}
@@ -111,7 +92,7 @@ function ConnectionActions({ connection: { id, channel, simulator } }: { connect
               label={simulator ? channels.connectOwn : channels.configure}
               href={`/settings/channels/${channel}`}
               icon={simulator ? 'link' : 'settings'}
-              {...(simulator ? { variant: 'primary' as const } : {})}
+              variant={simulator ? 'primary' : undefined}
             />
             <Button
               label={channels.checkAgain}
@@ -127,29 +108,23 @@ function ConnectionActions({ connection: { id, channel, simulator } }: { connect
   )
 }
 
-function Connect({ channel }: { channel: ChannelName }) {
-  const toast = useToast()
-  const connect = useChange('PUT /channels/{channel}', {
-    stale: ['GET /channels'],
-    onDone: () => toast.success(channels.connected(words.channels[channel])),
-    onFailed: toast.error,
-  })
-  return (
-    <div className="row">
-      {channel === 'web' ? (
-        <Button
-          label={channels.connectWeb}
-          variant="primary"
-          icon="link"
-          busy={connect.isPending}
-          onClick={() => connect.mutate({ params: { channel }, body: {} })}
-        />
-      ) : (
-        <LinkButton label={channels.connect} variant="primary" icon="link" href={`/settings/channels/${channel}`} />
-      )}
-    </div>
-  )
-}
+const Connect = ({ channel }: { channel: ChannelName }) => (
+  <div className="row">
+    {channel === 'web' ? (
+      <CallButton
+        label={channels.connectWeb}
+        variant="primary"
+        icon="link"
+        call="PUT /channels/{channel}"
+        input={{ params: { channel }, body: {} }}
+        stale={['GET /channels']}
+        done={channels.connected(words.channels[channel])}
+      />
+    ) : (
+      <LinkButton label={channels.connect} variant="primary" icon="link" href={`/settings/channels/${channel}`} />
+    )}
+  </div>
+)
 
 function Disconnect({ id, channel }: { id: string; channel: ChannelName }) {
   const name = words.channels[channel]

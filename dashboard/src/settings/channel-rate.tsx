@@ -2,7 +2,6 @@
 import { useState } from 'react'
 import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -11,13 +10,10 @@ import type { Connection } from './connection.ts'
 const { channels } = words.settings
 
 export function SendingRate({ connection: { channel, messages_per_second: stored } }: { connection: Connection }) {
-  const toast = useToast()
   const [rate, setRate] = useState(String(stored))
-  const save = useChange('PUT /channels/{channel}', {
-    stale: ['GET /channels'],
-    onDone: () => toast.success(words.common.saved),
-  })
+  const save = useChange('PUT /channels/{channel}', { stale: ['GET /channels'], done: words.common.saved })
   const errors = fieldErrorsOf(save.error, ['messages_per_second'])
+  const isUnchanged = Number(rate) === stored
   const submit = () => save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
   return (
     <Card title={channels.rate}>
@@ -35,12 +31,7 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
                 value={rate}
                 onChange={(event) => setRate(event.target.value)}
               />
-              <Button
-                label={words.common.save}
-                type="submit"
-                busy={save.isPending}
-                disabled={Number(rate) === stored}
-              />
+              <Button label={words.common.save} type="submit" busy={save.isPending} disabled={isUnchanged} />
             </div>
           )}
         </Field>

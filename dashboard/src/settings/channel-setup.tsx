@@ -8,7 +8,6 @@ import { type ReactNode, type Ref, useRef, useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -40,17 +39,16 @@ export function ChannelSetup({ channel }: { channel: ProviderChannel }) {
 }
 
 function SetupSteps({ channel, connection }: { channel: ProviderChannel; connection: Connection | undefined }) {
-  const toast = useToast()
   const form = useRef<HTMLFormElement>(null)
   const callback = useRef<HTMLLIElement>(null)
   const [isSaved, setSaved] = useState(connection !== undefined && !connection.simulator)
   // Each save mounts a new form, which removes typed secrets from the page.
   const [formVersion, setFormVersion] = useState(0)
-  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.error })
+  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], reportsError: true })
   const save = useChange('PUT /channels/{channel}', {
     stale: ['GET /channels'],
+    done: words.common.saved,
     onDone: ({ id }) => {
-      toast.success(words.common.saved)
       setSaved(true)
       setFormVersion(formVersion + 1)
       // After a fix, repeats the check that found the problem.
@@ -95,22 +93,14 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
           {stored && (
             <>
               <p className="soft">{guide.checkText}</p>
-              {!check.data && stored.last_error && (
-                <Note tone="red" icon="alert">
-                  {stored.last_error}
-                </Note>
-              )}
+              {!check.data && stored.last_error && <Note tone="red">{stored.last_error}</Note>}
               {check.data && <CheckSteps steps={check.data.steps} onFix={focusField} />}
-              {check.data?.state === 'connected' && (
-                <Note tone="green" icon="check">
-                  {guide.works}
-                </Note>
-              )}
+              {check.data?.state === 'connected' && <Note tone="green">{guide.works}</Note>}
               <div className="row">
                 <Button
                   label={check.data || stored.checked_at ? channels.checkAgain : guide.checkNow}
                   icon="refresh"
-                  {...(isConnected ? {} : { variant: 'primary' as const })}
+                  variant={isConnected ? undefined : 'primary'}
                   busy={check.isPending}
                   onClick={() => check.mutate({ params: { id: stored.id } })}
                 />

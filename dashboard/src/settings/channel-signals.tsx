@@ -1,10 +1,8 @@
 /** Notices from the provider about the account, restrictions first. Owners and admins can dismiss them. */
-import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
-import { useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { CallButton } from '../ui/dialogs.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './connection.ts'
 
@@ -12,15 +10,9 @@ const { signals: text } = words.settings.channels
 
 const tones = { restriction: 'red', warning: 'amber', info: undefined } as const
 
-export function ChannelNotices({
-  connection: { id, signals },
-  isManager,
-}: {
-  connection: Connection
-  isManager: boolean
-}) {
-  const toast = useToast()
-  const dismiss = useChange('POST /channels/{id}/signals/dismiss', { stale: ['GET /channels'], onFailed: toast.error })
+type NoticesProps = { connection: Connection; isManager: boolean }
+
+export function ChannelNotices({ connection: { id, signals }, isManager }: NoticesProps) {
   if (signals.length === 0) return null
   return (
     <ul className="settings-signals" aria-label={text.label}>
@@ -35,12 +27,13 @@ export function ChannelNotices({
             </p>
           </div>
           {isManager && (
-            <Button
+            <CallButton
               label={text.dismiss}
               size="small"
               variant="quiet"
-              busy={dismiss.isPending && dismiss.variables?.body.key === key}
-              onClick={() => dismiss.mutate({ params: { id }, body: { key, at } })}
+              call="POST /channels/{id}/signals/dismiss"
+              input={{ params: { id }, body: { key, at } }}
+              stale={['GET /channels']}
             />
           )}
         </li>

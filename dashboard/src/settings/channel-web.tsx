@@ -1,5 +1,6 @@
 /** The web channel: the script tag for the website, the site ID and the widget settings. */
-import { CopyButton, Secret } from '../../../ui/display.tsx'
+import { Secret } from '../../../ui/display.tsx'
+import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './connection.ts'
 import { WidgetSettings } from './widget-settings.tsx'
@@ -12,13 +13,10 @@ export function WebChannel({ connection: { id }, isManager }: { connection: Conn
     <>
       <p>{channels.web.paste}</p>
       <Secret text={snippet} />
-      <dl className="facts settings-facts">
-        <dt>{channels.web.siteId}</dt>
-        <dd className="row">
-          <code>{id}</code>
-          <CopyButton text={id} size="small" label={channels.web.copySiteId} />
-        </dd>
-      </dl>
+      <Facts
+        className="settings-facts"
+        facts={{ [channels.web.siteId]: <CopyableCode text={id} label={channels.web.copySiteId} /> }}
+      />
       <WidgetSettings isManager={isManager} />
     </>
   )

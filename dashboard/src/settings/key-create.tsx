@@ -71,12 +71,14 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
             />
           ))}
         </div>
-        {errors.scopes && <Note tone="red">{errors.scopes}</Note>}
+        {errors.scopes && (
+          <Note tone="red" icon="info">
+            {errors.scopes}
+          </Note>
+        )}
       </fieldset>
       {scopes.length === 0 && values.name.trim() ? (
-        <Note tone="amber" icon="alert">
-          {withoutScopes}
-        </Note>
+        <Note tone="amber">{withoutScopes}</Note>
       ) : (
         <p className="soft small">{scopes.length === 0 ? withoutScopes : keys.fixed}</p>
       )}

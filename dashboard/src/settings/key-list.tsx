@@ -6,8 +6,8 @@ import type { ItemOf } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatDate, formatNumber } from '../lib/time.ts'
 import { LoadMore } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
 import { type Column, Table } from '../ui/table.tsx'
+import { LastTime, RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { keys: text } = words.settings
@@ -103,11 +103,7 @@ const columns: Column<Key>[] = [
       ),
   },
   { label: text.created, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-  {
-    label: text.lastUsed,
-    cell: ({ last_used_at: at }) =>
-      at ? <RelativeTime at={at} /> : <span className="soft">{words.common.never}</span>,
-  },
+  { label: text.lastUsed, cell: ({ last_used_at: at }) => <LastTime at={at} /> },
 ]
 
 function StateBadge({ apiKey: { state } }: { apiKey: Key }) {

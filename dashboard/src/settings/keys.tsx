@@ -1,10 +1,11 @@
 /** API keys. Owners and admins create and revoke them; all members see the list. Revoked and expired keys stay listed. */
 import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
-import { Card, CopyButton, EmptyState, Note } from '../../../ui/display.tsx'
+import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { ConfirmCall } from '../ui/dialogs.tsx'
+import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { CreateKey } from './key-create.tsx'
@@ -52,23 +53,18 @@ function UsageCard() {
   return (
     <Card title={keys.use}>
       <p className="soft">{keys.useText}</p>
-      <dl className="facts settings-facts">
-        <dt>{keys.baseUrl}</dt>
-        <dd className="row">
-          <code>{url}</code>
-          <CopyButton text={url} size="small" label={keys.copyUrl} />
-        </dd>
-        <dt>{keys.header}</dt>
-        <dd>
-          <code>{keys.headerText}</code>
-        </dd>
-        <dt>{keys.reference}</dt>
-        <dd>
-          <a href="/docs" target="_blank" rel="noopener">
-            {keys.referenceLink}
-          </a>
-        </dd>
-      </dl>
+      <Facts
+        className="settings-facts"
+        facts={{
+          [keys.baseUrl]: <CopyableCode text={url} label={keys.copyUrl} />,
+          [keys.header]: <code>{keys.headerText}</code>,
+          [keys.reference]: (
+            <a href="/docs" target="_blank" rel="noopener">
+              {keys.referenceLink}
+            </a>
+          ),
+        }}
+      />
     </Card>
   )
 }

@@ -25,13 +25,11 @@ export function LabelForm({ label, others, onClose }: Props) {
   const [name, setName] = useState(label?.name ?? '')
   const [color, setColor] = useState(label?.color ?? colors[others.length % colors.length] ?? '')
   const [isTaken, setTaken] = useState(false)
-  const undo = useChange('PATCH /labels/{id}', { stale: labelQueries, onFailed: toast.error })
+  const undo = useChange('PATCH /labels/{id}', { stale: labelQueries, reportsError: true })
   const create = useChange('POST /labels', {
     stale: labelQueries,
-    onDone: (created) => {
-      toast.success(texts.added(created.name))
-      onClose()
-    },
+    done: (created) => texts.added(created.name),
+    onDone: onClose,
   })
   const update = useChange('PATCH /labels/{id}', {
     stale: labelQueries,

@@ -5,11 +5,11 @@
 import { useState } from 'react'
 import { InputField } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
-import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { FormDialog, SecretDialog } from '../ui/dialogs.tsx'
+import { AnchorButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import { type Member, type Role, RoleChoice } from './member-role.tsx'
 
@@ -40,14 +40,12 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
         {status !== 'sent' && (
           <p>
             {/* URLSearchParams encodes a space as +, which email programs show literally. */}
-            <a
-              className="button"
+            <AnchorButton
+              label={members.mail}
+              size="small"
+              icon="mail"
               href={`mailto:${encodeURIComponent(to)}?${mail.toString().replaceAll('+', '%20')}`}
-              data-size="small"
-            >
-              <Icon name="mail" />
-              {members.mail}
-            </a>
+            />
           </p>
         )}
       </SecretDialog>

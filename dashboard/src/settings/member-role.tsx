@@ -1,6 +1,5 @@
 /** Choosing and changing the role of a member. Only owners can choose the role owner. */
 import { useId, useState } from 'react'
-import { useToast } from '../../../ui/overlays.tsx'
 import { type ItemOf, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
@@ -50,24 +49,16 @@ export function RoleChoice({ value, onChange, error }: ChoiceProps) {
   )
 }
 
-export function ChangeRole({
-  member: { id, name, email, role: current },
-  onClose,
-}: {
-  member: Member
-  onClose: () => void
-}) {
+export function ChangeRole({ member, onClose }: { member: Member; onClose: () => void }) {
+  const { id, name, email, role: current } = member
   const session = useSession()
-  const toast = useToast()
   const [role, setRole] = useState(current)
   const displayName = name ?? email
   const change = useChange('PATCH /members/{id}', {
     // The session holds the member's own role.
     stale: ['GET /members', 'GET /session'],
-    onDone: () => {
-      toast.success(members.roleChanged(displayName, words.roles[role]))
-      onClose()
-    },
+    done: members.roleChanged(displayName, words.roles[role]),
+    onDone: onClose,
   })
   return (
     <FormDialog

@@ -2,13 +2,12 @@
 import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/controls.tsx'
 import { Avatar, Badge, Card, Note } from '../../../ui/display.tsx'
-import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
 import { type Column, Table } from '../ui/table.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { InviteMember } from './member-invite.tsx'
 import { RemoveMember } from './member-remove.tsx'
@@ -91,44 +90,24 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
 function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['onOpen'] }) {
   const { role } = useSession()
   const label = members.actionsFor(member.name ?? member.email)
-  const first =
-    member.state === 'invited'
-      ? { icon: 'link' as const, label: members.newLink, dialog: { kind: 'invite' as const, existing: member } }
-      : { icon: 'shield' as const, label: members.changeRole, dialog: { kind: 'role' as const, member } }
+  const isInvited = member.state === 'invited'
+  const reset = {
+    icon: 'key' as const,
+    label: members.resetSecondFactor,
+    onSelect: () => onOpen({ kind: 'second factor', member }),
+  }
   return (
     <Menu
       label={label}
       button={<IconButton label={label} icon="more" size="small" />}
       items={[
+        isInvited
+          ? { icon: 'link', label: members.newLink, onSelect: () => onOpen({ kind: 'invite', existing: member }) }
+          : { icon: 'shield', label: members.changeRole, onSelect: () => onOpen({ kind: 'role', member }) },
+        ...(role === 'owner' && member.has_second_factor ? [reset] : []),
         {
-          label: (
-            <>
-              <Icon name={first.icon} />
-              {first.label}
-            </>
-          ),
-          onSelect: () => onOpen(first.dialog),
-        },
-        ...(role === 'owner' && member.has_second_factor
-          ? [
-              {
-                label: (
-                  <>
-                    <Icon name="key" />
-                    {members.resetSecondFactor}
-                  </>
-                ),
-                onSelect: () => onOpen({ kind: 'second factor' as const, member }),
-              },
-            ]
-          : []),
-        {
-          label: (
-            <>
-              <Icon name="trash" />
-              {member.state === 'invited' ? members.revokeInvitation : members.remove}
-            </>
-          ),
+          icon: 'trash',
+          label: isInvited ? members.revokeInvitation : members.remove,
           danger: true,
           onSelect: () => onOpen({ kind: 'remove', member }),
         },

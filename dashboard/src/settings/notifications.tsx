@@ -66,9 +66,7 @@ function Desktop() {
   return (
     <Card title={text.desktop}>
       {permission === 'denied' ? (
-        <Note tone="amber" icon="alert">
-          {text.permissions.denied}
-        </Note>
+        <Note tone="amber">{text.permissions.denied}</Note>
       ) : (
         <p className="soft">{text.permissions[permission]}</p>
       )}

@@ -3,7 +3,6 @@ import { useState } from 'react'
 import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
@@ -11,15 +10,12 @@ import { words } from '../words/words.ts'
 const { optOutKeywords: text } = words.settings
 
 export function OptOutKeywords({ keywords, isManager }: { keywords: readonly string[]; isManager: boolean }) {
-  const toast = useToast()
   const [keyword, setKeyword] = useState('')
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace'],
-    onDone: (_, { body }) => {
-      // Clears the input only if it still holds the keyword that was added.
-      setKeyword((now) => (body.opt_out_words?.includes(now.trim()) ? '' : now))
-      toast.success(words.common.saved)
-    },
+    done: words.common.saved,
+    // Clears the input only if it still holds the keyword that was added.
+    onDone: (_, { body }) => setKeyword((now) => (body.opt_out_words?.includes(now.trim()) ? '' : now)),
   })
   const errors = fieldErrorsOf(save.error, ['opt_out_words'])
   const set = (next: string[]) => save.mutate({ body: { opt_out_words: next } })

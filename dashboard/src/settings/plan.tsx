@@ -2,8 +2,9 @@
 import { Badge, Card, Note, Progress } from '../../../ui/display.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
+import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { plan: text } = words.settings
@@ -27,7 +28,7 @@ function PlanDetails({ plan }: { plan: PlanView }) {
   return (
     <>
       {state === 'lapsed' && (
-        <Note tone="red" icon="alert">
+        <Note tone="red">
           <strong>{text.lapsedTitle}</strong>
           <p>{text.lapsedText}</p>
         </Note>
@@ -37,23 +38,21 @@ function PlanDetails({ plan }: { plan: PlanView }) {
         actions={<Badge tone={state === 'active' ? 'green' : 'red'}>{text.states[state]}</Badge>}
       >
         {limit === null ? <Unlimited used={plan.used} /> : <Limited plan={plan} limit={limit} />}
-        <dl className="facts settings-facts">
-          <dt>{text.allowed}</dt>
-          <dd>{limit === null ? text.unlimited : text.perMonth(formatNumber(limit))}</dd>
-          {plan.left !== null && (
-            <>
-              <dt>{text.left}</dt>
-              <dd className="numeric">{formatNumber(plan.left)}</dd>
-            </>
-          )}
-          <dt>{text.resets}</dt>
-          <dd className="settings-dots">
-            <span>{formatTime(plan.resets_at)}</span>
-            <span className="soft">
-              <RelativeTime at={plan.resets_at} />
-            </span>
-          </dd>
-        </dl>
+        <Facts
+          className="settings-facts"
+          facts={{
+            [text.allowed]: limit === null ? text.unlimited : text.perMonth(formatNumber(limit)),
+            [text.left]: plan.left !== null && <span className="numeric">{formatNumber(plan.left)}</span>,
+            [text.resets]: (
+              <span className="settings-dots">
+                <span>{formatTime(plan.resets_at)}</span>
+                <span className="soft">
+                  <RelativeTime at={plan.resets_at} />
+                </span>
+              </span>
+            ),
+          }}
+        />
         <p className="soft small">{text.counts}</p>
       </Card>
     </>
@@ -88,16 +87,8 @@ function Limited({ plan: { used, left }, limit }: { plan: PlanView; limit: numbe
           },
         ]}
       />
-      {isUsedUp && (
-        <Note tone="red" icon="alert">
-          {text.usedUp}
-        </Note>
-      )}
-      {isNear && !isUsedUp && (
-        <Note tone="amber" icon="alert">
-          {text.near}
-        </Note>
-      )}
+      {isUsedUp && <Note tone="red">{text.usedUp}</Note>}
+      {isNear && !isUsedUp && <Note tone="amber">{text.near}</Note>}
     </div>
   )
 }

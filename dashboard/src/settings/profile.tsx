@@ -1,12 +1,12 @@
 /** The member's own profile: name, password, two-step sign-in, appearance and sessions. */
-import { Button, Field, Form, InputField, SegmentedControl } from '../../../ui/controls.tsx'
+import { Field, Form, InputField, SegmentedControl, SubmitButton } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useChangePreferences, usePreferences } from '../lib/preferences.ts'
 import { useSession } from '../lib/session.tsx'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
+import { Facts } from '../ui/facts.tsx'
 import { Page } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
@@ -40,30 +40,16 @@ export function Profile() {
 
 function PersonalDetails() {
   const { member, role } = useSession()
-  const toast = useToast()
-  const save = useChange('PATCH /profile', {
-    stale: ['GET /session', 'GET /members'],
-    onDone: () => toast.success(words.common.saved),
-  })
+  const save = useChange('PATCH /profile', { stale: ['GET /session', 'GET /members'], done: words.common.saved })
   const { values, bind } = useFormFields({ name: member.name ?? '' }, save.error)
+  const isUnchanged = values.name === (member.name ?? '')
   return (
     <Card title={text.person}>
       <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
         <InputField label={text.name} hint={text.nameHint} required autoComplete="name" {...bind('name', 'rest')} />
-        <dl className="facts settings-facts">
-          <dt>{text.email}</dt>
-          <dd>{member.email}</dd>
-          <dt>{text.role}</dt>
-          <dd>{words.roles[role]}</dd>
-        </dl>
+        <Facts className="settings-facts" facts={{ [text.email]: member.email, [text.role]: words.roles[role] }} />
         <div className="row">
-          <Button
-            label={words.common.save}
-            type="submit"
-            variant="primary"
-            busy={save.isPending}
-            disabled={values.name === (member.name ?? '')}
-          />
+          <SubmitButton label={words.common.save} busy={save.isPending} disabled={isUnchanged} />
         </div>
       </Form>
     </Card>
@@ -74,15 +60,13 @@ const noPasswords = { current_password: '', new_password: '' }
 
 function Password() {
   const { member } = useSession()
-  const toast = useToast()
   const save = useChange('PATCH /profile', {
     stale: ['GET /sessions'],
-    onDone: () => {
-      setValues(noPasswords)
-      toast.success(text.passwordChanged)
-    },
+    done: text.passwordChanged,
+    onDone: () => setValues(noPasswords),
   })
   const { values, setValues, bind } = useFormFields(noPasswords, save.error)
+  const isIncomplete = Object.values(values).includes('')
   return (
     <Card title={text.password}>
       <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
@@ -95,13 +79,7 @@ function Password() {
           {(wiring) => <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" />}
         </Field>
         <div className="row">
-          <Button
-            label={text.changePassword}
-            type="submit"
-            variant="primary"
-            busy={save.isPending}
-            disabled={Object.values(values).includes('')}
-          />
+          <SubmitButton label={text.changePassword} busy={save.isPending} disabled={isIncomplete} />
         </div>
       </Form>
     </Card>

@@ -1,7 +1,6 @@
 /** The dialog to add or edit a canned reply: shortcut, text with variables, files, and who sees it. */
 import { useRef, useState } from 'react'
-import { Button, Checkbox, Field, InputField, TextArea } from '../../../ui/controls.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
+import { Button, Checkbox, InputField, TextAreaField } from '../../../ui/controls.tsx'
 import { Attachments } from '../inbox/composer/attachments.tsx'
 import type { CannedReply } from '../inbox/composer/canned-replies.ts'
 import { insertText } from '../inbox/composer/text-edits.ts'
@@ -18,21 +17,14 @@ const variables = ['{{contact.first_name|there}}', '{{contact.name|there}}', '{{
 const maxFiles = 5
 
 export function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; onClose: () => void }) {
-  const toast = useToast()
   const isManager = useIsManager()
   const [isShared, setShared] = useState(reply?.is_shared ?? false)
   const { attachments, add, remove } = useAttachments(reply?.attachments)
   const box = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
-  const done = {
-    stale: ['GET /canned-replies'],
-    onDone: () => {
-      toast.success(labels.saved)
-      onClose()
-    },
-  } as const
-  const create = useChange('POST /canned-replies', done)
-  const update = useChange('PUT /canned-replies/{id}', done)
+  const outcome = { stale: ['GET /canned-replies'], done: labels.saved, onDone: onClose } as const
+  const create = useChange('POST /canned-replies', outcome)
+  const update = useChange('PUT /canned-replies/{id}', outcome)
   const files = attachments.flatMap(({ uploaded }) => uploaded?.media_url ?? [])
   const initial = { shortcut: reply?.shortcut ?? '', text: reply?.text ?? '' }
   const { values, errors, bind } = useFormFields(initial, create.error ?? update.error, ['attachments'])
@@ -60,9 +52,7 @@ export function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; 
         autoComplete="off"
         {...bind('shortcut')}
       />
-      <Field label={labels.text} {...bind('text')}>
-        {(wiring) => <TextArea {...wiring} ref={box} rows={6} dir="auto" maxLength={4096} />}
-      </Field>
+      <TextAreaField label={labels.text} ref={box} rows={6} dir="auto" maxLength={4096} {...bind('text')} />
       <ul className="settings-chips" aria-label={labels.variables}>
         {variables.map((variable) => (
           <li key={variable}>

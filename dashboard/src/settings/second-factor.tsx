@@ -10,8 +10,8 @@ import { CodeField } from '../ui/code-field.tsx'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
 import { ConfirmSetup, RecoveryCodes } from '../ui/second-factor.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { secondFactor: text } = words
@@ -63,11 +63,7 @@ function State({ factor, onOpen }: StateProps) {
           </span>
         )}
       </div>
-      {since && left < fewCodes && (
-        <Note tone="amber" icon="alert">
-          {text.fewCodes}
-        </Note>
-      )}
+      {since && left < fewCodes && <Note tone="amber">{text.fewCodes}</Note>}
       <div className="row">
         {since ? (
           <>
@@ -158,13 +154,10 @@ function Renew({ onClose }: { onClose: () => void }) {
 }
 
 function TurnOff({ isRequired, onClose }: { isRequired: boolean; onClose: () => void }) {
-  const toast = useToast()
   const turnOff = useChange('DELETE /profile/second-factor', {
     stale: isRequired ? ['GET /session'] : ['GET /members'],
-    onDone: () => {
-      if (!isRequired) toast.success(text.turnedOff)
-      onClose()
-    },
+    done: isRequired ? undefined : text.turnedOff,
+    onDone: onClose,
   })
   return (
     <CodeDialog

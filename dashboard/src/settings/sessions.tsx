@@ -5,12 +5,12 @@ import { Button, Checkbox } from '../../../ui/controls.tsx'
 import { Badge, Card } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
-import { type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { type ItemOf, useCall } from '../lib/api.ts'
 import { forgetMember } from '../lib/forget-member.ts'
 import { readUserAgent } from '../lib/user-agent.ts'
-import { ConfirmCall } from '../ui/dialogs.tsx'
+import { CallButton, ConfirmCall } from '../ui/dialogs.tsx'
 import { QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { sessions: text } = words.settings
@@ -51,14 +51,8 @@ const sortSessions = (sessions: readonly Session[]): Session[] =>
   )
 
 function Row({ session }: { session: Session }) {
-  const toast = useToast()
   const { browser, system, isPhone } = readUserAgent(session.user_agent ?? '')
   const device = text.on(browser ?? text.unknownBrowser, system)
-  const end = useChange('DELETE /sessions/{id}', {
-    stale: ['GET /sessions'],
-    onDone: () => toast.success(text.ended(device)),
-    onFailed: toast.error,
-  })
   return (
     <li>
       <span className="settings-device">
@@ -82,12 +76,14 @@ function Row({ session }: { session: Session }) {
         </p>
       </div>
       {!session.is_current && (
-        <Button
+        <CallButton
           label={text.end}
           size="small"
-          busy={end.isPending}
           aria-label={text.endOf(device)}
-          onClick={() => end.mutate({ params: { id: session.id } })}
+          call="DELETE /sessions/{id}"
+          input={{ params: { id: session.id } }}
+          stale={['GET /sessions']}
+          done={text.ended(device)}
         />
       )}
     </li>

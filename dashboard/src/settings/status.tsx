@@ -4,9 +4,10 @@ import type { ReactNode } from 'react'
 import { Badge, Card, Code, CopyButton, Note, Progress } from '../../../ui/display.tsx'
 import { describeError, useCall } from '../lib/api.ts'
 import { formatBytes, formatExact, formatNumber, formatShare } from '../lib/time.ts'
+import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
 import { Table } from '../ui/table.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import {
   ageText,
@@ -36,11 +37,7 @@ export function Status() {
       narrow
       actions={query.data && <CopyButton text={describeStatus(query.data)} label={text.copy} />}
     >
-      {query.error && query.data && (
-        <Note tone="amber" icon="alert">
-          {text.stale(describeError(query.error))}
-        </Note>
-      )}
+      {query.error && query.data && <Note tone="amber">{text.stale(describeError(query.error))}</Note>}
       <QueryView query={query}>{(status) => <Parts status={status} />}</QueryView>
     </Page>
   )
@@ -50,9 +47,7 @@ function Parts({ status }: { status: StatusView }) {
   const { queues, delays, processes, disks, database, backup } = status
   const unknown = (part: StatusView['unknown'][number]['part']) => (
     <div className="card-body">
-      <Note tone="amber" icon="alert">
-        {text.unknown(status.unknown.find((one) => one.part === part)?.reason ?? '')}
-      </Note>
+      <Note tone="amber">{text.unknown(status.unknown.find((one) => one.part === part)?.reason ?? '')}</Note>
     </div>
   )
   return (
@@ -84,9 +79,8 @@ function Parts({ status }: { status: StatusView }) {
 }
 
 function Summary({ status }: { status: StatusView }) {
-  const tone = toneOf(status)
   return (
-    <Note tone={tone} icon={tone === 'green' ? 'check' : 'alert'}>
+    <Note tone={toneOf(status)}>
       {/* Only a change of the sentence is announced. */}
       <p role="status">
         <strong>{sentenceOf(status)}</strong>
@@ -130,26 +124,19 @@ const Queues = ({ queues }: { queues: readonly Queue[] }) => (
   />
 )
 
-type Facts = readonly (readonly [label: string, value: ReactNode])[]
-
-const FactList = ({ facts }: { facts: Facts }) => (
-  <dl className="facts settings-facts">
-    {facts.map(([label, value]) => [<dt key={label}>{label}</dt>, <dd key={`${label} value`}>{value}</dd>])}
-  </dl>
-)
-
 function Delays({ delays, database }: { delays: NonNullable<StatusView['delays']>; database: StatusView['database'] }) {
   const { search_seconds: search, search_pending_pages: pages, clock_seconds: clock } = delays
   const labels = text.delays
   return (
     <div className="card-body">
-      <FactList
-        facts={[
-          [labels.search, search === null ? labels.unknown : labels.behind(spanOf(search))],
-          [labels.pages, pages === null ? labels.unknown : labels.pageCount(pages)],
-          [labels.clock, labels.clockDifference(spanOf(clock))],
-          [labels.replication, database ? replicationText(database) : labels.unknown],
-        ]}
+      <Facts
+        className="settings-facts"
+        facts={{
+          [labels.search]: search === null ? labels.unknown : labels.behind(spanOf(search)),
+          [labels.pages]: pages === null ? labels.unknown : labels.pageCount(pages),
+          [labels.clock]: labels.clockDifference(spanOf(clock)),
+          [labels.replication]: database ? replicationText(database) : labels.unknown,
+        }}
       />
     </div>
   )
@@ -260,30 +247,26 @@ function Disks({ disks }: { disks: NonNullable<StatusView['disks']> }) {
   )
 }
 
-function Database({
-  database,
-  processes,
-}: {
-  database: NonNullable<StatusView['database']>
-  processes: readonly Process[]
-}) {
+type DatabaseProps = { database: NonNullable<StatusView['database']>; processes: readonly Process[] }
+
+function Database({ database, processes }: DatabaseProps) {
   const labels = text.database
   const { migration, is_migrated, version, size_bytes, connections, max_connections } = database
   return (
     <div className="card-body">
-      <FactList
-        facts={[
-          [labels.parley, versionsOf(processes).join(', ') || text.delays.unknown],
-          [
-            labels.schema,
-            <span key="schema" className="row">
+      <Facts
+        className="settings-facts"
+        facts={{
+          [labels.parley]: versionsOf(processes).join(', ') || text.delays.unknown,
+          [labels.schema]: (
+            <span className="row">
               <code>{migration}</code> {!is_migrated && <Badge tone="amber">{labels.migrating}</Badge>}
-            </span>,
-          ],
-          [labels.postgres, version],
-          [labels.size, formatBytes(size_bytes)],
-          [labels.connections, labels.connectionCount(formatNumber(connections), formatNumber(max_connections))],
-        ]}
+            </span>
+          ),
+          [labels.postgres]: version,
+          [labels.size]: formatBytes(size_bytes),
+          [labels.connections]: labels.connectionCount(formatNumber(connections), formatNumber(max_connections)),
+        }}
       />
     </div>
   )
@@ -294,12 +277,13 @@ function Backup({ backup: { is_embedded, last } }: { backup: NonNullable<StatusV
   return (
     <div className="card-body">
       {last && (
-        <FactList
-          facts={[
-            [labels.when, <RelativeTime key="when" at={last.created_at} />],
-            [labels.where, <code key="where">{last.folder}</code>],
-            [labels.size, labels.sizeAndFiles(formatBytes(last.bytes), formatNumber(last.files))],
-          ]}
+        <Facts
+          className="settings-facts"
+          facts={{
+            [labels.when]: <RelativeTime at={last.created_at} />,
+            [labels.where]: <code>{last.folder}</code>,
+            [labels.size]: labels.sizeAndFiles(formatBytes(last.bytes), formatNumber(last.files)),
+          }}
         />
       )}
       {!last && is_embedded && (

@@ -1,8 +1,15 @@
 /** Settings of the chat widget: texts, color, position, visitor details and allowed websites, with a live preview. */
 import { useState } from 'react'
-import { Button, Field, Form, InputField, SegmentedControl, Select, TextArea } from '../../../ui/controls.tsx'
+import {
+  Field,
+  Form,
+  InputField,
+  SegmentedControl,
+  SelectField,
+  SubmitButton,
+  TextAreaField,
+} from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
@@ -27,15 +34,12 @@ export function WidgetSettings({ isManager }: { isManager: boolean }) {
 }
 
 function WidgetForm({ widget: stored }: { widget: Widget }) {
-  const toast = useToast()
   const [position, setPosition] = useState(stored.position)
   const [askDetails, setAskDetails] = useState(stored.ask_details)
   const save = useChange('PATCH /channels/web/widget', {
     stale: ['GET /channels/web/widget'],
-    onDone: ({ allowed_origins }) => {
-      setValues((now) => ({ ...now, allowed_origins: allowed_origins.join('\n') }))
-      toast.success(words.common.saved)
-    },
+    done: words.common.saved,
+    onDone: ({ allowed_origins }) => setValues((now) => ({ ...now, allowed_origins: allowed_origins.join('\n') })),
   })
   const { values, setValues, errors, bind } = useFormFields(
     {
@@ -62,9 +66,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
           placeholder={text.namePlaceholder}
           {...bind('title', 'rest')}
         />
-        <Field label={text.greeting} {...bind('greeting')}>
-          {(wiring) => <TextArea {...wiring} rows={2} placeholder={text.greetingPlaceholder} />}
-        </Field>
+        <TextAreaField label={text.greeting} rows={2} placeholder={text.greetingPlaceholder} {...bind('greeting')} />
         <Field label={text.color} {...bind('color')}>
           {(wiring) => <input {...wiring} type="color" className="settings-color" />}
         </Field>
@@ -80,28 +82,24 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
             onChange={setPosition}
           />
         </div>
-        <Field label={text.details} hint={text.detailsHint} error={errors.ask_details}>
-          {(wiring) => (
-            <Select
-              {...wiring}
-              value={askDetails}
-              onChange={(event) =>
-                setAskDetails(askDetailsOptions.find((option) => option === event.target.value) ?? 'never')
-              }
-            >
-              {askDetailsOptions.map((option) => (
-                <option key={option} value={option}>
-                  {text.detailsOptions[option]}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label={text.origins} hint={text.originsHint} {...bind('allowed_origins')}>
-          {(wiring) => <TextArea {...wiring} rows={3} spellCheck={false} placeholder={text.originsPlaceholder} />}
-        </Field>
+        <SelectField
+          label={text.details}
+          hint={text.detailsHint}
+          error={errors.ask_details}
+          value={askDetails}
+          options={askDetailsOptions.map((option) => [option, text.detailsOptions[option]])}
+          onChange={({ target }) => setAskDetails(askDetailsOptions.find((one) => one === target.value) ?? 'never')}
+        />
+        <TextAreaField
+          label={text.origins}
+          hint={text.originsHint}
+          rows={3}
+          spellCheck={false}
+          placeholder={text.originsPlaceholder}
+          {...bind('allowed_origins')}
+        />
         <div className="row">
-          <Button label={words.common.save} type="submit" variant="primary" busy={save.isPending} />
+          <SubmitButton label={words.common.save} busy={save.isPending} />
         </div>
       </div>
       <WidgetPreview
@@ -116,12 +114,9 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
 
 const askDetailsOptions: readonly Widget['ask_details'][] = ['never', 'optional', 'required']
 
-function WidgetPreview({
-  title,
-  greeting,
-  color,
-  position,
-}: Pick<Widget, 'color' | 'position'> & Record<string, string>) {
+type PreviewProps = Pick<Widget, 'color' | 'position'> & Record<'title' | 'greeting', string>
+
+function WidgetPreview({ title, greeting, color, position }: PreviewProps) {
   const colors = { background: color, color: readableOn(color) }
   return (
     <div className="settings-widget-preview" data-side={position} aria-hidden="true">

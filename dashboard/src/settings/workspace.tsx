@@ -1,8 +1,7 @@
 /** Workspace settings: name, default country, sign-in and opt-out keywords. */
 import { Link } from 'wouter'
-import { Button, Field, Form, InputField, Select, Switch } from '../../../ui/controls.tsx'
+import { Form, InputField, SelectField, SubmitButton, Switch } from '../../../ui/controls.tsx'
 import { Card, Note } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
 import { useFormFields } from '../lib/field-errors.ts'
@@ -35,13 +34,10 @@ export function Workspace() {
 }
 
 function General({ workspace: stored, isManager }: { workspace: WorkspaceView; isManager: boolean }) {
-  const toast = useToast()
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace', 'GET /session'],
-    onDone: ({ name }) => {
-      setValues((now) => ({ ...now, name }))
-      toast.success(words.common.saved)
-    },
+    done: words.common.saved,
+    onDone: ({ name }) => setValues((now) => ({ ...now, name })),
   })
   const { values, setValues, bind } = useFormFields(
     { name: stored.name, default_country: stored.default_country },
@@ -59,26 +55,16 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
           disabled={!isManager}
           {...bind('name', 'rest')}
         />
-        <Field label={text.country} hint={text.countryHint} {...bind('default_country')}>
-          {(wiring) => (
-            <Select {...wiring} disabled={!isManager}>
-              {countryOptions(stored.default_country).map(({ code, name }) => (
-                <option key={code} value={code}>
-                  {name}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
+        <SelectField
+          label={text.country}
+          hint={text.countryHint}
+          disabled={!isManager}
+          options={countryOptions(stored.default_country)}
+          {...bind('default_country')}
+        />
         {isManager && (
           <div className="row">
-            <Button
-              label={words.common.save}
-              type="submit"
-              variant="primary"
-              busy={save.isPending}
-              disabled={isUnchanged}
-            />
+            <SubmitButton label={words.common.save} busy={save.isPending} disabled={isUnchanged} />
           </div>
         )}
       </Form>
@@ -88,15 +74,14 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
 
 function SignInRules({ workspace }: { workspace: WorkspaceView }) {
   const { role } = useSession()
-  const toast = useToast()
   const own = useCall('GET /profile/second-factor', {})
   const isOwner = role === 'owner'
   const isOn = workspace.requires_second_factor
   const hasNone = !own.data?.confirmed_at
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace', 'GET /profile/second-factor'],
-    onDone: () => toast.success(words.common.saved),
-    onFailed: toast.error,
+    done: words.common.saved,
+    reportsError: true,
   })
   return (
     <Card title={text.signIn}>
@@ -118,5 +103,5 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
 }
 
 /** Adds the stored country to the options if the list lacks it: the service knows a few more. */
-const countryOptions = (code: string) =>
-  countries.some((country) => country.code === code) ? countries : [{ code, name: code }, ...countries]
+const countryOptions = (code: string): typeof countries =>
+  countries.some(([known]) => known === code) ? countries : [[code, code], ...countries]

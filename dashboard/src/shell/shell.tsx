@@ -118,15 +118,7 @@ export function Shell({ children }: { children: ReactNode }) {
               }
               items={navItems
                 .filter(({ href }) => !tabs.has(href))
-                .map(({ href, label, icon }) => ({
-                  label: (
-                    <>
-                      <Icon name={icon} />
-                      {label}
-                    </>
-                  ),
-                  onSelect: () => navigate(href),
-                }))}
+                .map(({ href, label, icon }) => ({ icon, label, onSelect: () => navigate(href) }))}
             />
           </li>
         </ul>
@@ -307,17 +299,18 @@ function Account({ onHelp }: { onHelp: () => void }) {
           </button>
         }
         items={[
-          { label: withIcon('person', shell.profile), onSelect: () => navigate('/settings/profile') },
-          { label: withIcon('keyboard', shell.shortcuts), onSelect: onHelp },
-          { label: withIcon('external', shell.reference), onSelect: () => window.open('/docs', '_blank', 'noopener') },
+          { icon: 'person', label: shell.profile, onSelect: () => navigate('/settings/profile') },
+          { icon: 'keyboard', label: shell.shortcuts, onSelect: onHelp },
+          { icon: 'external', label: shell.reference, onSelect: () => window.open('/docs', '_blank', 'noopener') },
           { kind: 'separator' },
           ...themes.map((each) => ({
-            label: withIcon(themeIcons[each], shell.themes[each]),
+            icon: themeIcons[each],
+            label: shell.themes[each],
             checked: theme === each,
             onSelect: () => setTheme(each),
           })),
           { kind: 'separator' },
-          { label: withIcon('signout', shell.signOut), onSelect: leave },
+          { icon: 'signout', label: shell.signOut, onSelect: leave },
         ]}
       />
     </div>
@@ -325,10 +318,3 @@ function Account({ onHelp }: { onHelp: () => void }) {
 }
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
-
-const withIcon = (icon: IconName, label: string) => (
-  <>
-    <Icon name={icon} />
-    {label}
-  </>
-)

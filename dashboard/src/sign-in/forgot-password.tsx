@@ -1,5 +1,5 @@
 /** Asks for a link to choose a new password. The answer is the same for every address. */
-import { Button, Form, InputField } from '../../../ui/controls.tsx'
+import { Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -32,13 +32,7 @@ export default function ForgotPassword() {
           required
           {...bind('email', 'rest')}
         />
-        <Button
-          label={reset.submit}
-          type="submit"
-          variant="primary"
-          busy={request.isPending}
-          disabled={!values.email.trim()}
-        />
+        <SubmitButton label={reset.submit} busy={request.isPending} disabled={!values.email.trim()} />
         {toSignIn}
       </Form>
     </SignInPage>

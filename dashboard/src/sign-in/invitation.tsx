@@ -1,15 +1,13 @@
 /** Accepts an invitation: the new member enters a name and chooses a password. */
 import { useLocation, useParams } from 'wouter'
-import { Button, Form, InputField } from '../../../ui/controls.tsx'
-import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
+import { Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
 import { isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { ErrorState } from '../ui/page.tsx'
+
 import { words } from '../words/words.ts'
-import { NewPasswordField } from './new-password-field.tsx'
-import { SignInPage } from './sign-in-page.tsx'
-import { startSession } from './start-session.ts'
+import { LoadingPage, NewPasswordField, SignInPage, startSession } from './sign-in-page.tsx'
 
 const { signIn } = words
 const { invitation } = signIn
@@ -32,13 +30,7 @@ export default function Invitation() {
       </SignInPage>
     )
   }
-  if (!query.data) {
-    return (
-      <SignInPage title={invitation.title}>
-        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={5} />}
-      </SignInPage>
-    )
-  }
+  if (!query.data) return <LoadingPage title={invitation.title} query={query} lines={5} />
   const { email, role, workspace_name: workspace } = query.data
   return (
     // A new key mounts the page again after loading, which focuses the first input.
@@ -48,7 +40,7 @@ export default function Invitation() {
         <InputField label={invitation.name} hint={invitation.nameHint} autoComplete="name" required {...bind('name')} />
         <NewPasswordField label={signIn.password} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <Button label={invitation.submit} type="submit" variant="primary" busy={join.isPending} />
+        <SubmitButton label={invitation.submit} busy={join.isPending} />
       </Form>
     </SignInPage>
   )

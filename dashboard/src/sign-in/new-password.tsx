@@ -1,14 +1,13 @@
 /** Sets a new password with the link of an e-mail. */
 import { useParams } from 'wouter'
-import { Button, Form, InputField } from '../../../ui/controls.tsx'
-import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
+import { Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
 import { isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { ErrorState } from '../ui/page.tsx'
+
 import { words } from '../words/words.ts'
-import { NewPasswordField } from './new-password-field.tsx'
-import { SignInPage } from './sign-in-page.tsx'
+import { LoadingPage, NewPasswordField, SignInPage } from './sign-in-page.tsx'
 
 const { signIn } = words
 const { reset } = signIn
@@ -32,13 +31,7 @@ export default function NewPassword() {
       </SignInPage>
     )
   }
-  if (!query.data) {
-    return (
-      <SignInPage title={reset.choose}>
-        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={3} />}
-      </SignInPage>
-    )
-  }
+  if (!query.data) return <LoadingPage title={reset.choose} query={query} lines={3} />
   const { email } = query.data
   return (
     // A new key mounts the page again after loading, which focuses the first input.
@@ -47,7 +40,7 @@ export default function NewPassword() {
         <InputField label={signIn.email} type="email" autoComplete="username" value={email} readOnly />
         <NewPasswordField label={reset.next} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <Button label={reset.save} type="submit" variant="primary" busy={save.isPending} />
+        <SubmitButton label={reset.save} busy={save.isPending} />
       </Form>
     </SignInPage>
   )

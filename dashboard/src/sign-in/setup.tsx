@@ -3,17 +3,15 @@
  * without the link, the operator types the code.
  */
 import { useLocation, useSearch } from 'wouter'
-import { Button, Field, Form, InputField, Select } from '../../../ui/controls.tsx'
-import { ErrorNote, Skeleton } from '../../../ui/display.tsx'
+import { Form, InputField, SelectField, SubmitButton } from '../../../ui/controls.tsx'
+import { ErrorNote } from '../../../ui/display.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { countries, likelyCountry } from '../lib/countries.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { ErrorState } from '../ui/page.tsx'
+
 import { words } from '../words/words.ts'
-import { NewPasswordField } from './new-password-field.tsx'
-import { SignInPage } from './sign-in-page.tsx'
-import { startSession } from './start-session.ts'
+import { LoadingPage, NewPasswordField, SignInPage, startSession } from './sign-in-page.tsx'
 
 const { signIn } = words
 const { setup } = signIn
@@ -37,13 +35,7 @@ export default function Setup() {
     password: '',
   }
   const { values, errors, bind } = useFormFields(initial, create.error)
-  if (!query.data) {
-    return (
-      <SignInPage title={setup.title}>
-        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={6} />}
-      </SignInPage>
-    )
-  }
+  if (!query.data) return <LoadingPage title={setup.title} query={query} lines={6} />
   if (!query.data.needed) {
     return (
       <SignInPage title={setup.done} lead={setup.doneText}>
@@ -71,22 +63,12 @@ export default function Setup() {
           autoComplete="organization"
           {...bind('workspace_name')}
         />
-        <Field label={setup.country} hint={setup.countryHint} {...bind('default_country')}>
-          {(wiring) => (
-            <Select {...wiring}>
-              {countries.map(({ code, name }) => (
-                <option key={code} value={code}>
-                  {name}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
+        <SelectField label={setup.country} hint={setup.countryHint} options={countries} {...bind('default_country')} />
         <InputField label={setup.name} required autoComplete="name" {...bind('name')} />
         <InputField label={signIn.email} type="email" required autoComplete="username" {...bind('email')} />
         <NewPasswordField label={signIn.password} {...bind('password')} />
         {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
-        <Button label={setup.submit} type="submit" variant="primary" busy={create.isPending} />
+        <SubmitButton label={setup.submit} busy={create.isPending} />
       </Form>
     </SignInPage>
   )

@@ -2,20 +2,21 @@
  * Sign-in, with further steps for members of several workspaces and for members with two-step sign-in. It offers single sign-on if the
  * service has it, and in a demo the demo account. After too many failed attempts the button is disabled until the limit ends.
  */
+
 import { useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
-import { Button, Field, Form, InputField } from '../../../ui/controls.tsx'
+import { Button, Field, Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
 import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { CallError, describeError, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useNow } from '../lib/hooks.ts'
 import { formatSpan } from '../lib/time.ts'
 import { CodeField } from '../ui/code-field.tsx'
+import { AnchorButton } from '../ui/link-button.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 import { ChooseAfterProvider, ChooseWorkspace } from './choose-workspace.tsx'
-import { SignInPage } from './sign-in-page.tsx'
-import { startSession } from './start-session.ts'
+import { SignInPage, startSession } from './sign-in-page.tsx'
 
 const { signIn } = words
 
@@ -88,13 +89,7 @@ export default function SignIn() {
             error={enter.variables?.body.second_factor_code ? error : undefined}
           />
           {tooMany}
-          <Button
-            label={signIn.submit}
-            type="submit"
-            variant="primary"
-            busy={enter.isPending}
-            disabled={waitMs > 0 || !code.trim()}
-          />
+          <SubmitButton label={signIn.submit} busy={enter.isPending} disabled={waitMs > 0 || !code.trim()} />
           <Button label={signIn.back} disabled={enter.isPending} onClick={back} />
         </Form>
       </SignInPage>
@@ -138,13 +133,11 @@ export default function SignIn() {
       {refusal && <ErrorNote>{refusal}</ErrorNote>}
       {provider && (
         // The service answers with a redirect to the provider, so this is no link of the router.
-        <a
-          className="button"
-          data-variant={demo?.password ? undefined : 'primary'}
+        <AnchorButton
+          label={signIn.continueWith(provider)}
+          variant={demo?.password ? undefined : 'primary'}
           href={`/app/api/oidc/start?to=${encodeURIComponent(returnPath)}`}
-        >
-          {signIn.continueWith(provider)}
-        </a>
+        />
       )}
       {hasAlternative && <p className="sign-in-or">{signIn.or}</p>}
       <Form noValidate onSubmit={submit}>
@@ -165,7 +158,7 @@ export default function SignIn() {
           // A new key mounts it again, so that it does not fade from one style to the other.
           key={String(hasAlternative)}
           type="submit"
-          {...(hasAlternative ? {} : { variant: 'primary' as const })}
+          variant={hasAlternative ? undefined : 'primary'}
           busy={enter.isPending}
           disabled={waitMs > 0}
         />

@@ -3,9 +3,10 @@ import { useState } from 'react'
 import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
+import { Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { missingValues, parseTemplate, type Template } from './parse-template.ts'
 import { TemplatePreview } from './preview.tsx'
@@ -50,34 +51,28 @@ function Found({ template }: { template: Template }) {
     <div className="templates-detail">
       <div className="stack">
         {!isUsable(template) && (
-          <Note tone="amber" icon="alert">
+          <Note tone="amber">
             {text.unusable(statusLabel(template.status))} {template.status_reason}
           </Note>
         )}
         <Card title={text.about}>
-          <dl className="facts">
-            <dt>{text.columns.status}</dt>
-            <dd>
-              <TemplateStatus status={template.status} />
-            </dd>
-            <dt>{text.columns.language}</dt>
-            <dd>{template.language}</dd>
-            <dt>{text.columns.category}</dt>
-            <dd>
-              {categoryLabel(template.category)}
-              {template.previous_category && (
-                <p className="soft small">{text.wasCategory(categoryLabel(template.previous_category))}</p>
-              )}
-            </dd>
-            <dt>{text.quality}</dt>
-            <dd>{qualityWord(template.quality)}</dd>
-            <dt>{text.format}</dt>
-            <dd>{needsValues ? formatOf(template) : text.formats.none}</dd>
-            <dt>{text.columns.updated}</dt>
-            <dd>
-              <RelativeTime at={template.updated_at} />
-            </dd>
-          </dl>
+          <Facts
+            facts={{
+              [text.columns.status]: <TemplateStatus status={template.status} />,
+              [text.columns.language]: template.language,
+              [text.columns.category]: (
+                <>
+                  {categoryLabel(template.category)}
+                  {template.previous_category && (
+                    <p className="soft small">{text.wasCategory(categoryLabel(template.previous_category))}</p>
+                  )}
+                </>
+              ),
+              [text.quality]: qualityWord(template.quality),
+              [text.format]: needsValues ? formatOf(template) : text.formats.none,
+              [text.columns.updated]: <RelativeTime at={template.updated_at} />,
+            }}
+          />
         </Card>
         <Card title={text.tryOut}>
           <p className="soft">{needsValues ? text.tryOutLead : text.noValues}</p>

@@ -3,14 +3,14 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button, SearchInput, Select } from '../../../ui/controls.tsx'
 import { EmptyState } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
-import { useCall, useChange } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { CallButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
 import { type Column, Table } from '../ui/table.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { parseTemplate, type Template } from './parse-template.ts'
 import { TemplatePreview } from './preview.tsx'
@@ -41,15 +41,16 @@ export function TemplateList() {
   )
 }
 
-function Refresh() {
-  const toast = useToast()
-  const refresh = useChange('POST /templates/refresh', {
-    stale: ['GET /templates'],
-    onDone: (templates) => toast.success(text.refreshed(templates.length)),
-    onFailed: toast.error,
-  })
-  return <Button label={text.refresh} icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})} />
-}
+const Refresh = () => (
+  <CallButton
+    label={text.refresh}
+    icon="refresh"
+    call="POST /templates/refresh"
+    input={{}}
+    stale={['GET /templates']}
+    done={(templates) => text.refreshed(templates.length)}
+  />
+)
 
 function Found({ templates }: { templates: readonly Template[] }) {
   const [search, setSearch] = useSearchParam('search')
@@ -62,14 +63,12 @@ function Found({ templates }: { templates: readonly Template[] }) {
     <>
       <div className="toolbar">
         <SearchInput label={text.search} value={search} onChange={(event) => setSearch(event.target.value)} />
-        <Select aria-label={text.status} value={status} onChange={(event) => setStatus(event.target.value)}>
-          <option value="">{text.anyStatus}</option>
-          {statuses.map((each) => (
-            <option key={each} value={each}>
-              {statusLabel(each)}
-            </option>
-          ))}
-        </Select>
+        <Select
+          aria-label={text.status}
+          value={status}
+          options={[['', text.anyStatus], ...statuses.map((each) => [each, statusLabel(each)] as const)]}
+          onChange={(event) => setStatus(event.target.value)}
+        />
       </div>
       {shown ? (
         <div className="templates-split">

@@ -1,6 +1,6 @@
 /** The input of one template value. A menu inserts contact fields at the cursor; for a media URL a file can be uploaded. */
 import { useRef, useState } from 'react'
-import { Button, Field } from '../../../ui/controls.tsx'
+import { Button, Field, Input } from '../../../ui/controls.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { upload, uploadError } from '../lib/upload.ts'
 import { words } from '../words/words.ts'
@@ -37,10 +37,9 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
     <Field label={label} hint={hint} error={uploadErrorText || error}>
       {(wiring) => (
         <div className="values-line">
-          <input
+          <Input
             {...wiring}
             ref={input}
-            className="input"
             maxLength={2000}
             autoComplete="off"
             value={value}

@@ -1,9 +1,9 @@
-/** Dialogs that pages are made of: a question before a call, a form, a secret. */
-import { cloneElement, type ReactElement, type ReactNode, useId, useState } from 'react'
-import { Button, Form } from '../../../ui/controls.tsx'
+/** Buttons that make a call, and dialogs: a question before a call, a form, a secret. */
+import { type ComponentProps, cloneElement, type ReactElement, type ReactNode, useId, useState } from 'react'
+import { Button, Form, SubmitButton } from '../../../ui/controls.tsx'
 import { ErrorNote, Note, Secret } from '../../../ui/display.tsx'
 import type { IconName } from '../../../ui/icon.tsx'
-import { Confirm, Dialog, Modal, useToast } from '../../../ui/overlays.tsx'
+import { Confirm, Dialog, Modal } from '../../../ui/overlays.tsx'
 import { type CallName, type DataOf, describeError, type InputOf, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 
@@ -17,7 +17,7 @@ type Question<Call extends CallName> = {
   /** The calls whose queries to invalidate. */
   stale?: readonly CallName[]
   /** The text of the toast. */
-  done?: string | undefined
+  done?: string | ((data: DataOf<Call>) => string)
   onDone?: (data: DataOf<Call>) => void
   /** False: the button has no effect yet. */
   isReady?: boolean
@@ -26,11 +26,10 @@ type Question<Call extends CallName> = {
 /** Asks before a call, makes it, and reports that it is done. An error stays in the dialog. */
 export function ConfirmCall<Call extends CallName>(props: Question<Call> & { onClose: () => void }) {
   const { call, input, stale = [], done, onDone, isReady = true, ...dialog } = props
-  const toast = useToast()
   const { mutate, isPending, error } = useChange(call, {
     stale,
+    done,
     onDone: (data) => {
-      if (done) toast.success(done)
       onDone?.(data)
       dialog.onClose()
     },
@@ -59,6 +58,16 @@ export function ConfirmButton<Call extends CallName>({
       {isOpen && <ConfirmCall {...question} onClose={() => setOpen(false)} />}
     </>
   )
+}
+
+type CallButtonProps<Call extends CallName> = Omit<ComponentProps<typeof Button>, 'onClick' | 'busy'> &
+  Pick<Question<Call>, 'call' | 'input' | 'stale' | 'done' | 'onDone'>
+
+/** A button that makes a call at once. A toast shows its error. */
+export function CallButton<Call extends CallName>(props: CallButtonProps<Call>) {
+  const { call, input, stale = [], done, onDone, ...button } = props
+  const { mutate, isPending } = useChange(call, { stale, done, onDone, reportsError: true })
+  return <Button {...button} busy={isPending} onClick={() => mutate(input)} />
 }
 
 type FormDialogProps = {
@@ -101,13 +110,12 @@ export function FormDialog({
         {error && <ErrorNote>{error}</ErrorNote>}
         <div className="dialog-foot">
           <Button label={words.common.cancel} onClick={onClose} disabled={isLocked} />
-          <Button
+          <SubmitButton
             label={action}
-            type="submit"
+            icon={icon}
             variant={danger ? 'danger' : 'primary'}
             busy={isBusy}
             disabled={!isReady}
-            icon={icon}
           />
         </div>
       </Form>
@@ -139,9 +147,7 @@ export function SecretDialog({ title, warning, secret, done, onDone, children }:
       </header>
       <div className="dialog-body">
         <div id={`${id}-warning`}>
-          <Note tone="amber" icon="alert">
-            {warning}
-          </Note>
+          <Note tone="amber">{warning}</Note>
         </div>
         <Secret text={secret} />
         {children}

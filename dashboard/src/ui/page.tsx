@@ -53,24 +53,27 @@ export function Tabs({ label, items }: { label: string; items: readonly { href: 
   )
 }
 
-export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const retry = onRetry && <Button label={words.common.again} icon="refresh" onClick={onRetry} />
-  return <EmptyState tone="red" icon="alert" title={words.common.failed} text={describeError(error)} action={retry} />
+type QueryStateProps = { query: { error: unknown; refetch: () => unknown }; lines?: number | undefined }
+
+/** A query without data: a skeleton while it loads, or the error with a retry button. */
+export function QueryState({ query, lines }: QueryStateProps) {
+  if (!query.error) return <Skeleton lines={lines} />
+  const retry = <Button label={words.common.again} icon="refresh" onClick={() => void query.refetch()} />
+  return (
+    <EmptyState tone="red" icon="alert" title={words.common.failed} text={describeError(query.error)} action={retry} />
+  )
 }
 
-type QueryViewProps<Data> = {
-  query: { data: Data | undefined; error: unknown; refetch: () => unknown }
-  lines?: number
+type QueryViewProps<Data> = QueryStateProps & {
+  query: { data: Data | undefined }
   notFound?: ReactNode
   children: (data: Data) => ReactNode
 }
 
-/** Shows a query: a skeleton while it loads, the error with a retry button, or its data. `notFound`: instead of the error 404. */
+/** A query: its data, or the state without. `notFound`: instead of the error 404. */
 export function QueryView<Data>({ query, lines, notFound, children }: QueryViewProps<Data>) {
   if (notFound && isNotFound(query.error)) return notFound
-  if (query.data !== undefined) return children(query.data)
-  if (query.error) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-  return <Skeleton lines={lines} />
+  return query.data !== undefined ? children(query.data) : <QueryState query={query} lines={lines} />
 }
 
 type MorePages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }

@@ -1,12 +1,12 @@
 /** The steps of setting up two-step sign-in: scan the code, confirm it, keep the recovery codes. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { Button, Form } from '../../../ui/controls.tsx'
+import { Button, Form, SubmitButton } from '../../../ui/controls.tsx'
 import { CopyButton, Note, Secret } from '../../../ui/display.tsx'
-import { Icon } from '../../../ui/icon.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import { CodeField } from './code-field.tsx'
+import { AnchorButton } from './link-button.tsx'
 import { QrCode } from './qr-code.tsx'
 
 const { secondFactor: text } = words
@@ -36,7 +36,7 @@ export function ConfirmSetup({ setup, onConfirmed, children }: ConfirmProps) {
       <CodeField value={code} onChange={setCode} error={fieldErrorOf(confirm.error, 'code')} focus />
       <div className="dialog-foot">
         {children}
-        <Button label={text.confirm} type="submit" variant="primary" busy={confirm.isPending} disabled={!code.trim()} />
+        <SubmitButton label={text.confirm} busy={confirm.isPending} disabled={!code.trim()} />
       </div>
     </Form>
   )
@@ -49,9 +49,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
   useEffect(() => heading.current?.focus(), [])
   return (
     <div className="second-factor" ref={heading} tabIndex={-1}>
-      <Note tone="amber" icon="alert">
-        {text.keepCodes}
-      </Note>
+      <Note tone="amber">{text.keepCodes}</Note>
       <ul className="recovery-codes" aria-label={text.recoveryCodes}>
         {codes.map((code) => (
           <li key={code}>
@@ -61,15 +59,13 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
       </ul>
       <div className="row">
         <CopyButton text={all} label={text.copyCodes} size="small" />
-        <a
-          className="button"
-          data-size="small"
+        <AnchorButton
+          label={text.download}
+          size="small"
+          icon="download"
           href={`data:text/plain;charset=utf-8,${encodeURIComponent(`${all}\n`)}`}
           download="parley-recovery-codes.txt"
-        >
-          <Icon name="download" />
-          {text.download}
-        </a>
+        />
       </div>
       <div className="dialog-foot">
         <Button label={text.kept} variant="primary" onClick={onDone} />

@@ -2,11 +2,12 @@
 import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { Badge, Code, EmptyState, ErrorNote, Note } from '../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../ui/overlays.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { Attempts } from './attempts.tsx'
 import type { Endpoint } from './endpoint.tsx'
@@ -37,12 +38,8 @@ export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps)
       <QueryView query={delivery} notFound={<EmptyState icon="search" title={labels.gone} />}>
         {(loaded) => (
           <>
-            {resentId === id && (
-              <Note tone="green" icon="check">
-                <p>{labels.seeNew}</p>
-              </Note>
-            )}
-            <Facts delivery={loaded} />
+            {resentId === id && <Note tone="green">{labels.seeNew}</Note>}
+            <Facts label={labels.facts} facts={factsOf(loaded)} />
             <Attempts attempts={loaded.attempts} />
             <Request request={loaded.request} />
             <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
@@ -53,36 +50,25 @@ export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps)
   )
 }
 
-function Facts({ delivery }: { delivery: DeliveryView }) {
+function factsOf(delivery: DeliveryView) {
   const wait = nextAttemptText(delivery)
-  return (
-    <dl className="facts" aria-label={labels.facts}>
-      <dt>{labels.status}</dt>
-      <dd className="row" aria-live="polite">
+  return {
+    [labels.status]: (
+      <div className="row" aria-live="polite">
         <Badge tone={statusTones[delivery.status]}>{log.statuses[delivery.status]}</Badge>
         {wait && <span className="soft small">{wait}</span>}
-      </dd>
-      <dt>{log.columns.at}</dt>
-      <dd>
-        <RelativeTime at={delivery.created_at} />
-      </dd>
-      <dt>{labels.eventId}</dt>
-      <dd className="mono">{delivery.event_id}</dd>
-    </dl>
-  )
+      </div>
+    ),
+    [log.columns.at]: <RelativeTime at={delivery.created_at} />,
+    [labels.eventId]: <div className="mono">{delivery.event_id}</div>,
+  }
 }
 
 function Request({ request: { headers, body } }: { request: DeliveryView['request'] }) {
   return (
     <section className="hooks-part">
       <h3>{labels.request}</h3>
-      {body === null ? (
-        <Note>
-          <p>{labels.notKept}</p>
-        </Note>
-      ) : (
-        <Code text={prettyJson(body)} />
-      )}
+      {body === null ? <Note>{labels.notKept}</Note> : <Code text={prettyJson(body)} />}
       <details className="hooks-fold">
         <summary>{labels.headers}</summary>
         <dl className="facts hooks-headers">
@@ -107,13 +93,10 @@ type ResendBarProps = { delivery: DeliveryView } & Omit<DeliveryProps, 'id'>
 
 function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
   const isManager = useIsManager()
-  const toast = useToast()
   const redeliver = useChange('POST /deliveries/{id}/redeliver', {
     stale: ['GET /webhooks/{id}/deliveries'],
-    onDone: ({ id }) => {
-      toast.success(labels.redelivered)
-      onShow(id)
-    },
+    done: labels.redelivered,
+    onDone: ({ id }) => onShow(id),
   })
   return (
     <>

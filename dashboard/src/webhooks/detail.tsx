@@ -4,14 +4,14 @@ import { useLocation } from 'wouter'
 import { Button, IconButton } from '../../../ui/controls.tsx'
 import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { invalidate, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
-import { ConfirmCall } from '../ui/dialogs.tsx'
+import { CallButton, ConfirmCall } from '../ui/dialogs.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { LastTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { type Endpoint, EventList, failureOf, LastAttempt, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
 import { EndpointDialog } from './endpoint-form.tsx'
@@ -52,36 +52,18 @@ function EndpointDetails({ endpoint }: { endpoint: Endpoint }) {
       <StateNote endpoint={endpoint} />
       <div className="hooks-top">
         <Card title={detail.facts} actions={<StateBadge endpoint={endpoint} />}>
-          <dl className="facts">
-            <dt>{detail.url}</dt>
-            <dd className="mono">{endpoint.url}</dd>
-            <dt>{detail.events}</dt>
-            <dd>
-              <EventList events={endpoint.events} />
-            </dd>
-            <dt>{webhooks.rotate.fact}</dt>
-            <dd>
-              <SecretFact endpoint={endpoint} isManager={isManager} />
-            </dd>
-            <dt>{detail.lastAttempt}</dt>
-            <dd>
-              <LastAttempt endpoint={endpoint} />
-            </dd>
-            <dt>{detail.last}</dt>
-            <dd>
-              {endpoint.last_delivery_at ? (
-                <RelativeTime at={endpoint.last_delivery_at} />
-              ) : (
-                <span className="soft">{detail.noSuccess}</span>
-              )}
-            </dd>
-            <dt>{detail.failures}</dt>
-            <dd>{detail.failuresOf(endpoint.failure_count)}</dd>
-            <dt>{detail.created}</dt>
-            <dd>{formatDate(endpoint.created_at)}</dd>
-            <dt>{detail.id}</dt>
-            <dd className="mono">{endpoint.id}</dd>
-          </dl>
+          <Facts
+            facts={{
+              [detail.url]: <div className="mono">{endpoint.url}</div>,
+              [detail.events]: <EventList events={endpoint.events} />,
+              [webhooks.rotate.fact]: <SecretFact endpoint={endpoint} isManager={isManager} />,
+              [detail.lastAttempt]: <LastAttempt endpoint={endpoint} />,
+              [detail.last]: <LastTime at={endpoint.last_delivery_at} none={detail.noSuccess} />,
+              [detail.failures]: detail.failuresOf(endpoint.failure_count),
+              [detail.created]: formatDate(endpoint.created_at),
+              [detail.id]: <div className="mono">{endpoint.id}</div>,
+            }}
+          />
         </Card>
         <EndpointHealth endpointId={endpoint.id} />
       </div>
@@ -93,18 +75,12 @@ function EndpointDetails({ endpoint }: { endpoint: Endpoint }) {
 /** Why events are not delivered, and how to fix it. */
 function StateNote({ endpoint }: { endpoint: Endpoint }) {
   const isManager = useIsManager()
-  const toast = useToast()
   const state = stateOf(endpoint)
   const failure = failureOf(endpoint)
-  const change = useChange('PATCH /webhooks/{id}', {
-    stale: ['GET /webhooks'],
-    onDone: () => toast.success(detail.enabled),
-    onFailed: toast.error,
-  })
   if (state === 'active') return null
   if (state === 'failing') {
     return (
-      <Note tone="amber" icon="alert">
+      <Note tone="amber">
         {endpoint.failure_count > 0 && <p>{detail.failingText(endpoint.failure_count)}</p>}
         {failure !== undefined && <p>{detail.retryingText(failure)}</p>}
       </Note>
@@ -117,11 +93,13 @@ function StateNote({ endpoint }: { endpoint: Endpoint }) {
         <p>{state === 'stopped' ? detail.stoppedText : detail.inactiveText}</p>
       </div>
       {isManager && (
-        <Button
+        <CallButton
           label={detail.enable}
           icon="play"
-          busy={change.isPending}
-          onClick={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: true } })}
+          call="PATCH /webhooks/{id}"
+          input={{ params: { id: endpoint.id }, body: { is_active: true } }}
+          stale={['GET /webhooks']}
+          done={detail.enabled}
         />
       )}
     </div>
@@ -154,13 +132,10 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
 type ActionProps = { endpoint: Endpoint; onClose: () => void }
 
 function EditDialog({ endpoint, onClose }: ActionProps) {
-  const toast = useToast()
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
-    onDone: () => {
-      toast.success(webhooks.form.changed)
-      onClose()
-    },
+    done: webhooks.form.changed,
+    onDone: onClose,
   })
   return (
     <EndpointDialog

@@ -2,7 +2,7 @@
 
 import { Badge, type Tone } from '../../../ui/display.tsx'
 import type { ItemOf } from '../lib/api.ts'
-import { RelativeTime } from '../ui/relative-time.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
 const { webhooks } = words

@@ -115,13 +115,11 @@ function OfTools({ number }: { number: number }) {
 }
 
 function AddEndpoint({ onClose }: { onClose: () => void }) {
-  const [secret, setSecret] = useState('')
-  const create = useChange('POST /webhooks', {
-    stale: ['GET /webhooks'],
-    onDone: (made) => setSecret(made.secret),
-  })
+  const create = useChange('POST /webhooks', { stale: ['GET /webhooks'] })
   const { form, secret: labels } = webhooks
-  if (secret) return <SigningSecret title={labels.title} text={labels.text} secret={secret} onClose={onClose} />
+  if (create.data) {
+    return <SigningSecret title={labels.title} text={labels.text} secret={create.data.secret} onClose={onClose} />
+  }
   return (
     <EndpointDialog
       title={form.create}

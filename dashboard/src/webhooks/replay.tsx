@@ -1,7 +1,6 @@
 /** Replays the events of a period, for example after an outage of the receiver. */
 import { useState } from 'react'
 import { Button, InputField } from '../../../ui/controls.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
@@ -26,14 +25,11 @@ function rangeOf(ms: number): { from: string; to: string } {
 const toTimestamp = (field: string): string => new Date(field).toISOString()
 
 export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onClose: () => void }) {
-  const toast = useToast()
   const [range, setRange] = useState(() => rangeOf(hourMs))
   const replay = useChange('POST /webhooks/{id}/replay', {
     stale: ['GET /webhooks/{id}/deliveries'],
-    onDone: ({ queued }) => {
-      toast.success(labels.queued(queued))
-      onClose()
-    },
+    done: ({ queued }) => labels.queued(queued),
+    onDone: onClose,
   })
   const submit = () => {
     const body = { from: toTimestamp(range.from), to: toTimestamp(range.to) }

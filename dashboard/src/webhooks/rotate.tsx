@@ -1,6 +1,6 @@
 /** Replaces the signing secret of an endpoint. The member chooses how long the previous secret stays valid. */
 import { useState } from 'react'
-import { Button, Field, Select } from '../../../ui/controls.tsx'
+import { Button, SelectField } from '../../../ui/controls.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
@@ -50,21 +50,14 @@ function RotateDialog({ endpointId, onClose }: { endpointId: string; onClose: ()
       onClose={onClose}
     >
       <p className="soft">{labels.text}</p>
-      <Field
+      <SelectField
         label={labels.overlap}
         hint={overlapHours > 0 ? labels.overlapHint : labels.atOnceHint}
         error={rotate.error ? describeError(rotate.error) : undefined}
-      >
-        {(wiring) => (
-          <Select {...wiring} value={overlapHours} onChange={({ target }) => setOverlapHours(Number(target.value))}>
-            {overlaps.map((hours) => (
-              <option key={hours} value={hours}>
-                {labels.overlaps[hours]}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
+        value={overlapHours}
+        options={overlaps.map((hours) => [String(hours), labels.overlaps[hours]])}
+        onChange={({ target }) => setOverlapHours(Number(target.value))}
+      />
     </FormDialog>
   )
 }

@@ -1,7 +1,7 @@
 /** Asks before a label is deleted, with the number of conversations that lose it. */
 
 import { Skeleton } from '../../../../ui/display.tsx'
-import { Confirm, useToast } from '../../../../ui/overlays.tsx'
+import { Confirm } from '../../../../ui/overlays.tsx'
 import { describeError, useCall, useChange } from '../../lib/api.ts'
 import { words } from '../../words/words.ts'
 import type { Label } from '../model/changes.ts'
@@ -23,12 +23,11 @@ export const isMoreThanCounted = (count: number): boolean => count >= maxCounted
 type Props = { label: Label; onDeleted?: () => void; onClose: () => void }
 
 export function DeleteLabel({ label: { id, name }, onDeleted, onClose }: Props) {
-  const toast = useToast()
   const counts = useCall('GET /labels/counts', {})
   const remove = useChange('DELETE /labels/{id}', {
     stale: labelQueries,
+    done: texts.removed(name),
     onDone: () => {
-      toast.success(texts.removed(name))
       onDeleted?.()
       onClose()
     },

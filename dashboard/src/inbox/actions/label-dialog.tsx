@@ -1,11 +1,12 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
+
 import { useEffect, useState } from 'react'
 import { Button, Form, IconButton, SearchInput } from '../../../../ui/controls.tsx'
-import { Skeleton } from '../../../../ui/display.tsx'
 import { Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
-import { ErrorState } from '../../ui/page.tsx'
+import { QueryState } from '../../ui/page.tsx'
+
 import { words } from '../../words/words.ts'
 import { type Label, useChanges } from '../model/changes.ts'
 import { findConversation } from '../model/conversations.ts'
@@ -73,8 +74,7 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
           onKeyDown={moveBetweenChoices}
         />
       </Form>
-      {labels.error && !labels.data && <ErrorState error={labels.error} onRetry={() => void labels.refetch()} />}
-      {!labels.data && !labels.error && <Skeleton lines={3} />}
+      {!labels.data && <QueryState query={labels} lines={3} />}
       {labels.data && all.length === 0 && !name && <p className="hint">{flow.noLabels}</p>}
       <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {shown.map((label) => {

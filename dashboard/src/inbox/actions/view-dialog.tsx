@@ -1,11 +1,13 @@
 /** Saved views of the inbox: applies, deletes and saves them. */
+
 import { useState } from 'react'
-import { Button, Checkbox, Form, IconButton, InputField } from '../../../../ui/controls.tsx'
-import { ErrorNote, Skeleton } from '../../../../ui/display.tsx'
+import { Checkbox, Form, IconButton, InputField, SubmitButton } from '../../../../ui/controls.tsx'
+import { ErrorNote } from '../../../../ui/display.tsx'
 import { Dialog, useToast } from '../../../../ui/overlays.tsx'
 import { call, describeError, type ItemOf, invalidate, useCall, useChange } from '../../lib/api.ts'
 import { useCanWrite } from '../../lib/session.tsx'
-import { ErrorState } from '../../ui/page.tsx'
+import { QueryState } from '../../ui/page.tsx'
+
 import { words } from '../../words/words.ts'
 import { fromQuery, setFilters, toQuery, useFilters } from '../model/filters.ts'
 import { moveBetweenChoices } from './snooze-dialog.tsx'
@@ -23,12 +25,10 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
   const [isShared, setShared] = useState(false)
   const create = useChange('POST /views', {
     stale: ['GET /views'],
-    onDone: (view) => {
-      setName('')
-      toast.success(flow.saved(view.name))
-    },
+    done: (view) => flow.saved(view.name),
+    onDone: () => setName(''),
   })
-  const remove = useChange('DELETE /views/{id}', { stale: ['GET /views'], onFailed: toast.error })
+  const remove = useChange('DELETE /views/{id}', { stale: ['GET /views'], reportsError: true })
   const removeView = ({ id, ...view }: View) => {
     remove.mutate({ params: { id } })
     const restore = async () => {
@@ -40,8 +40,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
   const submit = () => create.mutate({ body: { name, is_shared: isShared, filters: toQuery(filters) } })
   return (
     <Dialog title={flow.views} onClose={onClose}>
-      {views.error && !views.data && <ErrorState error={views.error} onRetry={() => void views.refetch()} />}
-      {!views.data && !views.error && <Skeleton lines={3} />}
+      {!views.data && <QueryState query={views} lines={3} />}
       {views.data?.length === 0 && <p className="hint">{flow.noViews}</p>}
       <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {views.data?.map((view, index) => (
@@ -82,7 +81,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
           <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
           {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
           <div className="dialog-foot">
-            <Button label={flow.save} type="submit" variant="primary" busy={create.isPending} />
+            <SubmitButton label={flow.save} busy={create.isPending} />
           </div>
         </Form>
       )}

@@ -66,15 +66,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
           value={mode}
           options={[
             { value: 'reply', label: composer.modes.reply },
-            {
-              value: 'note',
-              label: (
-                <>
-                  <Icon name="note" />
-                  {composer.modes.note}
-                </>
-              ),
-            },
+            { value: 'note', icon: 'note', label: composer.modes.note },
           ]}
           onChange={open}
         />

@@ -1,6 +1,6 @@
 /** The form for a template's values, with a preview. Missing values are reported after the first attempt to send. */
 import { useState } from 'react'
-import { Button, Form } from '../../../../ui/controls.tsx'
+import { Form, SubmitButton } from '../../../../ui/controls.tsx'
 import { type InputOf, useCall } from '../../lib/api.ts'
 import type { TemplateParams } from '../../lib/calls.ts'
 import { useDebounced } from '../../lib/hooks.ts'
@@ -45,7 +45,7 @@ export function TemplateForm({ template, onSend }: Props) {
         <TemplatePreview template={template} params={params} />
       </div>
       <div className="dialog-foot">
-        <Button label={labels.send} type="submit" variant="primary" icon="send" />
+        <SubmitButton label={labels.send} icon="send" />
       </div>
     </Form>
   )

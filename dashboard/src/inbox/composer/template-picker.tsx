@@ -3,11 +3,12 @@ import './template-picker.css'
 import { useEffect, useState } from 'react'
 import { Button, SearchInput } from '../../../../ui/controls.tsx'
 import { EmptyState } from '../../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../../ui/overlays.tsx'
-import { useCall, useChange } from '../../lib/api.ts'
+import { Dialog } from '../../../../ui/overlays.tsx'
+import { useCall } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { parseTemplate, type Template } from '../../templates/parse-template.ts'
 import { TemplateQuality } from '../../templates/status.tsx'
+import { CallButton } from '../../ui/dialogs.tsx'
 import { LinkButton } from '../../ui/link-button.tsx'
 import { QueryView } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
@@ -61,9 +62,7 @@ export function TemplatePicker({ name, onClose, onSend }: Props) {
 }
 
 function NoTemplates() {
-  const toast = useToast()
   const isManager = useIsManager()
-  const refresh = useChange('POST /templates/refresh', { stale: ['GET /templates'], onFailed: toast.error })
   return (
     <EmptyState
       icon="templates"
@@ -72,12 +71,13 @@ function NoTemplates() {
       action={
         <>
           {isManager && (
-            <Button
+            <CallButton
               label={labels.refresh}
               variant="primary"
               icon="refresh"
-              busy={refresh.isPending}
-              onClick={() => refresh.mutate({})}
+              call="POST /templates/refresh"
+              input={{}}
+              stale={['GET /templates']}
             />
           )}
           <LinkButton label={labels.toTemplates} href="/templates" />

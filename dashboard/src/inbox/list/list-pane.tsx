@@ -9,7 +9,7 @@ import { useDebounced, useSearchParam } from '../../lib/hooks.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { useShortcuts } from '../../lib/shortcuts.ts'
 import { LinkButton } from '../../ui/link-button.tsx'
-import { ErrorState, LoadMore } from '../../ui/page.tsx'
+import { LoadMore, QueryState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import type { InboxActions } from '../actions/actions.ts'
 import { StartConversation } from '../composer/start-button.tsx'
@@ -125,13 +125,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
     scroller.current?.scrollTo(0, 0)
   }
   useShortcuts({ '.': showNew })
-  if (!pages.data) {
-    return pages.error ? (
-      <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
-    ) : (
-      <Skeleton lines={12} />
-    )
-  }
+  if (!pages.data) return <QueryState query={pages} lines={12} />
   if (rows.length === 0 && !pages.hasNextPage) return <NoConversations filters={filters} isPlain={isPlain} />
   return (
     <>

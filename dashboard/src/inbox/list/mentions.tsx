@@ -1,11 +1,13 @@
 /** The member's mentions, newest first, in place of the conversation list. A mention opens its conversation at the note. */
+
 import { Link, useSearch } from 'wouter'
 import { EmptyState } from '../../../../ui/display.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
-import { formatBrief, formatTime } from '../../lib/time.ts'
+import { formatBrief } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
 import { PagedList } from '../../ui/page.tsx'
+import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { hrefOf } from '../model/filters.ts'
 
@@ -57,9 +59,7 @@ function MentionRow({ mention, href, isOpen }: RowProps) {
         <span className="inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{nameOf(contact)}</span>
-            <time dateTime={at} title={formatTime(at)}>
-              {formatBrief(at)}
-            </time>
+            <Time at={at} format={formatBrief} />
           </span>
           <span className="inbox-row-under">
             <span className="inbox-row-message cut">{labels.line(authorName, text)}</span>

@@ -1,10 +1,12 @@
 /** Search results: conversations by contact name and number, and messages by text. */
+
 import { Link, useSearch } from 'wouter'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
-import { formatBrief, formatTime } from '../../lib/time.ts'
+import { formatBrief } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
 import { PagedList, QueryView } from '../../ui/page.tsx'
+import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
@@ -83,9 +85,7 @@ function MessageResult({ item: { message, snippet, conversation }, query, search
         <span className="inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>
-            <time dateTime={message.created_at} title={formatTime(message.created_at)}>
-              {formatBrief(message.created_at)}
-            </time>
+            <Time at={message.created_at} format={formatBrief} />
           </span>
           <span className="inbox-snippet">
             {message.direction === 'outbound' && <span className="soft">{words.inbox.list.you}</span>}

@@ -1,7 +1,6 @@
 /** Edits a contact inside the contact panel. An error of the service is shown at the field it names. */
 import { Button, Form, InputField } from '../../../../ui/controls.tsx'
 import { ErrorNote } from '../../../../ui/display.tsx'
-import { useToast } from '../../../../ui/overlays.tsx'
 import { useChange } from '../../lib/api.ts'
 import { useFormFields } from '../../lib/field-errors.ts'
 import { words } from '../../words/words.ts'
@@ -11,14 +10,7 @@ const { contact: labels } = words.inbox
 const names = ['name', 'email', 'company'] as const
 
 export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void }) {
-  const toast = useToast()
-  const change = useChange('PATCH /contacts/{id}', {
-    stale: contactQueries,
-    onDone: () => {
-      toast.success(labels.saved)
-      onDone()
-    },
-  })
+  const change = useChange('PATCH /contacts/{id}', { stale: contactQueries, done: labels.saved, onDone })
   const initial = { name: contact.name ?? '', email: contact.email ?? '', company: contact.company ?? '' }
   const { values, errors, bind } = useFormFields(initial, change.error)
   const submit = () => change.mutate({ params: { id: contact.id }, body: values })

@@ -1,8 +1,10 @@
 /** One message: quote, content, delivery status and reactions. Memoized, so only changed messages render. */
+
 import { memo } from 'react'
 import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../../lib/time.ts'
+import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { type Message, summaryOf } from '../model/data.ts'
 import { canResend, discard, retry } from '../model/outbox.ts'
@@ -57,9 +59,7 @@ export const Bubble = memo(function Bubble(props: Props) {
               <span className="cut">{message.template_name}</span>
             </span>
           )}
-          <time dateTime={at} title={formatTime(at)}>
-            {formatClock(at)}
-          </time>
+          <Time at={at} format={formatClock} />
           {direction === 'outbound' && <StatusIcon status={status} />}
         </span>
         <ReactionBadges message={message} reactions={reactions} onReact={onReact} />

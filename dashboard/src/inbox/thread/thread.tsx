@@ -4,14 +4,14 @@
  */
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
-import { EmptyState, Skeleton } from '../../../../ui/display.tsx'
+import { EmptyState } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useToast } from '../../../../ui/overlays.tsx'
 import { useIsPainted } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatDay } from '../../lib/time.ts'
-import { ErrorState, LoadMore } from '../../ui/page.tsx'
+import { LoadMore, QueryState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import type { Conversation, Entry, Message } from '../model/data.ts'
 import { type useThread, useTimeline } from '../model/live-pages.ts'
@@ -44,7 +44,7 @@ export function Thread(props: Props) {
   if (pages.data) return <MessageLog {...props} timeline={timeline} />
   return (
     <div className="inbox-messages-frame">
-      {pages.error ? <ErrorState error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={8} />}
+      <QueryState query={pages} lines={8} />
     </div>
   )
 }

@@ -1,9 +1,11 @@
 /** An entry of the timeline in the thread: a note of a member, or a line about what happened to the conversation. */
+
 import { memo } from 'react'
 import { IconButton } from '../../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../../lib/time.ts'
 import { ConfirmButton } from '../../ui/dialogs.tsx'
+import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import type { Entry } from '../model/data.ts'
 import { splitAtMentions } from '../model/mention-query.ts'
@@ -39,9 +41,7 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
         <Icon name="note" />
         <strong>{author}</strong>
         <span className="inbox-note-private cut">{labels.private}</span>
-        <time dateTime={at} title={formatTime(at)}>
-          {formatClock(at)}
-        </time>
+        <Time at={at} format={formatClock} />
         {(isOwn || isByKey) && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
       </header>
       <p className="inbox-text" dir="auto">
@@ -87,9 +87,7 @@ function ActivityLine({ entry, memberId }: Props) {
     <p className="inbox-activity">
       <Icon name={icons[kind]} />
       <span>{describeActivity(entry, memberId)}</span>
-      <time dateTime={at} title={formatTime(at)}>
-        {formatClock(at)}
-      </time>
+      <Time at={at} format={formatClock} />
     </p>
   )
 }

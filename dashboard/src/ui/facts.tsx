@@ -1,0 +1,26 @@
+/** Labeled values. Empty ones are omitted. */
+import { Fragment, type ReactNode } from 'react'
+import { CopyButton } from '../../../ui/display.tsx'
+
+type FactsProps = { facts: Record<string, ReactNode>; label?: string; className?: string }
+
+export const Facts = ({ facts, label, className = '' }: FactsProps) => (
+  <dl className={`facts ${className}`.trim()} aria-label={label}>
+    {Object.entries(facts)
+      .filter(([, value]) => value || value === 0)
+      .map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+  </dl>
+)
+
+/** An identifier with a button that copies it. */
+export const CopyableCode = ({ text, label }: { text: string; label: string }) => (
+  <div className="row">
+    <code>{text}</code>
+    <CopyButton text={text} size="small" label={label} />
+  </div>
+)
