@@ -5,7 +5,7 @@ export const Facts = ({ facts, isSmall = false }: { facts: readonly Fact[]; isSm
   <dl className="broadcasts-facts" data-small={isSmall ? '' : undefined}>
     {facts.map(({ label, value, isMain }) => (
       <div key={label} data-main={isMain ? '' : undefined}>
-        <dt>{label}</dt>
+        <dt className="soft small">{label}</dt>
         <dd className="numeric">{value}</dd>
       </div>
     ))}

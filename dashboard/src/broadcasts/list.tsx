@@ -56,7 +56,7 @@ const columns: Column<Broadcast>[] = [
   {
     label: text.columns.name,
     cell: ({ id, name, template }) => (
-      <div className="broadcasts-name">
+      <div className="column">
         <Link className="row-link" href={`/broadcasts/${id}`}>
           {name}
         </Link>

@@ -124,7 +124,7 @@ function TemplateList({ templates, error, onChoose, onPreview }: TemplateListPro
 }
 
 const TemplateSummary = ({ template }: { template: Template }) => (
-  <span className="broadcasts-summary">
+  <span className="grow column broadcasts-summary">
     <span className="row">
       <strong>{template.name}</strong>
       <span className="soft small">{`${template.language} · ${categoryLabel(template.category)}`}</span>

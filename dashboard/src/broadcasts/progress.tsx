@@ -26,7 +26,7 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
       <dl className="broadcasts-legend">
         {recipientStatuses.map((each) => (
           <div key={each} title={text.hints[each]} data-empty={counts[each] === 0 ? '' : undefined}>
-            <dt>
+            <dt className="soft small">
               <span className="broadcasts-swatch" data-status={each} style={{ background: colors[each] }} />
               {text.counts[each]}
             </dt>

@@ -79,7 +79,7 @@ const columns: Column<Recipient>[] = [
   {
     label: text.columns.person,
     cell: (recipient) => (
-      <div className="broadcasts-name">
+      <div className="column">
         <span>{nameOf(recipient)}</span>
         {recipient.name && recipient.phone && <span className="soft small numeric">{recipient.phone}</span>}
       </div>

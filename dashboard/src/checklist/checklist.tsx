@@ -53,7 +53,7 @@ function Steps() {
 function AllDone() {
   return (
     <div className="checklist-end" role="status">
-      <span className="checklist-mark" data-done="">
+      <span className="mark checklist-mark" data-done="">
         <Icon name="check" />
       </span>
       <p>

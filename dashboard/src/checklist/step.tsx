@@ -14,7 +14,7 @@ export function Step({ item: { name, done }, isNext }: { item: Item; isNext: boo
   return (
     <li data-done={done ? '' : undefined} data-next={isNext ? '' : undefined} data-step={name}>
       <span
-        className="checklist-mark"
+        className="mark checklist-mark"
         data-done={done ? '' : undefined}
         role="img"
         aria-label={done ? labels.done : labels.open}

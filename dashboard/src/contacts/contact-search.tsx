@@ -55,7 +55,7 @@ export function ContactSearch({ exceptId, onChoose, children }: Props) {
             <li key={contact.id}>
               <button type="button" onClick={() => onChoose(contact)}>
                 <Avatar name={nameOf(contact)} />
-                <span className="grow">
+                <span className="grow column">
                   <span className="cut">{nameOf(contact)}</span>
                   <bdi className="soft small cut">{handleOf(contact) || contact.email}</bdi>
                 </span>

@@ -117,7 +117,7 @@ function Conversations({ contactId }: { contactId: string }) {
         pages.items.length === 0 ? (
           <p className="card-body soft">{texts.noConversations}</p>
         ) : (
-          <ul className="contacts-conversations">
+          <ul className="contacts-conversations lined">
             {pages.items.map(({ id, channel, status, last_message_text: text, last_message_at: at }) => (
               <li key={id}>
                 <Link href={`/inbox/${id}`}>

@@ -27,7 +27,7 @@ export function Duplicates({ contact, duplicates, onMerged }: Props) {
       <ul className="duplicates">
         {duplicates.map(({ contact: other, reason }) => (
           <li key={other.id}>
-            <span>
+            <span className="column">
               <strong className="cut">{nameOf(other)}</strong>
               <span className="soft small">{texts.reasons[reason]}</span>
             </span>

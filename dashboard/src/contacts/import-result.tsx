@@ -16,7 +16,7 @@ export function ImportResult({ report }: { report: ImportReport }) {
       <dl className="contacts-counts">
         {counts.map((name) => (
           <div key={name} data-name={name}>
-            <dt>{texts[name]}</dt>
+            <dt className="soft small">{texts[name]}</dt>
             <dd className="numeric">{formatNumber(report[name])}</dd>
           </div>
         ))}

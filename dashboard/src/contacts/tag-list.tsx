@@ -75,7 +75,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
         </>
       )}
       {rename.error && (
-        <p className="contacts-error" id={errorId} role="alert">
+        <p className="error contacts-error" id={errorId} role="alert">
           {fieldErrorOf(rename.error, 'name')}
         </p>
       )}

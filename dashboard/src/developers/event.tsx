@@ -49,14 +49,14 @@ function Details({ event: { id, occurred_at, recorded_at, body, deliveries } }: 
           [detail.recorded]: <div className="mono">{recorded_at}</div>,
         }}
       />
-      <section className="dev-part">
+      <section className="stack-tight">
         <h3>{detail.deliveries}</h3>
         {deliveries.length === 0 && <p className="soft">{detail.noDeliveries}</p>}
         {deliveries.map((delivery) => (
           <DeliveryPart key={delivery.id} delivery={delivery} />
         ))}
       </section>
-      <section className="dev-part">
+      <section className="stack-tight">
         <h3>{detail.body}</h3>
         <Code text={prettyJson(body)} />
       </section>

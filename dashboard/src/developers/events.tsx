@@ -61,7 +61,7 @@ const columns: Column<ItemOf<'GET /events'>>[] = [
   {
     label: text.columns.subject,
     cell: ({ subject_id: id }) => (
-      <span className="mono small soft dev-subject" title={id ?? undefined}>
+      <span className="mono small soft cut dev-subject" title={id ?? undefined}>
         {id}
       </span>
     ),

@@ -55,7 +55,7 @@ function Details({ request }: { request: RequestWithBody }) {
         }}
       />
       {body !== null && (
-        <section className="dev-part">
+        <section className="stack-tight">
           <h3>{detail.body}</h3>
           <Code text={prettyJson(body)} />
           <p className="soft small">{detail.redacted}</p>

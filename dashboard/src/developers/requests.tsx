@@ -65,7 +65,7 @@ const columns: Column<ItemOf<'GET /requests'>>[] = [
   {
     label: text.columns.request,
     cell: ({ id, method, path }) => (
-      <RowLink param="request" id={id} className="dev-path" title={`${method} ${path}`}>
+      <RowLink param="request" id={id} className="dev-path clamp" title={`${method} ${path}`}>
         <span className="dev-method">{method}</span> {path}
       </RowLink>
     ),

@@ -58,7 +58,7 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
       </header>
       <p className="tools-text">{text}</p>
       {isConnected ? (
-        <ul className="tools-connections" aria-label={integrations.connections(name)}>
+        <ul className="tools-connections lined" aria-label={integrations.connections(name)}>
           {connections.map((endpoint) => (
             <Connection key={endpoint.id} endpoint={endpoint} tool={tool} />
           ))}

@@ -13,7 +13,7 @@ const logos: Record<Tool, string> = {
 
 export function ToolLogo({ tool }: { tool: Tool }) {
   return (
-    <span className="tools-mark" data-tool={tool} aria-hidden="true">
+    <span className="mark tools-mark" data-tool={tool} aria-hidden="true">
       <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
         <path d={logos[tool]} />
       </svg>

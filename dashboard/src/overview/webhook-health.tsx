@@ -27,7 +27,7 @@ export function WebhookHealth({ webhooks }: { webhooks: readonly Health[] }) {
           {labels.none} <Link href="/webhooks">{labels.add}</Link>
         </p>
       ) : (
-        <ul className="overview-hooks">
+        <ul className="overview-hooks lined">
           {worstFirst.slice(0, shown).map((webhook) => (
             <Row key={webhook.id} webhook={webhook} />
           ))}

@@ -126,7 +126,7 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
   })
   return (
     <>
-      <ol className="segments-rules">
+      <ol className="stack-tight">
         {items.map((item, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a rule has no identity but its position.
           <li key={position}>{render(item, controlsOf(position))}</li>

@@ -32,7 +32,7 @@ const columns: Column<ItemOf<'GET /audit'>>[] = [
       return (
         <span className="settings-person" title={member?.email}>
           <Avatar name={name} size="small" />
-          <strong>{name}</strong>
+          <strong className="cut">{name}</strong>
         </span>
       )
     },

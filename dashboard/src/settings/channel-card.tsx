@@ -72,7 +72,7 @@ function ConnectionFacts({ connection }: { connection: Connection }) {
     <dl className="settings-tiles">
       {Object.entries(facts).map(([label, value]) => (
         <div key={label}>
-          <dt>{label}</dt>
+          <dt className="soft small">{label}</dt>
           <dd>{value}</dd>
         </div>
       ))}

@@ -18,12 +18,12 @@ type StepsProps = {
 export function CheckSteps({ steps, onFix }: StepsProps) {
   return (
     <div role="status">
-      <ul className="settings-check" aria-label={channels.guide.checkResult}>
+      <ul className="settings-check lined" aria-label={channels.guide.checkResult}>
         {steps.map(({ step, ok, field, message }) => {
           const name = fieldNames.find((each) => each === field)
           return (
             <li key={step} data-ok={ok ? '' : undefined}>
-              <span className="settings-check-mark">
+              <span className="mark settings-check-mark">
                 <Icon name={ok ? 'check' : 'close'} />
               </span>
               <div className="grow">

@@ -72,7 +72,7 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
   return (
     <>
       {connection?.simulator && !isSaved && <Note icon="bolt">{guide.replaces}</Note>}
-      <ol className="settings-steps">
+      <ol className="stack">
         <Step number={1} title={guide.needs} isDone={stored !== undefined}>
           <p className="soft">{guide.needsTexts[channel]}</p>
           <ChannelFields
@@ -128,7 +128,7 @@ function Step({ number, title, isDone, locked = false, ref, children }: StepProp
     <li className="card settings-step" ref={ref} data-locked={locked ? '' : undefined}>
       <div className="card-head">
         <h2>
-          <span className="settings-step-mark" data-done={isDone ? '' : undefined} aria-hidden="true">
+          <span className="mark settings-step-mark" data-done={isDone ? '' : undefined} aria-hidden="true">
             {isDone ? <Icon name="check" /> : number}
           </span>
           {title}

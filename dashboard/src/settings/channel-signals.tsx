@@ -15,7 +15,7 @@ type NoticesProps = { connection: Connection; isManager: boolean }
 export function ChannelNotices({ connection: { id, signals }, isManager }: NoticesProps) {
   if (signals.length === 0) return null
   return (
-    <ul className="settings-signals" aria-label={text.label}>
+    <ul className="stack-tight settings-signals" aria-label={text.label}>
       {signals.map(({ key, severity, text: notice, at, expires_at }) => (
         <li key={key} className="note" data-tone={tones[severity]}>
           <Icon name={severity === 'info' ? 'info' : 'alert'} />

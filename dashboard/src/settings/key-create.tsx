@@ -53,7 +53,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
         {...bind('name')}
       />
       <fieldset className="settings-scope-choice">
-        <legend>{keys.scopes}</legend>
+        <legend className="legend">{keys.scopes}</legend>
         <Button
           label={hasAll ? keys.chooseNone : keys.chooseAll}
           size="small"

@@ -20,7 +20,7 @@ export function RoleChoice({ value, onChange, error }: ChoiceProps) {
   const name = useId()
   return (
     <fieldset className="settings-roles" aria-describedby={error ? `${name}-error` : undefined}>
-      <legend>{members.role}</legend>
+      <legend className="legend">{members.role}</legend>
       {roles.map((role) => {
         const isAllowed = role !== 'owner' || ownRole === 'owner'
         return (

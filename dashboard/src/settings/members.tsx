@@ -50,7 +50,7 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
       cell: ({ id, name, email }) => (
         <span className="settings-person">
           <Avatar name={name ?? email} size="small" />
-          <strong>{name ?? <span className="soft">{members.nameless}</span>}</strong>
+          <strong className="cut">{name ?? <span className="soft">{members.nameless}</span>}</strong>
           {id === session.member.id && <Badge tone="accent">{members.you}</Badge>}
         </span>
       ),

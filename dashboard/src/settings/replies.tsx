@@ -35,12 +35,12 @@ export function CannedReplies() {
               const canChange = isManager || (canWrite && !isShared)
               return (
                 <Card key={String(isShared)} title={isShared ? labels.shared : labels.personal} flush>
-                  <ul className="settings-replies">
+                  <ul className="settings-replies lined">
                     {group.map((reply) => (
                       <li key={reply.id}>
-                        <span className="grow">
+                        <span className="grow column">
                           <strong>/{reply.shortcut}</strong>
-                          <span className="settings-reply-text soft small">{reply.text}</span>
+                          <span className="clamp settings-reply-text soft small">{reply.text}</span>
                           {reply.attachments.length > 0 && (
                             <span className="soft small">
                               <Icon name="attach" />{' '}

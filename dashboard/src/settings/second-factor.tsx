@@ -98,7 +98,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
           {cancel}
         </ConfirmSetup>
       ) : (
-        <Form className="second-factor" onSubmit={submit}>
+        <Form className="second-factor stack" onSubmit={submit}>
           {/* For password managers: whose password it is. */}
           <input type="hidden" name="username" autoComplete="username" value={member.email} readOnly />
           <Field label={text.password} hint={text.passwordHint} error={fieldErrorOf(start.error, 'current_password')}>
@@ -190,7 +190,7 @@ function CodeDialog({ text: lead, error, onCode, ...dialog }: CodeDialogProps) {
   return (
     <FormDialog
       {...dialog}
-      className="second-factor"
+      className="second-factor stack"
       noValidate
       isReady={code.trim() !== ''}
       onSubmit={() => onCode(code)}

@@ -31,7 +31,7 @@ export function Sessions() {
     >
       <QueryView query={query} lines={3}>
         {(all) => (
-          <ul className="settings-sessions" aria-label={text.title}>
+          <ul className="settings-sessions lined" aria-label={text.title}>
             {sortSessions(all).map((session) => (
               <Row key={session.id} session={session} />
             ))}
@@ -55,7 +55,7 @@ function Row({ session }: { session: Session }) {
   const device = text.on(browser ?? text.unknownBrowser, system)
   return (
     <li>
-      <span className="settings-device">
+      <span className="mark settings-device">
         <Icon name={isPhone ? 'phone' : 'screen'} />
       </span>
       <div className="grow">

@@ -112,7 +112,7 @@ const columns = (onFocus: (template: Template) => void): Column<Template>[] => [
   {
     label: text.columns.name,
     cell: (template) => (
-      <div className="templates-name">
+      <div className="column templates-name">
         <Link className="row-link" href={hrefOf(template)} onFocus={() => onFocus(template)}>
           {template.name}
         </Link>

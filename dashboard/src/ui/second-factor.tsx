@@ -25,7 +25,7 @@ export function ConfirmSetup({ setup, onConfirmed, children }: ConfirmProps) {
   })
   const submit = () => confirm.mutate({ body: { code } })
   return (
-    <Form className="second-factor" noValidate onSubmit={submit}>
+    <Form className="second-factor stack" noValidate onSubmit={submit}>
       <p>{text.scan}</p>
       <QrCode text={setup.url} label={text.qrCode} />
       <details>
@@ -48,7 +48,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
   const all = codes.join('\n')
   useEffect(() => heading.current?.focus(), [])
   return (
-    <div className="second-factor" ref={heading} tabIndex={-1}>
+    <div className="second-factor stack" ref={heading} tabIndex={-1}>
       <Note tone="amber">{text.keepCodes}</Note>
       <ul className="recovery-codes" aria-label={text.recoveryCodes}>
         {codes.map((code) => (

@@ -11,10 +11,10 @@ const { delivery: labels, log } = words.webhooks
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const newestFirst = attempts.toReversed()
   return (
-    <section className="hooks-part">
+    <section className="stack-tight">
       <h3>{labels.attempts}</h3>
       {newestFirst.length === 0 && <p className="soft">{labels.noAttempts}</p>}
-      <ol className="hooks-attempts">
+      <ol className="hooks-attempts lined">
         {newestFirst.map((attempt, index) => (
           <li key={attempt.at + attempt.attempt}>
             <AttemptItem attempt={attempt} isNewest={index === 0} />

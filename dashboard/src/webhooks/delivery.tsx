@@ -66,7 +66,7 @@ function factsOf(delivery: DeliveryView) {
 
 function Request({ request: { headers, body } }: { request: DeliveryView['request'] }) {
   return (
-    <section className="hooks-part">
+    <section className="stack-tight">
       <h3>{labels.request}</h3>
       {body === null ? <Note>{labels.notKept}</Note> : <Code text={prettyJson(body)} />}
       <details className="hooks-fold">

@@ -88,7 +88,7 @@ function EventChoice({ events, onToggle, error }: ChoiceProps) {
   const id = useId()
   return (
     <fieldset className="hooks-choice" aria-describedby={error ? id : undefined}>
-      <legend>{form.events}</legend>
+      <legend className="legend">{form.events}</legend>
       {eventNames.map((event) => (
         <Checkbox
           key={event}

@@ -40,15 +40,15 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
     <>
       <dl className="hooks-numbers">
         <div>
-          <dt>{health.success(settled.length)}</dt>
+          <dt className="soft small">{health.success(settled.length)}</dt>
           <dd>{settled.length > 0 ? formatShare(delivered, settled.length) : '–'}</dd>
         </div>
         <div>
-          <dt>{health.median}</dt>
+          <dt className="soft small">{health.median}</dt>
           <dd>{median === undefined ? '–' : log.milliseconds(median)}</dd>
         </div>
         <div>
-          <dt>{health.again}</dt>
+          <dt className="soft small">{health.again}</dt>
           <dd>{retried}</dd>
         </div>
       </dl>

@@ -24,7 +24,7 @@ export function Attachments({ attachments, onRemove }: Props) {
             <span className="inbox-attachment-text">
               <span className="cut">{name}</span>
               {error ? (
-                <span className="inbox-error" role="alert">
+                <span className="error" role="alert">
                   {error}
                 </span>
               ) : uploaded ? (

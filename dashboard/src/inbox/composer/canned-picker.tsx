@@ -49,6 +49,6 @@ const Option = ({ reply: { shortcut, text, attachments, is_shared } }: { reply: 
       )}
       {!is_shared && <span className="soft small">{labels.personal}</span>}
     </span>
-    <span className="inbox-canned-text">{text}</span>
+    <span className="clamp snippet">{text}</span>
   </>
 )

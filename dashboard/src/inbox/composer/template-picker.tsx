@@ -100,7 +100,7 @@ function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
     `${template.name} ${template.name.replaceAll('_', ' ')} ${bodyOf(template)}`.toLowerCase().includes(searchText),
   )
   return (
-    <div className="inbox-picker-list">
+    <div className="stack-tight inbox-picker-list">
       <SearchInput label={labels.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
       {found.length === 0 && <p className="soft small">{labels.noMatch}</p>}
       <ul aria-label={labels.list}>
@@ -116,7 +116,7 @@ function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
                 <small>{template.language}</small>
                 <TemplateQuality quality={template.quality} />
               </span>
-              <span className="inbox-picker-body">{bodyOf(template)}</span>
+              <span className="clamp snippet">{bodyOf(template)}</span>
             </button>
           </li>
         ))}

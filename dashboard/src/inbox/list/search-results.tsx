@@ -87,7 +87,7 @@ function MessageResult({ item: { message, snippet, conversation }, query, search
             <span className="inbox-row-name cut">{name}</span>
             <Time at={message.created_at} format={formatBrief} />
           </span>
-          <span className="inbox-snippet">
+          <span className="clamp snippet">
             {message.direction === 'outbound' && <span className="soft">{words.inbox.list.you}</span>}
             <HighlightedText text={snippet} query={query} />
           </span>

@@ -188,7 +188,7 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
           <li key={other.id}>
             <Link href={hrefOf(search, other.id)}>
               <ChannelMark channel={other.channel} />
-              <span className="inbox-others-text">
+              <span className="grow column">
                 <span className="cut">
                   {words.channels[other.channel]} · {words.statuses[other.status]}
                 </span>

@@ -61,7 +61,7 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
         />
       </div>
       {change.error && (
-        <p className="inbox-error" id={errorId} role="alert">
+        <p className="error" id={errorId} role="alert">
           {fieldErrorOf(change.error, 'tags')}
         </p>
       )}

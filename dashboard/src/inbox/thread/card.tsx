@@ -11,7 +11,7 @@ type CardProps = {
 
 export const Card = ({ icon, title, lines = [], children }: CardProps) => (
   <div className="inbox-card">
-    <span className="inbox-card-mark">
+    <span className="mark inbox-card-mark">
       <Icon name={icon} />
     </span>
     <div>

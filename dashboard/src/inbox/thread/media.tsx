@@ -82,7 +82,7 @@ type FileProps = { icon: IconName; title: string; line: string; href?: string | 
 export function FileCard({ icon, title, line, href }: FileProps) {
   const content = (
     <>
-      <span className="inbox-card-mark">
+      <span className="mark inbox-card-mark">
         <Icon name={icon} />
       </span>
       <span className="inbox-card-text">
