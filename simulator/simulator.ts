@@ -88,18 +88,8 @@ export type KnownCustomer = {
 const flushMs = 1_000
 
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const {
-    dir,
-    name,
-    publicUrl,
-    browserUrl,
-    hostnames = [],
-    isPrivate = false,
-    loadAccounts,
-    loadCustomers,
-    log,
-    times,
-  } = options
+  const { dir, name, publicUrl, browserUrl, hostnames = [], isPrivate = false } = options
+  const { loadAccounts, loadCustomers, log, times } = options
   const quotas = { ...defaultQuotas, ...options.quotas }
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl

@@ -5,7 +5,7 @@ import { type AccountState, findTemplate } from '../state/accounts.ts'
 import type { MediaStore } from '../state/media.ts'
 import type { PhoneEntry } from '../state/phones.ts'
 import type { Bubble, Location, RenderedButton, RenderedTemplate } from '../wire/bubble.ts'
-import { isObject, type Json } from '../wire/http.ts'
+import { isObject, isText, type Json, objectOf, objectsIn } from '../wire/http.ts'
 import { idOf } from '../wire/message-checks.ts'
 import { renderTemplate } from '../wire/template-render.ts'
 import type { World } from '../world.ts'
@@ -15,7 +15,6 @@ type RenderedContent = Pick<
   'type' | 'text' | 'media' | 'template' | 'reply_to' | 'location' | 'contacts' | 'reaction'
 >
 
-const isText = (value: unknown): value is string => typeof value === 'string'
 const textOr = (value: unknown) => (isText(value) ? value : null)
 
 export const pageUrl = (id: string) => `/simulator/media/${id}`
@@ -69,7 +68,7 @@ function renderMessage(state: AccountState, body: Json, media: MediaStore): Rend
 }
 
 export function renderContact({ name, phones }: Json) {
-  const [first] = Array.isArray(phones) ? phones.filter(isObject) : []
+  const [first] = objectsIn(phones)
   return {
     name: (isObject(name) ? textOr(name.formatted_name) : null) ?? '',
     phone: textOr(first?.phone) ?? '',
@@ -85,14 +84,10 @@ function renderInteractive({ header, body, footer, action }: Json): RenderedTemp
     text: textOr(reply.title) ?? '',
     payload: idOf(reply.id) ?? '',
   })
-  const actions = isObject(action) ? action : {}
-  const buttons = Array.isArray(actions.buttons)
-    ? actions.buttons.filter(isObject).map(({ reply }) => (isObject(reply) ? reply : {}))
-    : []
-  const sections = Array.isArray(actions.sections) ? actions.sections.filter(isObject) : []
-  const rows = sections.flatMap((section) =>
-    (Array.isArray(section.rows) ? section.rows.filter(isObject) : []).map((row) => ({ row, section })),
-  )
+  const actions = objectOf(action)
+  const buttons = objectsIn(actions.buttons).map(({ reply }) => objectOf(reply))
+  const sections = objectsIn(actions.sections)
+  const rows = sections.flatMap((section) => objectsIn(section.rows).map((row) => ({ row, section })))
   const link = isObject(actions.parameters) ? actions.parameters : undefined
   return {
     name: '',
@@ -123,11 +118,11 @@ function renderSocial(state: AccountState, body: Json): RenderedContent {
       reaction: { message_id, emoji: body.sender_action === 'react' ? '❤️' : '' },
     }
   }
-  const message = isObject(body.message) ? body.message : {}
+  const message = objectOf(body.message)
   const reply_to = isObject(body.reply_to) ? textOr(body.reply_to.mid) : null
   const [attachment] = attachmentsOf(message)
   const text = textOr(message.text)
-  const replies = Array.isArray(message.quick_replies) ? message.quick_replies.filter(isObject) : []
+  const replies = objectsIn(message.quick_replies)
   if (!attachment && replies.length > 0) {
     return {
       ...emptyContent,
@@ -155,14 +150,13 @@ const renderButtons = (buttons: readonly Json[]): RenderedButton[] =>
       : { index, type: 'QUICK_REPLY', text: textOr(title) ?? '', payload: textOr(payload) ?? '' },
   )
 
-const buttonsIn = ({ buttons }: Json): RenderedButton[] =>
-  renderButtons(Array.isArray(buttons) ? buttons.filter(isObject) : [])
+const buttonsIn = ({ buttons }: Json): RenderedButton[] => renderButtons(objectsIn(buttons))
 
 function renderSocialTemplate(payload: Json): RenderedTemplate {
   if (payload.template_type === 'button') {
     return { ...emptyTemplate, body: textOr(payload.text) ?? '', buttons: buttonsIn(payload) }
   }
-  const elements = Array.isArray(payload.elements) ? payload.elements.filter(isObject) : []
+  const elements = objectsIn(payload.elements)
   const cards = elements.map((element) => ({
     header: isText(element.image_url) ? ({ type: 'image', url: element.image_url } as const) : null,
     body: [element.title, element.subtitle].filter(isText).join('\n'),

@@ -1,9 +1,7 @@
 /** `POST /simulator/control/callback`: a body of the caller's own, completed with the ids of the account. */
 import { type AccountState, recordCustomer } from '../state/accounts.ts'
-import { isObject, type Json } from '../wire/http.ts'
+import { isObject, type Json, objectsIn } from '../wire/http.ts'
 import { keyOf, waIdOf } from '../wire/ids.ts'
-
-const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
 const lacks = (object: Json, name: string) => object[name] === undefined || object[name] === null || object[name] === ''
 

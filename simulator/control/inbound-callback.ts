@@ -1,6 +1,7 @@
 /** The callback of a customer's message, in the provider's wire format. */
 import { attachmentsOf } from '../graph/social.ts'
 import type { AccountState } from '../state/accounts.ts'
+import { messagesCallback, messagingCallback } from '../wire/callback.ts'
 import { isObject, type Json } from '../wire/http.ts'
 import { waIdOf } from '../wire/ids.ts'
 import type { World } from '../world.ts'
@@ -11,15 +12,10 @@ export function inboundCallback(world: World, state: AccountState, inbound: Inbo
 }
 
 function messageCallback(world: World, state: AccountState, inbound: InboundMessage): Json {
-  const { account_id, display_phone_number, phone_number_id } = state.account ?? {}
   const { number, userId, name, username, at, messageId } = inbound
   const knownName = name ?? state.customers.get(waIdOf(number) || userId)?.name
   const profile = { ...(knownName ? { name: knownName } : {}), ...(username ? { username } : {}) }
-  const contact = {
-    profile,
-    ...(number ? { wa_id: number } : {}),
-    user_id: userId,
-  }
+  const contact = { profile, ...(number ? { wa_id: number } : {}), user_id: userId }
   const message = {
     ...contextOf(world, state, inbound),
     ...(number ? { from: number } : {}),
@@ -29,25 +25,7 @@ function messageCallback(world: World, state: AccountState, inbound: InboundMess
     ...(inbound.referral ? { referral: inbound.referral } : {}),
     ...messageContent(world, state, inbound),
   }
-  return {
-    object: 'whatsapp_business_account',
-    entry: [
-      {
-        id: account_id,
-        changes: [
-          {
-            value: {
-              messaging_product: 'whatsapp',
-              metadata: { display_phone_number, phone_number_id },
-              contacts: [contact],
-              messages: [message],
-            },
-            field: 'messages',
-          },
-        ],
-      },
-    ],
-  }
+  return messagesCallback(state.account, { contacts: [contact], messages: [message] })
 }
 
 /** The message that is replied to, if the phone still holds it. */
@@ -115,7 +93,7 @@ function isTemplate(world: World, state: AccountState, inbound: InboundMessage):
 const attachmentType: Record<string, string> = { document: 'file', sticker: 'image' }
 
 function socialCallback(world: World, state: AccountState, inbound: InboundMessage): Json {
-  const accountId = state.account?.account_id
+  const accountId = state.account?.account_id ?? ''
   const { userId, at } = inbound
   const item = {
     sender: { id: userId },
@@ -123,7 +101,7 @@ function socialCallback(world: World, state: AccountState, inbound: InboundMessa
     timestamp: at,
     ...socialContent(world, state, inbound),
   }
-  return { object: 'instagram', entry: [{ id: accountId, time: Date.now(), messaging: [item] }] }
+  return messagingCallback(accountId, [item])
 }
 
 function socialContent(world: World, state: AccountState, inbound: InboundMessage): Json {

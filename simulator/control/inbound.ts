@@ -4,23 +4,13 @@ import type { AccountState } from '../state/accounts.ts'
 import type { Media } from '../state/media.ts'
 import { type MediaType, mediaTypes } from '../state/sample-media.ts'
 import type { Bubble, Location } from '../wire/bubble.ts'
-import { badRequest, isObject, type Json, parseMimeType } from '../wire/http.ts'
+import { badRequest, isObject, type Json, objectsIn, parseMimeType } from '../wire/http.ts'
 import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from '../wire/ids.ts'
 import type { World } from '../world.ts'
 import { pageUrl, renderContact } from './bubbles.ts'
 
-const types = [
-  'text',
-  ...mediaTypes,
-  'location',
-  'contacts',
-  'reaction',
-  'button',
-  'list',
-  'order',
-  'form',
-  'share',
-] as const
+const otherTypes = ['location', 'contacts', 'reaction', 'button', 'list', 'order', 'form', 'share'] as const
+const types = ['text', ...mediaTypes, ...otherTypes] as const
 type Type = (typeof types)[number]
 
 /** The validated call. */
@@ -200,27 +190,14 @@ function asContact(contact: Json): Json {
   }
 }
 
-export function inboundBubble({
-  type,
-  text,
-  caption,
-  media,
-  button,
-  messageId,
-  at,
-  replyTo,
-  location,
-  contacts,
-  emoji,
-  order,
-  share,
-}: InboundMessage): Bubble {
+export function inboundBubble(inbound: InboundMessage): Bubble {
+  const { type, media, messageId, at, replyTo, location, contacts, emoji } = inbound
   return {
     id: messageId,
     from: 'customer',
     at: new Date(at).toISOString(),
     type,
-    text: bubbleText({ type, text, caption, media, button, order, share }),
+    text: bubbleText(inbound),
     status: 'failed',
     error: null,
     media: media ? { url: pageUrl(media.id), mime_type: media.mime_type, filename: media.filename } : null,
@@ -233,20 +210,13 @@ export function inboundBubble({
 }
 
 /** The text of a bubble on the customer's phone. */
-function bubbleText({
-  type,
-  text,
-  caption,
-  media,
-  button,
-  order,
-  share,
-}: Pick<InboundMessage, 'type' | 'text' | 'caption' | 'media' | 'button' | 'order' | 'share'>): string | null {
+function bubbleText({ type, text, caption, media, button, order, share }: InboundMessage): string | null {
   if (media) return caption
   if (type === 'button' || type === 'list') return button.title
   if (type === 'order') {
-    const items = Array.isArray(order.product_items) ? order.product_items.filter(isObject) : []
-    return `Order: ${items.map(({ quantity, product_retailer_id: id }) => `${quantity} × ${id}`).join(', ')}`
+    return `Order: ${objectsIn(order.product_items)
+      .map(({ quantity, product_retailer_id: id }) => `${quantity} × ${id}`)
+      .join(', ')}`
   }
   if (type === 'form') return 'Sent a form'
   if (type === 'share') return [share.title, share.url, text].filter((part) => typeof part === 'string').join('\n')

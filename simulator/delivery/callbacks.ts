@@ -59,23 +59,17 @@ const giveUpMs = 7 * 24 * 60 * 60 * 1000
 const responseTimeoutMs = 10_000
 const stopTimeoutMs = 1_000
 
-export function createCallbacks<Item extends Report>({
-  journal,
-  log,
-  formatBatch,
-  times: { firstBackoffMs, maxBackoffMs },
-}: {
+type CallbacksOptions<Item> = {
   journal: Journal
   log: Log
   formatBatch: (state: AccountState, batch: readonly QueuedReport<Item>[]) => string
   times: Times['simulator']
-}): Callbacks<Item> {
-  const limits = {
-    connections: 64,
-    pipelining: 1,
-    headersTimeout: responseTimeoutMs,
-    bodyTimeout: responseTimeoutMs,
-  }
+}
+
+export function createCallbacks<Item extends Report>(options: CallbacksOptions<Item>): Callbacks<Item> {
+  const { journal, log, formatBatch } = options
+  const { firstBackoffMs, maxBackoffMs } = options.times
+  const limits = { connections: 64, pipelining: 1, headersTimeout: responseTimeoutMs, bodyTimeout: responseTimeoutMs }
   const strict = new Agent({ ...limits, connect: { timeout: 5_000 } })
   const loopback = new Agent({ ...limits, connect: { timeout: 5_000, rejectUnauthorized: false } })
   const outboxes = new Map<AccountState, Outbox<Item>>()

@@ -7,6 +7,7 @@
 import type { AccountState } from '../state/accounts.ts'
 import type { FaultEffects } from '../state/faults.ts'
 import type { PhoneEntry } from '../state/phones.ts'
+import { messagesCallback, messagingCallback } from '../wire/callback.ts'
 import { statusError } from '../wire/errors.ts'
 import { userIdOf, wireJson } from '../wire/ids.ts'
 import type { Callbacks, QueuedReport, Report } from './callbacks.ts'
@@ -150,17 +151,12 @@ export function startStatuses(
 
 /** The callback body of a batch of reports on msgapp. */
 export function formatStatuses(state: AccountState, batch: readonly QueuedReport<InFlightMessage>[]): string {
-  const { account_id, display_phone_number, phone_number_id } = state.account ?? {
-    account_id: '',
-    display_phone_number: '',
-    phone_number_id: '',
-  }
   const contacts = new Map<string, object>()
   const statuses = batch.map(({ item, step }) => {
     const { status, afterMs, error } = stepsOf(item.plan)[step] ?? unknownStep
     const { id, at, recipient, callback_data, content } = item
     const isUserId = recipient.includes('.')
-    const userId = isUserId ? recipient : userIdOf(account_id, recipient)
+    const userId = isUserId ? recipient : userIdOf(state.account?.account_id ?? '', recipient)
     if (status !== 'failed' && !contacts.has(recipient)) contacts.set(recipient, contactOf(state, recipient, userId))
     return {
       id,
@@ -173,25 +169,8 @@ export function formatStatuses(state: AccountState, batch: readonly QueuedReport
       ...(status === 'failed' ? { errors: [statusError(error ?? 131000)] } : {}),
     }
   })
-  return wireJson({
-    object: 'whatsapp_business_account',
-    entry: [
-      {
-        id: account_id,
-        changes: [
-          {
-            value: {
-              messaging_product: 'whatsapp',
-              metadata: { display_phone_number, phone_number_id },
-              ...(contacts.size > 0 ? { contacts: [...contacts.values()] } : {}),
-              statuses,
-            },
-            field: 'messages',
-          },
-        ],
-      },
-    ],
-  })
+  const withContacts = contacts.size > 0 ? { contacts: [...contacts.values()] } : {}
+  return wireJson(messagesCallback(state.account, { ...withContacts, statuses }))
 }
 
 function contactOf(state: AccountState, recipient: string, userId: string) {
@@ -223,5 +202,5 @@ export function formatSocialReports(state: AccountState, batch: readonly QueuedR
     const message = 'message' in item.content ? (item.content.message as object) : {}
     return { sender: business, recipient: customer, timestamp, message: { mid: item.id, ...message, is_echo: true } }
   })
-  return wireJson({ object: 'instagram', entry: [{ id: accountId, time: Date.now(), messaging }] })
+  return wireJson(messagingCallback(accountId, messaging))
 }

@@ -10,7 +10,7 @@ import { Agent } from 'undici'
 import type { AccountState } from '../state/accounts.ts'
 import { createBucket } from '../state/quotas.ts'
 import { badToken, type Failure, failure, noSuchObject } from '../wire/errors.ts'
-import { isObject, type Json, queryOf, sendJson, tokenOf } from '../wire/http.ts'
+import { isObject, type Json, queryOf, sendJson, sendObject, tokenOf } from '../wire/http.ts'
 import { type Params, readParams } from '../wire/params.ts'
 import { templateResource } from '../wire/templates.ts'
 import type { World } from '../world.ts'
@@ -162,15 +162,11 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
   }
   if (edge === 'subscribed_apps' && isOwn) {
     if (method === 'GET')
-      return sendJson(
-        response,
-        200,
-        JSON.stringify({ data: [{ whatsapp_business_api_data: { id: '1', name: 'Parley' } }] }),
-      )
+      return sendObject(response, { data: [{ whatsapp_business_api_data: { id: '1', name: 'Parley' } }] })
     return success()
   }
   if (edge === 'phone_numbers' && isOwn && method === 'GET') {
-    return sendJson(response, 200, JSON.stringify({ data: [describeNumber(state)] }))
+    return sendObject(response, { data: [describeNumber(state)] })
   }
   const objectCall = edge === undefined ? undefined : objectCalls[edge]
   if (objectCall && (isNumber || channel === 'social')) {
@@ -193,11 +189,7 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
     if (method === 'GET') {
       const { mime_type, sha256, file_size } = media
       const link = world.media.tokenLink(id, Date.now())
-      return sendJson(
-        response,
-        200,
-        JSON.stringify({ messaging_product: 'whatsapp', url: link, mime_type, sha256, file_size, id }),
-      )
+      return sendObject(response, { messaging_product: 'whatsapp', url: link, mime_type, sha256, file_size, id })
     }
   }
   if (channel === 'social' && method === 'GET') return sendProfile(world, state, id, query.get('fields'), response)
@@ -206,7 +198,7 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
 
 function sendTemplate(state: AccountState, method: string, id: string, response: ServerResponse) {
   const template = [...state.templates.values()].find((each) => each.id === id)
-  if (template && method === 'GET') return sendJson(response, 200, JSON.stringify(templateResource(template)))
+  if (template && method === 'GET') return sendObject(response, templateResource(template))
   sendFailure(response, noSuchObject(method, id))
 }
 
@@ -240,7 +232,7 @@ async function handleBatch({ world, token, request, response, params: known }: C
     answers.push({ code: statusCode, ...shown, body: await body.text() })
   }
   world.accounts.refreshIfStale()
-  sendJson(response, 200, JSON.stringify(answers))
+  sendObject(response, answers)
 }
 
 /** The calls of a batch go to this process itself, so its certificate is not verified. */
@@ -284,5 +276,5 @@ function sendFields(object: Json, query: URLSearchParams, response: ServerRespon
   const fields = wanted
     ? Object.entries(object).filter(([name]) => name === 'id' || wanted.includes(name))
     : Object.entries(object)
-  sendJson(response, 200, JSON.stringify(Object.fromEntries(fields)))
+  sendObject(response, Object.fromEntries(fields))
 }

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AccountState } from '../state/accounts.ts'
 import type { Media, MediaStore } from '../state/media.ts'
 import { badToken, type Failure, failure } from '../wire/errors.ts'
-import { maxUploadBytes, queryOf, sendJson, sendNotFound, tokenOf } from '../wire/http.ts'
+import { maxUploadBytes, queryOf, sendNotFound, sendObject, tokenOf } from '../wire/http.ts'
 import type { Params } from '../wire/params.ts'
 import type { World } from '../world.ts'
 import { sendFailure } from './answers.ts'
@@ -42,7 +42,7 @@ export function upload(world: World, state: AccountState, { values, files }: Par
     { mime_type: type, filename: file.filename ?? null, workspace_id: state.workspace_id, from: 'business' },
     file.bytes,
   )
-  sendJson(response, 200, JSON.stringify({ id: media.id }))
+  sendObject(response, { id: media.id })
 }
 
 /** Types that a browser shows without running anything. HTML and SVG are not among them. */

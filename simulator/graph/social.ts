@@ -9,7 +9,7 @@ import { type InFlightMessage, planOf } from '../delivery/statuses.ts'
 import type { AccountState } from '../state/accounts.ts'
 import { isWindowOpen, takeAllowance } from '../state/rate-limits.ts'
 import { type Failure, failure } from '../wire/errors.ts'
-import { isObject, type Json, parseMimeType, sendJson } from '../wire/http.ts'
+import { isHttpUrl, isObject, isText, type Json, objectOf, parseMimeType, sendObject } from '../wire/http.ts'
 import { createMid, createObjectId } from '../wire/ids.ts'
 import type { Params, UploadedFile } from '../wire/params.ts'
 import type { World } from '../world.ts'
@@ -17,23 +17,18 @@ import { accept } from './accept.ts'
 import { journalFullFailure, refuse, sendFailure } from './answers.ts'
 import { put } from './objects.ts'
 
-const isText = (value: unknown): value is string => typeof value === 'string'
-
 export const socialIdPattern = /^[\x21-\x7e]{1,128}$/
 
+const errorType = 'IGApiException'
 const noSuchUser = () =>
-  failure(100, undefined, {
-    subcode: 2534014,
-    type: 'IGApiException',
-    message: '(#100) No matching user found',
-  })
+  failure(100, undefined, { subcode: 2534014, type: errorType, message: '(#100) No matching user found' })
 const outsideWindow = () =>
   failure(10, undefined, {
     subcode: 2534022,
-    type: 'IGApiException',
+    type: errorType,
     message: '(#10) This message is sent outside of allowed window.',
   })
-const invalid = (why: string) => failure(100, why, { message: `(#100) ${why}`, type: 'IGApiException' })
+const invalid = (why: string) => failure(100, why, { type: errorType, message: `(#100) ${why}` })
 
 export function acceptSocial(world: World, state: AccountState, params: Params, response: ServerResponse) {
   const body = withFile(world, state, params)
@@ -75,7 +70,7 @@ export function acceptSocial(world: World, state: AccountState, params: Params, 
 /** Stores a file that was uploaded with the message and replaces it by a link. */
 function withFile(world: World, state: AccountState, { values, files }: Params): Json {
   const file = files.get('filedata')
-  const message = isObject(values.message) ? values.message : {}
+  const message = objectOf(values.message)
   const [attachment] = attachmentsOf(message)
   if (!file || !attachment) return values
   const url = saveFile(world, state, file)
@@ -96,14 +91,14 @@ function saveFile(
 /** `POST /me/message_attachments`: a reusable file or link. */
 export async function postAttachment(world: World, state: AccountState, params: Params, response: ServerResponse) {
   const { message } = withFile(world, state, params)
-  const [attachment] = attachmentsOf(isObject(message) ? message : {})
+  const [attachment] = attachmentsOf(objectOf(message))
   const refusal = attachment ? checkAttachments(state, [attachment]) : invalid('The parameter message is required')
   if (refusal || !attachment) return sendFailure(response, refusal ?? failure(100))
   const id = createObjectId()
-  const payload = isObject(attachment.payload) ? attachment.payload : {}
+  const payload = objectOf(attachment.payload)
   const full = await put(world, state, attachmentName(id), { url: payload.url })
   if (full) return sendFailure(response, full)
-  sendJson(response, 200, JSON.stringify({ attachment_id: id }))
+  sendObject(response, { attachment_id: id })
 }
 
 const attachmentName = (id: unknown) => `attachment/${String(id)}`
@@ -122,7 +117,7 @@ export function socialReportFields(
   body: Json,
   recipient: string,
 ): Pick<InFlightMessage, 'state' | 'recipient' | 'callback_data' | 'content'> {
-  const message = isObject(body.message) ? body.message : {}
+  const message = objectOf(body.message)
   const attachments = attachmentsOf(message).map((each) => {
     const url = each.type === 'template' ? undefined : linkOfAttachment(state, each)
     return url === undefined ? each : { ...each, payload: { url } }
@@ -178,12 +173,12 @@ function checkAttachments(state: AccountState, attachments: readonly Json[]): Fa
     const { type, payload } = attachment
     if (type === 'like_heart' || type === 'MEDIA_SHARE') continue
     if (attachments.length > 1 && type !== 'image') return invalid('message.attachments: several only of type image')
-    if (type === 'template') return checkTemplate(isObject(payload) ? payload : {})
+    if (type === 'template') return checkTemplate(objectOf(payload))
     if (!isText(type) || !attachmentTypes.has(type)) {
       return invalid('attachment.type: image, video, audio, file or template')
     }
     const url = linkOfAttachment(state, attachment)
-    if (!url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    if (!isHttpUrl(url)) {
       return invalid('payload: the url of a file, or the attachment_id of an upload')
     }
   }
@@ -216,10 +211,10 @@ function checkTemplate({ template_type: type, elements, text, buttons }: Json): 
 
 function checkButtons(buttons: unknown): Failure | undefined {
   if (!Array.isArray(buttons) || buttons.length > 3) return invalid('buttons: at most 3')
-  for (const button of buttons.map((each) => (isObject(each) ? each : {}))) {
+  for (const button of buttons.map(objectOf)) {
     const { type, title, url, payload } = button
     if (!isTextUpTo(title, 20)) return invalid('buttons.title: 1 to 20 characters')
-    if (type === 'web_url' && isText(url) && /^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
+    if (type === 'web_url' && isHttpUrl(url)) continue
     if (type === 'postback' && isTextUpTo(payload, 1000)) continue
     return invalid('buttons: web_url with a url, or postback with a payload')
   }
@@ -229,7 +224,7 @@ function checkButtons(buttons: unknown): Failure | undefined {
 /** Replies that the customer can tap below a text. */
 function checkQuickReplies(replies: unknown): Failure | undefined {
   if (!Array.isArray(replies) || replies.length === 0 || replies.length > 13) return invalid('quick_replies: 1 to 13')
-  for (const { content_type: type, title, payload } of replies.map((each) => (isObject(each) ? each : {}))) {
+  for (const { content_type: type, title, payload } of replies.map(objectOf)) {
     if (type !== 'text') return invalid('quick_replies.content_type: only text')
     if (!isTextUpTo(title, 20)) return invalid('quick_replies.title: 1 to 20 characters')
     if (!isTextUpTo(payload, 1000)) return invalid('quick_replies.payload: 1 to 1000 characters')
@@ -239,7 +234,7 @@ function checkQuickReplies(replies: unknown): Failure | undefined {
 
 /** A reaction of the account names a message of the conversation. `love` is the only one. */
 function checkReaction(state: AccountState, body: Json, userId: string, now: number): Failure | undefined {
-  const payload = isObject(body.payload) ? body.payload : {}
+  const payload = objectOf(body.payload)
   if (!isText(payload.message_id) || payload.message_id === '') return invalid('payload.message_id: required')
   if (body.sender_action === 'react' && payload.reaction !== 'love') return invalid('payload.reaction: only love')
   if (!state.customers.has(userId)) return noSuchUser()
@@ -251,7 +246,7 @@ const actions = new Set<unknown>(['typing_on', 'typing_off', 'mark_seen', 'react
 function acceptAction(state: AccountState, action: unknown, userId: string, response: ServerResponse) {
   if (!actions.has(action)) return sendFailure(response, invalid(`sender_action: one of ${[...actions].join(', ')}`))
   if (!state.customers.has(userId)) return sendFailure(response, noSuchUser())
-  sendJson(response, 200, JSON.stringify({ recipient_id: userId }))
+  sendObject(response, { recipient_id: userId })
 }
 
 /** `GET /{user}?fields=…` */
@@ -275,5 +270,5 @@ export function sendProfile(
   }
   const wanted = (fields ?? 'name,username').split(',').map((field) => field.trim())
   const chosen = Object.fromEntries(Object.entries(all).filter(([name]) => wanted.includes(name)))
-  sendJson(response, 200, JSON.stringify({ ...chosen, id: userId }))
+  sendObject(response, { ...chosen, id: userId })
 }

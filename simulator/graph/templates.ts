@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { AccountState } from '../state/accounts.ts'
 import { failure } from '../wire/errors.ts'
-import { type Json, sendJson } from '../wire/http.ts'
+import { type Json, sendJson, sendObject } from '../wire/http.ts'
 import { wireJson } from '../wire/ids.ts'
 import { parseTemplate, type Template, templateCallback, templateKey, templateResource } from '../wire/templates.ts'
 import type { World } from '../world.ts'
@@ -37,7 +37,7 @@ export async function listTemplates(
     const entries = Object.entries(templateResource(template))
     return Object.fromEntries(fields ? entries.filter(([name]) => name === 'id' || fields.includes(name)) : entries)
   })
-  sendJson(response, 200, JSON.stringify({ data, ...(first ? { paging } : {}) }))
+  sendObject(response, { data, ...(first ? { paging } : {}) })
 }
 
 const cursorOf = (id: string) => Buffer.from(`cursor:${id}`).toString('base64url')
@@ -57,7 +57,7 @@ export async function postTemplate(
   await world.journal.record(wireJson({ k: 't', w: state.workspace_id, template: templateResource(template) }))
   state.templates.set(templateKey(template), template)
   const { id, status, category } = template
-  sendJson(response, 200, JSON.stringify({ id, status, category }))
+  sendObject(response, { id, status, category })
   deliverTemplateStatus(world, state, template, status)
 }
 

@@ -7,7 +7,7 @@
  * simulator registers accounts by a control call and keeps them in a file.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { badRequest, isObject, type Json } from '../wire/http.ts'
+import { badRequest, isHttpUrl, isObject, type Json } from '../wire/http.ts'
 import { seedTemplates, type Template, templateKey } from '../wire/templates.ts'
 import { defaultQuotas, evictOldest } from './quotas.ts'
 
@@ -53,19 +53,7 @@ export type AccountState = {
   objects: Map<string, Json>
 }
 
-export type Accounts = {
-  byToken(token: string): readonly AccountState[]
-  /** Reloads the accounts. Concurrent callers share one load. */
-  refresh(): Promise<void>
-  /** Starts a reload if the last one is older than a second. Does not wait for it. */
-  refreshIfStale(): void
-  resolveState(workspaceId: string, channel: Channel): AccountState
-  /** The account of a control call; reloads the accounts before it gives up. */
-  find(workspaceId: string | undefined, channel: Channel): Promise<AccountState | undefined>
-  list(): AccountState[]
-  /** False when the maximum number of accounts is registered. */
-  register(account: SimulatorAccount, max: number): boolean
-}
+export type Accounts = ReturnType<typeof createAccounts>
 
 const freshMs = 1_000
 
@@ -73,7 +61,7 @@ export function createAccounts(
   file: string,
   load: (() => Promise<SimulatorAccount[]>) | undefined,
   origin: () => string,
-): Accounts {
+) {
   const states = new Map<string, AccountState>()
   let tokens = new Map<string, AccountState[]>()
   let registered: SimulatorAccount[] = load ? [] : readAccounts(file)
@@ -129,7 +117,7 @@ export function createAccounts(
     }
   }
 
-  /** A load in flight may have read the table before the caller's change, so the caller gets the next load. */
+  /** Reloads the accounts. A load in flight may have read the table before the caller's change, so the caller gets the next load. */
   function refresh(): Promise<void> {
     if (!load) return Promise.resolve()
     if (!loading) {
@@ -154,14 +142,16 @@ export function createAccounts(
   }
 
   return {
-    byToken: (token) => tokens.get(token) ?? [],
+    byToken: (token: string): readonly AccountState[] => tokens.get(token) ?? [],
     refresh,
+    /** Starts a reload if the last one is older than a second. Does not wait for it. */
     refreshIfStale() {
       // This caller does not need the result; a caller that waits for `refresh` gets the error.
       if (load && !loading && Date.now() - loadedAt >= freshMs) refresh().catch(() => {})
     },
     resolveState,
-    async find(workspaceId, channel) {
+    /** The account of a control call; reloads the accounts before it gives up. */
+    async find(workspaceId: string | undefined, channel: Channel) {
       if (Date.now() - loadedAt >= freshMs) await refresh()
       const found = choose(workspaceId, channel)
       if (found) return found
@@ -169,7 +159,8 @@ export function createAccounts(
       return choose(workspaceId, channel)
     },
     list: () => [...states.values()].filter(({ account }) => account),
-    register(account, max) {
+    /** False when the maximum number of accounts is registered. */
+    register(account: SimulatorAccount, max: number): boolean {
       const isSame = (other: SimulatorAccount) =>
         other.workspace_id === account.workspace_id && other.channel === account.channel
       const others = registered.filter((other) => !isSame(other))
@@ -230,7 +221,7 @@ export function parseAccount(body: Json): SimulatorAccount {
   const pace = body.messages_per_second ?? 80
   if (typeof pace !== 'number' || !(pace > 0)) throw badRequest('messages_per_second: a number above 0')
   const callbackUrl = text('callback_url')
-  if (!/^https?:$/.test(URL.parse(callbackUrl)?.protocol ?? '')) throw badRequest('callback_url: an http address')
+  if (!isHttpUrl(callbackUrl)) throw badRequest('callback_url: an http address')
   const workspaceId = text('workspace_id')
   if (!/^[\w.-]{1,100}$/.test(workspaceId)) throw badRequest('workspace_id: letters, digits and hyphens')
   return {

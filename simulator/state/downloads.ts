@@ -16,10 +16,7 @@ type Download =
   /** `isRefused`: no request was made. */
   | { ok: false; isRefused: boolean; reason: string }
 
-export type Downloads = {
-  get(url: string): Promise<Download>
-  stop(): Promise<void>
-}
+export type Downloads = ReturnType<typeof createDownloads>
 
 type DownloadOptions = {
   /** Whether a private origin may be reached, such as the service's own. */
@@ -30,7 +27,7 @@ type DownloadOptions = {
 const refused = (reason: string): Download => ({ ok: false, isRefused: true, reason })
 const failed = (reason: string): Download => ({ ok: false, isRefused: false, reason })
 
-export function createDownloads({ isAllowedOrigin, quotas }: DownloadOptions): Downloads {
+export function createDownloads({ isAllowedOrigin, quotas }: DownloadOptions) {
   const { downloadBytes, downloadMs, downloadsAtOnce } = quotas
   const guarded = new Agent({ connect: { timeout: 3_000, lookup: createPublicLookup() } })
   // The service may have a self-signed certificate.
@@ -73,7 +70,7 @@ export function createDownloads({ isAllowedOrigin, quotas }: DownloadOptions): D
   }
 
   return {
-    async get(url) {
+    async get(url: string): Promise<Download> {
       const target = URL.parse(url)
       if (!target || !/^https?:$/.test(target.protocol)) return refused('not an http address')
       if (target.username || target.password) return refused('must not sendBatch credentials')

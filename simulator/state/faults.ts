@@ -61,18 +61,12 @@ const magicNumbers = new Map<string, Partial<FaultEffects>>([
   ['15005550009', { refuse: 'hang' }],
 ])
 
-export type Faults = {
-  list(): readonly Fault[]
-  /** False when the maximum number of faults is active. */
-  add(fault: Fault): boolean
-  clear(): void
-  /** Combines the faults that apply to a send to `key`, and counts the send against their `count`. */
-  effectsOn(state: AccountState, key: string): Readonly<FaultEffects>
-}
+export type Faults = ReturnType<typeof createFaults>
 
-export function createFaults(max: number): Faults {
+export function createFaults(max: number) {
   let faults: Fault[] = []
 
+  /** Combines the faults that apply to a send to `key`, and counts the send against their `count`. */
   function effectsOn(state: AccountState, key: string): Readonly<FaultEffects> {
     const own = state.channel === 'msgapp' ? magicNumbers.get(key) : undefined
     if (faults.length === 0) return own ? { ...noEffects, ...own } : noEffects
@@ -92,8 +86,9 @@ export function createFaults(max: number): Faults {
   }
 
   return {
-    list: () => faults,
-    add(fault) {
+    list: (): readonly Fault[] => faults,
+    /** False when the maximum number of faults is active. */
+    add(fault: Fault): boolean {
       if (faults.length >= max) return false
       faults.push(fault)
       return true

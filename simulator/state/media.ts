@@ -30,21 +30,9 @@ export type Media = {
   from: 'business' | 'customer'
 }
 
-export type MediaStore = {
-  get(id: string): Media | undefined
-  bytes(media: Media): Buffer | undefined
-  /** `bytes` is undefined for a file that could not be downloaded: it has an id and no content. */
-  save(file: Pick<Media, 'mime_type' | 'filename' | 'workspace_id' | 'from'>, bytes: Buffer | undefined): Media
-  createSample(type: MediaType): Media
-  delete(id: string): boolean
-  /** A link that needs the business's token. */
-  tokenLink(id: string, now: number): string
-  /** A link that needs no token. */
-  publicLink(media: Media): string
-  isValidLink(id: string, query: URLSearchParams, now: number): boolean
-  /** Applies a line of the journal. */
-  replay(media: Media & { deleted?: boolean }): void
-}
+export type MediaStore = ReturnType<typeof createMediaStore>
+
+type NewFile = Pick<Media, 'mime_type' | 'filename' | 'workspace_id' | 'from'>
 
 type MediaStoreOptions = {
   dir: string
@@ -58,7 +46,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const lifetimeMs = { business: 30 * dayMs, customer: 7 * dayMs }
 const maxDeletedSamples = 10_000
 
-export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreOptions): MediaStore {
+export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreOptions) {
   /** Oldest first. */
   const files = new Map<string, Media>()
   const deletedSamples = new Set<string>()
@@ -80,6 +68,11 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreO
     record(wireJson({ k: 'u', id, deleted: true }))
   }
 
+  function deleteSample(id: string) {
+    evictOldest(deletedSamples, maxDeletedSamples)
+    deletedSamples.add(id)
+  }
+
   /** Removes expired files, then the oldest ones until the new file fits. */
   function evict(bytes: number) {
     for (const media of files.values()) {
@@ -93,12 +86,12 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreO
   const signed = (id: string, until: number) => `ext=${until}&hash=${sign(id, String(until))}`
 
   return {
-    get(id) {
+    get(id: string): Media | undefined {
       if (deletedSamples.has(id)) return undefined
       const media = files.get(id) ?? describeSample(id)
       return media && isUnexpired(media) ? media : undefined
     },
-    bytes(media) {
+    bytes(media: Media): Buffer | undefined {
       const type = sampleType(media.id)
       if (type) return sampleFiles[type].bytes
       try {
@@ -107,7 +100,8 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreO
         return undefined
       }
     },
-    save(file, bytes) {
+    /** `bytes` is undefined for a file that could not be downloaded: it has an id and no content. */
+    save(file: NewFile, bytes: Buffer | undefined): Media {
       const about = bytes ? digest(bytes) : { sha256: '', file_size: 0 }
       const media = { ...file, ...about, id: createObjectId(), created_at: Date.now() }
       evict(media.file_size)
@@ -119,44 +113,36 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreO
       record(wireJson({ k: 'u', ...media }))
       return media
     },
-    createSample(type) {
+    createSample(type: MediaType): Media {
       const id = `88${mediaTypes.indexOf(type)}${Date.now()}${createObjectId().slice(-4)}`
       const media = describeSample(id)
       if (!media) throw new Error(`there is no sample file of type ${type}`)
       return media
     },
-    delete(id) {
+    delete(id: string) {
       const media = files.get(id)
-      if (media) remove(media)
-      else {
-        evictOldest(deletedSamples, maxDeletedSamples)
-        deletedSamples.add(id)
-        record(wireJson({ k: 'u', id, deleted: true }))
-      }
-      return true
+      if (media) return remove(media)
+      deleteSample(id)
+      record(wireJson({ k: 'u', id, deleted: true }))
     },
-    tokenLink(id, now) {
-      return `${publicUrl()}/simulator/lookaside?mid=${id}&${signed(id, now + linkMs)}`
-    },
-    publicLink({ id, from, created_at }) {
-      return `${publicUrl()}/simulator/media/${id}?${signed(id, created_at + lifetimeMs[from])}`
-    },
-    isValidLink(id, query, now) {
+    /** A link that needs the business's token. */
+    tokenLink: (id: string, now: number) => `${publicUrl()}/simulator/lookaside?mid=${id}&${signed(id, now + linkMs)}`,
+    /** A link that needs no token. */
+    publicLink: ({ id, from, created_at }: Media) =>
+      `${publicUrl()}/simulator/media/${id}?${signed(id, created_at + lifetimeMs[from])}`,
+    isValidLink(id: string, query: URLSearchParams, now: number): boolean {
       const until = query.get('ext') ?? ''
       const [actual, expected] = [Buffer.from(query.get('hash') ?? ''), Buffer.from(sign(id, until))]
       return actual.length === expected.length && timingSafeEqual(actual, expected) && Number(until) > now
     },
-    replay(media) {
+    /** Applies a line of the journal. */
+    replay(media: Media & { deleted?: boolean }) {
       const known = files.get(media.id)
-      if (media.deleted) {
-        if (known) {
-          files.delete(media.id)
-          storedBytes -= known.file_size
-        } else if (sampleType(media.id)) {
-          evictOldest(deletedSamples, maxDeletedSamples)
-          deletedSamples.add(media.id)
-        }
-      } else add(media)
+      if (!media.deleted) add(media)
+      else if (known) {
+        files.delete(media.id)
+        storedBytes -= known.file_size
+      } else if (sampleType(media.id)) deleteSample(media.id)
     },
   }
 }

@@ -35,24 +35,9 @@ type Phone = {
   entries: PhoneEntry[]
 }
 
-export type Phones = {
-  add(
-    workspaceId: string,
-    channel: Channel,
-    phone: string,
-    entry: Pick<PhoneEntry, 'id' | 'from' | 'offset' | 'length' | 'status'>,
-  ): PhoneEntry
-  /** Adds a customer's message with the status `delivered`, which nearly every one gets. */
-  addInbound(message: InboundEntry): PhoneEntry
-  /** Sends the bubble to the open pages. */
-  publish(entry: PhoneEntry): void
-  setStatus(entry: PhoneEntry, status: BubbleStatus, error: PhoneEntry['error']): void
-  list(workspaceId: string): Phone[]
-  find(workspaceId: string, channel: Channel, phone: string): Phone | undefined
-  /** Streams changes to the client; false when the maximum number of streams is open. */
-  subscribe(workspaceId: string, response: ServerResponse): boolean
-  stop(): void
-}
+export type Phones = ReturnType<typeof createPhones>
+
+type NewEntry = Pick<PhoneEntry, 'id' | 'from' | 'offset' | 'length' | 'status'>
 
 type InboundEntry = Pick<Phone, 'workspace_id' | 'channel' | 'name' | 'username'> &
   Pick<PhoneEntry, 'id' | 'offset' | 'length'> & { phone: string }
@@ -63,7 +48,7 @@ const maxPhones = 200
 const heartbeatMs = 15_000
 const maxBufferedBytes = 1024 * 1024
 
-export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStreams: number): Phones {
+export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStreams: number) {
   /** By workspace; the phone used last is the last entry. */
   const phonesByWorkspace = new Map<string, Map<string, Phone>>()
   const streams = new Map<string, Set<Stream>>()
@@ -77,7 +62,8 @@ export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStr
     for (const stream of open) stream.send(text)
   }
 
-  const add: Phones['add'] = (workspaceId, channel, id, { id: messageId, from, offset, length, status }) => {
+  function add(workspaceId: string, channel: Channel, id: string, input: NewEntry): PhoneEntry {
+    const { id: messageId, from, offset, length, status } = input
     let phones = phonesByWorkspace.get(workspaceId)
     if (!phones) {
       phones = new Map()
@@ -103,25 +89,30 @@ export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStr
 
   return {
     add,
-    addInbound({ workspace_id, channel, phone, name, username, id, offset, length }) {
+    /** Adds a customer's message with the status `delivered`, which nearly every one gets. */
+    addInbound({ workspace_id, channel, phone, name, username, id, offset, length }: InboundEntry): PhoneEntry {
       const entry = add(workspace_id, channel, phone, { id, from: 'customer', offset, length, status: 'delivered' })
       entry.phone.name = name ?? entry.phone.name
       entry.phone.username = username ?? entry.phone.username
       return entry
     },
-    publish(entry) {
+    /** Sends the bubble to the open pages. */
+    publish(entry: PhoneEntry) {
       const { workspace_id, channel, id: phone, name, username } = entry.phone
       send(workspace_id, 'bubble', () => ({ channel, phone, name, username, bubble: renderBubble(entry) }))
     },
-    setStatus(entry, status, error) {
+    setStatus(entry: PhoneEntry, status: BubbleStatus, error: PhoneEntry['error']) {
       entry.status = status
       entry.error = error
       const { phone, id } = entry
       send(phone.workspace_id, 'status', () => ({ channel: phone.channel, phone: phone.id, id, status, error }))
     },
-    list: (workspaceId) => [...(phonesByWorkspace.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxListed),
-    find: (workspaceId, channel, phone) => phonesByWorkspace.get(workspaceId)?.get(channel + phone),
-    subscribe(workspaceId, response) {
+    list: (workspaceId: string) =>
+      [...(phonesByWorkspace.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxListed),
+    find: (workspaceId: string, channel: Channel, phone: string) =>
+      phonesByWorkspace.get(workspaceId)?.get(channel + phone),
+    /** Streams changes to the client; false when the maximum number of streams is open. */
+    subscribe(workspaceId: string, response: ServerResponse): boolean {
       if (streamCount >= maxStreams) return false
       streamCount++
       const stream = openStream(response)

@@ -7,24 +7,13 @@
 import { hash } from '../wire/ids.ts'
 import type { Journal, JournalPosition } from './journal.ts'
 
-export type SentMessages = {
-  readonly size: number
-  /** `key` is the recipient as `keyOf` and `waIdOf` return it. Returns the `seq`. */
-  add(workspaceId: string, key: string, offset: number, length: number): number
-  positionOf(seq: number): JournalPosition
-  /**
-   * Reads the journal lines of matching messages in order, about 1 MiB at a time. Keys are compared by hash, so the
-   * caller must check the recipient in the line.
-   */
-  lines(
-    journal: Journal,
-    filter: { keys: readonly string[] | undefined; workspaceId: string | undefined },
-  ): Iterable<string[]>
-}
+export type SentMessages = ReturnType<typeof createSentMessages>
+
+type Filter = { keys: readonly string[] | undefined; workspaceId: string | undefined }
 
 const batchBytes = 1024 * 1024
 
-export function createSentMessages(): SentMessages {
+export function createSentMessages() {
   let size = 0
   let offsets = new Float64Array(1024)
   let lengths = new Uint32Array(1024)
@@ -48,7 +37,8 @@ export function createSentMessages(): SentMessages {
     get size() {
       return size
     },
-    add(workspaceId, key, offset, length) {
+    /** `key` is the recipient as `keyOf` and `waIdOf` return it. Returns the `seq`. */
+    add(workspaceId: string, key: string, offset: number, length: number): number {
       if (size === offsets.length) grow()
       let workspace = workspaceNumbers.get(workspaceId)
       if (workspace === undefined) {
@@ -61,8 +51,12 @@ export function createSentMessages(): SentMessages {
       workspaces[size] = workspace
       return size++
     },
-    positionOf: (seq) => ({ offset: offsets[seq] ?? 0, length: lengths[seq] ?? 0 }),
-    *lines(journal, { keys, workspaceId }) {
+    positionOf: (seq: number): JournalPosition => ({ offset: offsets[seq] ?? 0, length: lengths[seq] ?? 0 }),
+    /**
+     * Reads the journal lines of matching messages in order, about 1 MiB at a time. Keys are compared by hash, so the
+     * caller must check the recipient in the line.
+     */
+    *lines(journal: Journal, { keys, workspaceId }: Filter): Iterable<string[]> {
       const workspace = workspaceId === undefined ? undefined : workspaceNumbers.get(workspaceId)
       if (workspaceId !== undefined && workspace === undefined) return
       const wantedHashes = keys?.map((key) => hash(key))

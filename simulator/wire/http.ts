@@ -10,6 +10,16 @@ export type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+export const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** The objects in an array; none for another value. */
+export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
+
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
+
+export const isHttpUrl = (value: unknown): value is string =>
+  isText(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? '')
+
 export const maxBodyBytes = 4 * 1024 * 1024
 export const maxUploadBytes = 20 * 1024 * 1024
 
@@ -61,12 +71,14 @@ export function sendJson(response: ServerResponse, status: number, json: string)
   response.end(json)
 }
 
+export const sendObject = (response: ServerResponse, body: object): void =>
+  sendJson(response, 200, JSON.stringify(body))
+
 export function sendControlError(response: ServerResponse, { status, code, message }: ControlError): void {
   sendJson(response, status, JSON.stringify({ error: { code, message } }))
 }
 
-export const sendData = (response: ServerResponse, data: unknown): void =>
-  sendJson(response, 200, JSON.stringify({ data }))
+export const sendData = (response: ServerResponse, data: unknown): void => sendObject(response, { data })
 
 /** The query parameters. A raw `+` stays a plus sign, because callers often write E.164 numbers unescaped. */
 export function queryOf(url: string): URLSearchParams {

@@ -6,7 +6,7 @@
  * or an unexpected key 100.
  */
 import { type Failure, failure } from './errors.ts'
-import { isObject, type Json } from './http.ts'
+import { isHttpUrl, isObject, isText, type Json, objectOf, objectsIn } from './http.ts'
 import { keyOf, userIdPattern } from './ids.ts'
 import { checkMediaValue } from './template-checks.ts'
 
@@ -15,8 +15,6 @@ type IsMedia = (id: string) => boolean
 /** The id of a button or row as text; many clients send a number. */
 export const idOf = (value: unknown): string | undefined =>
   isText(value) ? value : typeof value === 'number' ? String(value) : undefined
-
-const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** Whether a text has more characters (code points). */
 const exceeds = (text: string, max: number): boolean => text.length > max && [...text].length > max
@@ -146,7 +144,7 @@ function checkLink(parameters: unknown): Failure | undefined {
   if (!isText(label) || label === '') return missing("parameters['display_text']")
   if (exceeds(label, 20)) return tooLong("parameters['display_text']", 20)
   if (!isText(url) || url === '') return missing("parameters['url']")
-  return /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? undefined : invalid("parameters['url'] is not a URL")
+  return isHttpUrl(url) ? undefined : invalid("parameters['url'] is not a URL")
 }
 
 function checkReplyButtons(buttons: unknown): Failure | undefined {
@@ -155,7 +153,7 @@ function checkReplyButtons(buttons: unknown): Failure | undefined {
   const ids = new Set<string>()
   const titles = new Set<string>()
   for (const button of buttons) {
-    const reply = isObject(button) && isObject(button.reply) ? button.reply : {}
+    const reply = objectOf(objectOf(button).reply)
     const id = idOf(reply.id)
     if (id === undefined || !isText(reply.title) || reply.title === '') return missing('reply.id and reply.title')
     if (exceeds(reply.title, 20)) return tooLong('reply.title', 20)
@@ -171,7 +169,7 @@ function checkReplyButtons(buttons: unknown): Failure | undefined {
 function checkList(action: Json): Failure | undefined {
   if (!isText(action.button) || action.button === '') return missing("interactive['action']['button']")
   if (exceeds(action.button, 20)) return tooLong("interactive['action']['button']", 20)
-  const sections = Array.isArray(action.sections) ? action.sections.filter(isObject) : []
+  const sections = objectsIn(action.sections)
   if (sections.length === 0) return missing("interactive['action']['sections']")
   if (sections.length > 10) return invalid("interactive['action']['sections']: at most 10")
   const rows = sections.flatMap((section) => (Array.isArray(section.rows) ? section.rows : []))

@@ -1,10 +1,8 @@
 /** The provider's validation of a template's values. */
 import { type Failure, failure } from './errors.ts'
-import { isObject, type Json } from './http.ts'
+import { isHttpUrl, isObject, isText, type Json, objectsIn } from './http.ts'
 import { componentOf, fill, parametersOf, textOf, typeOf } from './template-render.ts'
 import type { Button, Shape, Template } from './templates.ts'
-
-const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** Returns `undefined` if the values match the template. `isMedia` returns whether a media id exists. */
 export function checkTemplate(
@@ -79,8 +77,7 @@ export function checkMediaValue(value: Json, isMedia: (id: string) => boolean, w
   if ((id === undefined) === (link === undefined))
     return failure(131009, `${where}: exactly one of id and link is required`)
   if (link !== undefined) {
-    const isLink = isText(link) && /^https?:$/.test(URL.parse(link)?.protocol ?? '')
-    return isLink ? undefined : failure(131009, `${where}: link is no http address`)
+    return isHttpUrl(link) ? undefined : failure(131009, `${where}: link is no http address`)
   }
   return isText(id) && isMedia(id) ? undefined : failure(131009, `${where}: media id ${String(id)} does not exist`)
 }
@@ -191,14 +188,14 @@ function checkCards(
 ): Failure | undefined {
   const carousel = componentOf(components, 'carousel')
   if (!cards) return carousel ? failure(132012, 'carousel: the template has none') : undefined
-  const input = Array.isArray(carousel?.cards) ? carousel.cards.filter(isObject) : []
+  const input = objectsIn(carousel?.cards)
   if (input.length !== cards.length) {
     return failure(132018, `carousel: number of cards (${input.length}) does not match the template (${cards.length})`)
   }
   for (const [index, shape] of cards.entries()) {
     const card = input.find((each) => Number(each.card_index) === index)
     if (!card) return failure(132018, `carousel: card_index ${index} is missing`)
-    const inside = Array.isArray(card.components) ? card.components.filter(isObject) : []
+    const inside = objectsIn(card.components)
     const error = checkShape(shape, inside, isNamed, isMedia, `carousel card ${index} `)
     if (error) return error
   }

@@ -1,16 +1,14 @@
 /** Renders a template with its values for the phone. */
 import type { Location, RenderedButton, RenderedCard, RenderedHeader, RenderedTemplate } from './bubble.ts'
-import { isObject, type Json } from './http.ts'
+import { isObject, isText, type Json, objectsIn } from './http.ts'
 import type { Button, Shape, Template } from './templates.ts'
-
-const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** `urlOf` returns the link of a media id. */
 export function renderTemplate(template: Template, input: unknown, urlOf: (id: string) => string): RenderedTemplate {
-  const components = Array.isArray(input) ? input.filter(isObject) : []
+  const components = objectsIn(input)
   const isNamed = template.parameter_format === 'NAMED'
   const carousel = componentOf(components, 'carousel')
-  const cards = Array.isArray(carousel?.cards) ? carousel.cards.filter(isObject) : []
+  const cards = objectsIn(carousel?.cards)
   return {
     name: template.name,
     ...renderShape(template.shape, components, isNamed, urlOf),
@@ -18,7 +16,7 @@ export function renderTemplate(template: Template, input: unknown, urlOf: (id: s
     cards:
       template.shape.cards?.map((shape, index) => {
         const card = cards.find((each) => Number(each.card_index) === index)
-        const inside = Array.isArray(card?.components) ? card.components.filter(isObject) : []
+        const inside = objectsIn(card?.components)
         return renderShape(shape, inside, isNamed, urlOf)
       }) ?? null,
   }
@@ -93,5 +91,4 @@ export function textOf(parameter: Json): string | undefined {
 export const typeOf = (component: Json) => (isText(component.type) ? component.type.toLowerCase() : '')
 export const componentOf = (components: readonly Json[], type: string) =>
   components.find((each) => typeOf(each) === type)
-export const parametersOf = (component: Json | undefined): readonly Json[] =>
-  Array.isArray(component?.parameters) ? component.parameters.filter(isObject) : []
+export const parametersOf = (component: Json | undefined): readonly Json[] => objectsIn(component?.parameters)

@@ -5,8 +5,9 @@
  * must fill in. The shape is computed once, because every send is checked
  * against it.
  */
+import { changeCallback } from './callback.ts'
 import { type Failure, failure } from './errors.ts'
-import { isObject, type Json } from './http.ts'
+import { isObject, type Json, objectsIn } from './http.ts'
 import { hash } from './ids.ts'
 
 export type Template = {
@@ -129,8 +130,8 @@ function shapeOf(components: readonly Json[]): Shape {
     }
     if (type === 'BODY') shape.body = { text, names: namesIn(text) }
     if (type === 'FOOTER') shape.footer = text
-    if (type === 'BUTTONS' && Array.isArray(component.buttons)) {
-      shape.buttons = component.buttons.filter(isObject).map((button) => {
+    if (type === 'BUTTONS') {
+      shape.buttons = objectsIn(component.buttons).map((button) => {
         const buttonType = asText(button.type).toUpperCase()
         const url = asText(button.url)
         return {
@@ -144,9 +145,7 @@ function shapeOf(components: readonly Json[]): Shape {
       })
     }
     if (type === 'CAROUSEL' && Array.isArray(component.cards)) {
-      shape.cards = component.cards
-        .filter(isObject)
-        .map(({ components }) => shapeOf(Array.isArray(components) ? components.filter(isObject) : []))
+      shape.cards = objectsIn(component.cards).map(({ components }) => shapeOf(objectsIn(components)))
     }
   }
   return shape
@@ -200,26 +199,13 @@ export function templateResource({ shape: _, ...template }: Template): Json {
 
 /** The callback that reports a template's new status. */
 export function templateCallback(accountId: string, template: Template, event: string, now: number): Json {
-  return {
-    object: 'whatsapp_business_account',
-    entry: [
-      {
-        id: accountId,
-        time: Math.floor(now / 1000),
-        changes: [
-          {
-            field: 'message_template_status_update',
-            value: {
-              event,
-              message_template_id: Number(template.id),
-              message_template_name: template.name,
-              message_template_language: template.language,
-              message_template_category: template.category,
-              reason: event === 'REJECTED' ? 'INVALID_FORMAT' : event === 'DELETED' ? null : 'NONE',
-            },
-          },
-        ],
-      },
-    ],
+  const value = {
+    event,
+    message_template_id: Number(template.id),
+    message_template_name: template.name,
+    message_template_language: template.language,
+    message_template_category: template.category,
+    reason: event === 'REJECTED' ? 'INVALID_FORMAT' : event === 'DELETED' ? null : 'NONE',
   }
+  return changeCallback(accountId, 'message_template_status_update', value, { time: Math.floor(now / 1000) })
 }
