@@ -1,10 +1,10 @@
 /** Buttons and form controls. `Field` connects an input with its label, hint and error for screen readers too. */
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ChangeEvent, type ComponentProps, type ReactNode, useId, useRef } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 
 export type ButtonStyle = {
   variant?: 'primary' | 'danger' | 'quiet' | undefined
-  size?: 'small' | undefined
+  size?: 'small' | 'medium' | undefined
   icon?: IconName | undefined
 }
 
@@ -32,8 +32,8 @@ export function Button(props: ButtonProps) {
 type IconButtonProps = Omit<ButtonProps, 'label'> & { label: string; icon: IconName }
 
 /** A button that shows only an icon. `label` is its accessible name and its tooltip. */
-export const IconButton = ({ label, variant = 'quiet', ...rest }: IconButtonProps) => (
-  <Button {...rest} variant={variant} data-icon-only="" aria-label={label} title={label} />
+export const IconButton = ({ label, variant = 'quiet', size = 'small', ...rest }: IconButtonProps) => (
+  <Button {...rest} variant={variant} size={size} data-icon-only="" aria-label={label} title={label} />
 )
 
 export const SubmitButton = (props: ButtonProps) => <Button variant="primary" {...props} type="submit" />
@@ -132,6 +132,27 @@ export const SearchInput = ({ label, ...props }: ComponentProps<'input'> & { lab
     <input placeholder={label} {...props} type="search" aria-label={label} className="input" />
   </div>
 )
+
+type FilePickerProps = Omit<ComponentProps<'input'>, 'type' | 'ref' | 'hidden'> & {
+  label: string
+  button: (open: () => void) => ReactNode
+  onFiles: (files: File[]) => void
+}
+
+/** A button that opens the file dialog of the browser. The same file can be chosen again. */
+export function FilePicker({ label, button, onFiles, ...rest }: FilePickerProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const choose = ({ target }: ChangeEvent<HTMLInputElement>) => {
+    onFiles([...(target.files ?? [])])
+    target.value = ''
+  }
+  return (
+    <>
+      {button(() => input.current?.click())}
+      <input ref={input} type="file" hidden aria-label={label} onChange={choose} {...rest} />
+    </>
+  )
+}
 
 type CheckProps = Omit<ComponentProps<'input'>, 'type'> & { label: ReactNode; hint?: ReactNode }
 

@@ -77,7 +77,7 @@ export function Dialog({ title, onClose, size, children }: DialogProps) {
     <Modal className="dialog" data-size={size} aria-labelledby={id} onDismiss={onClose}>
       <header>
         <h2 id={id}>{title}</h2>
-        <IconButton label={words.close} icon="close" size="small" onClick={onClose} />
+        <IconButton label={words.close} icon="close" onClick={onClose} />
       </header>
       <div className="dialog-body">{children}</div>
     </Modal>

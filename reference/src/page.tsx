@@ -160,7 +160,14 @@ function TopBar({ isMenuOpen, onMenu }: { isMenuOpen: boolean; onMenu: () => voi
   return (
     <header className="top">
       <span className="menu-button">
-        <IconButton icon="menu" label="Menu" aria-expanded={isMenuOpen} aria-controls="sidebar" onClick={onMenu} />
+        <IconButton
+          size="medium"
+          icon="menu"
+          label="Menu"
+          aria-expanded={isMenuOpen}
+          aria-controls="sidebar"
+          onClick={onMenu}
+        />
       </span>
       <a className="wordmark" href="#introduction" aria-label="Parley API reference">
         <svg viewBox="0 0 32 32" aria-hidden="true">
@@ -184,6 +191,7 @@ function TopBar({ isMenuOpen, onMenu }: { isMenuOpen: boolean; onMenu: () => voi
         OpenAPI
       </a>
       <IconButton
+        size="medium"
         icon={isDark ? 'sun' : 'moon'}
         label={`Switch to ${isDark ? 'light' : 'dark'} theme`}
         onClick={toggle}

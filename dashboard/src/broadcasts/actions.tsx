@@ -1,17 +1,17 @@
 /** The actions of a broadcast in its state: edit, reschedule, start, pause, resume, cancel, delete, copy, resend. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/controls.tsx'
+import { Button, InputField } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
-import { Dialog } from '../../../ui/overlays.tsx'
+import { Confirm, Dialog } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
+import { toDatetimeLocal } from '../lib/time.ts'
 import { CallButton, ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
-import { ScheduledActions, StartNow } from './scheduled-actions.tsx'
 import type { Broadcast } from './status.tsx'
 
-const { detail: text } = words.broadcasts
+const { detail: text, compose } = words.broadcasts
 
 const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/recipients'] as const
 
@@ -95,6 +95,7 @@ function DeleteButton({ broadcast: { id, total_count } }: { broadcast: Broadcast
     <ConfirmButton
       button={<Button label={text.delete} icon="trash" />}
       title={text.deleteTitle}
+      text={text.deleteText(total_count)}
       action={text.delete}
       danger
       call="DELETE /broadcasts/{id}"
@@ -102,9 +103,7 @@ function DeleteButton({ broadcast: { id, total_count } }: { broadcast: Broadcast
       stale={['GET /broadcasts']}
       done={text.deleteDone}
       onDone={() => navigate('/broadcasts', { replace: true })}
-    >
-      <p>{text.deleteText(total_count)}</p>
-    </ConfirmButton>
+    />
   )
 }
 
@@ -130,3 +129,73 @@ function Resend({ broadcast }: { broadcast: Broadcast }) {
     </ConfirmButton>
   )
 }
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+function ScheduledActions({ broadcast }: { broadcast: Broadcast }) {
+  return (
+    <>
+      <LinkButton label={text.edit} href={`/broadcasts/${broadcast.id}/edit`} icon="edit" />
+      <Reschedule broadcast={broadcast} />
+      <StartNow broadcast={broadcast} />
+    </>
+  )
+}
+
+function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Broadcast }) {
+  const [at, setAt] = useState<string>()
+  const [isPast, setPast] = useState(false)
+  const close = () => {
+    setAt(undefined)
+    change.reset()
+  }
+  const change = useChange('PATCH /broadcasts/{id}', { stale, done: text.rescheduleDone, onDone: () => close() })
+  const save = () => {
+    const ms = new Date(at ?? '').getTime()
+    const isUsable = ms > Date.now()
+    setPast(!isUsable)
+    if (isUsable) change.mutate({ params: { id }, body: { scheduled_at: new Date(ms).toISOString() } })
+  }
+  return (
+    <>
+      <Button
+        label={text.reschedule}
+        icon="clock"
+        onClick={() => setAt(toDatetimeLocal(before ? Date.parse(before) : Date.now()))}
+      />
+      {at !== undefined && (
+        <Confirm
+          title={text.rescheduleTitle}
+          action={text.reschedule}
+          busy={change.isPending}
+          error={change.error ? describeError(change.error) : undefined}
+          onConfirm={save}
+          onClose={close}
+        >
+          <InputField
+            label={compose.at}
+            hint={compose.zone(zone)}
+            error={isPast ? text.pastTime : undefined}
+            type="datetime-local"
+            min={toDatetimeLocal(Date.now())}
+            value={at}
+            onChange={(event) => setAt(event.target.value)}
+          />
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const StartNow = ({ broadcast: { id, template } }: { broadcast: Broadcast }) => (
+  <ConfirmButton
+    button={<Button label={text.startNow} icon="send" />}
+    title={text.startTitle}
+    text={text.startText(template.name)}
+    action={text.startNow}
+    call="POST /broadcasts/{id}/start"
+    input={{ params: { id } }}
+    stale={stale}
+    done={text.startDone}
+  />
+)

@@ -1,7 +1,7 @@
 /** The audience of a new broadcast: a segment, or phone numbers that are pasted or uploaded. */
 
-import { type ChangeEvent, useEffect, useRef, useState } from 'react'
-import { Button, SegmentedControl, SelectField, TextAreaField } from '../../../ui/controls.tsx'
+import { useEffect, useState } from 'react'
+import { Button, FilePicker, SegmentedControl, SelectField, TextAreaField } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
 import { useCall, usePages } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -100,26 +100,18 @@ function NumberInput({ draft, numbers, error, onChange }: AudienceProps) {
 }
 
 function Upload({ onRead, onTooLarge }: { onRead: (text: string) => void; onTooLarge: () => void }) {
-  const input = useRef<HTMLInputElement>(null)
-  const read = async (event: ChangeEvent<HTMLInputElement>) => {
-    const file = event.target.files?.[0]
+  const read = async (file: File | undefined) => {
     if (!file) return
     if (file.size > maxFileBytes) onTooLarge()
     else onRead(await file.text())
-    if (input.current) input.current.value = ''
   }
   return (
-    <>
-      <Button label={text.upload} size="small" icon="upload" onClick={() => input.current?.click()} />
-      <input
-        ref={input}
-        type="file"
-        accept=".csv,.txt,text/csv,text/plain"
-        aria-label={text.upload}
-        hidden
-        onChange={(event) => void read(event)}
-      />
-    </>
+    <FilePicker
+      label={text.upload}
+      button={(open) => <Button label={text.upload} size="small" icon="upload" onClick={open} />}
+      accept=".csv,.txt,text/csv,text/plain"
+      onFiles={([file]) => void read(file)}
+    />
   )
 }
 
@@ -129,7 +121,7 @@ function InvalidLines({ invalid }: { invalid: RecipientList['invalid'] }) {
   return (
     <Note tone="amber">
       <p>{text.invalidLines(invalid.length)}</p>
-      <ul className="broadcasts-lines">
+      <ul className="broadcasts-lines small">
         {invalid.slice(0, maxShown).map(({ line, text: content }) => (
           <li key={line}>{text.invalidLine(line, content)}</li>
         ))}

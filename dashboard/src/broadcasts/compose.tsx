@@ -4,11 +4,11 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button, InputField } from '../../../ui/controls.tsx'
+import { Button, InputField, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { Confirm, useToast } from '../../../ui/overlays.tsx'
 import { describeError, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
-import { formatTime } from '../lib/time.ts'
+import { formatTime, toDatetimeLocal } from '../lib/time.ts'
 import type { Template } from '../templates/parse-template.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -17,10 +17,8 @@ import { Audience } from './audience.tsx'
 import { mergeErrors, missingErrors, readErrors } from './errors.ts'
 import { MessageSection } from './message.tsx'
 import { Review } from './review.tsx'
-import { Schedule } from './schedule.tsx'
 import { TestSend } from './test-send.tsx'
-import { type Body, type Draft, sampleValuesOf, useDraft } from './use-draft.ts'
-import { useDraftCheck } from './use-draft-check.ts'
+import { type Body, type Change, type Draft, sampleValuesOf, useDraft, useDraftCheck } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 const back = { href: '/broadcasts', label: words.broadcasts.back }
@@ -127,7 +125,7 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
           onPreview={setPreviewed}
         />
       </Card>
-      <aside className="broadcasts-beside" aria-label={words.templates.preview.title}>
+      <aside className="stack broadcasts-beside" aria-label={words.templates.preview.title}>
         {shownTemplate ? (
           <TemplatePreview template={shownTemplate} params={previewed ? undefined : sampleValues} />
         ) : (
@@ -210,3 +208,38 @@ function DiscardDraft({ onDiscard }: { onDiscard: () => void }) {
     </>
   )
 }
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+const minuteMs = 60_000
+
+/** The start of a broadcast: now, or at a date and time in the browser's time zone. */
+function Schedule({ draft, error, onChange }: { draft: Draft; error: string | undefined; onChange: Change }) {
+  return (
+    <>
+      <div>
+        <SegmentedControl
+          label={text.starts}
+          value={draft.isLater ? 'later' : 'now'}
+          options={[
+            { value: 'now', label: text.startNow },
+            { value: 'later', label: text.startLater },
+          ]}
+          onChange={(value) => onChange({ isLater: value === 'later', at: draft.at || nextHour() })}
+        />
+      </div>
+      {draft.isLater && (
+        <InputField
+          label={text.at}
+          hint={text.zone(zone)}
+          error={error}
+          type="datetime-local"
+          min={toDatetimeLocal(Date.now())}
+          value={draft.at}
+          onChange={(event) => onChange({ at: event.target.value })}
+        />
+      )}
+    </>
+  )
+}
+
+const nextHour = (): string => toDatetimeLocal(Math.ceil((Date.now() + 5 * minuteMs) / (60 * minuteMs)) * 60 * minuteMs)

@@ -6,7 +6,7 @@ import { useNow } from '../lib/hooks.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useCanWrite } from '../lib/session.tsx'
 import { formatAgo, formatClock, formatSpan, formatTime } from '../lib/time.ts'
-import { NotFound } from '../shell/not-found.tsx'
+import { NotFound } from '../shell/errors.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
 import { Facts } from '../ui/facts.tsx'
@@ -50,7 +50,7 @@ function BroadcastContent({ broadcast }: { broadcast: Broadcast }) {
         </Card>
         <Recipients broadcast={broadcast} />
       </div>
-      <div className="broadcasts-beside">
+      <div className="stack broadcasts-beside">
         <Card title={text.about}>
           <About broadcast={broadcast} />
         </Card>

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Note } from '../../../ui/display.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
-import { toDatetimeLocal } from '../lib/datetime-local.ts'
+import { toDatetimeLocal } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ComposeForm } from './compose.tsx'

@@ -94,7 +94,7 @@ function State({ broadcast }: { broadcast: Broadcast }) {
   const { status, total_count: total, pending_count: pending } = broadcast
   const awaiting = unconfirmedCount(broadcast)
   return (
-    <div className="broadcasts-state">
+    <div className="stack broadcasts-state">
       <StateBadge broadcast={broadcast} />
       {status === 'sending' && total > 0 && (
         <>

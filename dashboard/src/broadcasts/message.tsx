@@ -50,7 +50,7 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
   const valuesLead = hasOwnValues(draft) ? text.otherValuesLead : text.valuesLead
   return (
     <>
-      <div className="broadcasts-chosen">
+      <div className="row broadcasts-chosen">
         <TemplateSummary template={chosen} />
         <button ref={changeButton} type="button" className="button" data-size="small" onClick={() => setChanging(true)}>
           {text.change}

@@ -99,7 +99,7 @@ const columns: Column<Recipient>[] = [
     className: 'end',
     cellProps: ({ conversation_id, contact_id }) => (conversation_id || contact_id ? {} : { 'data-label': undefined }),
     cell: ({ conversation_id, contact_id, ...recipient }) => (
-      <span className="broadcasts-links">
+      <span className="broadcasts-links small">
         {conversation_id && (
           <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(nameOf(recipient))}>
             {text.conversation}

@@ -79,7 +79,7 @@ function TestStatus({ sent }: { sent: Sent }) {
   return (
     <p className="row" role="status">
       <span className="soft">{text.testResult}</span>
-      <Badge tone={tones[status]}>{text.testStatuses[status]}</Badge>
+      <Badge tone={tones[status]}>{words.inbox.message.statuses[status]}</Badge>
       {reason && <span className="small">{reason}</span>}
       <Link href={`/inbox/${sent.conversation_id}`}>{text.openConversation}</Link>
     </p>

@@ -1,10 +1,12 @@
 /** The draft of a new broadcast. It is kept in the tab's session storage until it is sent or discarded. */
-import { useCallback, useEffect, useState } from 'react'
-import type { InputOf } from '../lib/api.ts'
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import { type InputOf, useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { useSession } from '../lib/session.tsx'
 import { missingValues, type Template } from '../templates/parse-template.ts'
-import { maxRecipients, type RecipientList } from './parse-recipients.ts'
+import { isUsable } from '../templates/status.tsx'
+import { maxRecipients, parseRecipients, type RecipientList } from './parse-recipients.ts'
 
 export type Draft = {
   name: string
@@ -76,7 +78,7 @@ function withUrlParams(draft: Draft, query: URLSearchParams): Draft {
 export type Todo = 'name' | 'segment' | 'numbers' | 'tooMany' | 'template' | 'values' | 'at'
 
 /** The missing parts of a draft, in the order of the page. */
-export function todosOf(draft: Draft, list: RecipientList, template: Template | undefined): Todo[] {
+function todosOf(draft: Draft, list: RecipientList, template: Template | undefined): Todo[] {
   const { recipients } = list
   const todos: Todo[] = []
   if (!draft.name.trim()) todos.push('name')
@@ -90,7 +92,7 @@ export function todosOf(draft: Draft, list: RecipientList, template: Template | 
 }
 
 /** The paths of missing template values. Recipients with values of their own need no others. */
-export function missingValuesOf(draft: Draft, { recipients }: RecipientList, template: Template): string[] {
+function missingValuesOf(draft: Draft, { recipients }: RecipientList, template: Template): string[] {
   const isCovered =
     draft.source === 'numbers' && recipients.length > 0 && recipients.every(({ to }) => ownValuesOf(draft, to))
   return isCovered ? [] : missingValues(template, draft.params)
@@ -119,7 +121,7 @@ export type Body = Omit<InputOf<'POST /broadcasts'>['body'], 'name'>
 
 type BodySource = Pick<Draft, 'source' | 'segment_id' | 'template' | 'params' | 'ownValues' | 'isLater' | 'at'>
 
-export function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefined {
+function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefined {
   const { source, segment_id, template, params, isLater, at } = draft
   if (!template) return undefined
   const withValues = recipients.map((recipient) => {
@@ -130,5 +132,46 @@ export function bodyOf(draft: BodySource, { recipients }: RecipientList): Body |
     template: { ...template, params },
     ...(source === 'segment' ? { segment_id } : { recipients: withValues }),
     ...(isLater ? { scheduled_at: new Date(at).toISOString() } : {}),
+  }
+}
+
+/** Debounce of preview requests. */
+const debounceMs = 400
+
+/** Checks a draft while the member edits it: lists the missing parts, and previews the recipients once only the name is missing. */
+export function useDraftCheck(draft: Draft, templates: readonly Template[]) {
+  const { source, segment_id, template: selected, params, ownValues, isLater, at } = draft
+  const numbers = useMemo(() => parseRecipients(draft.numbers), [draft.numbers])
+  const chosen = templates.find(
+    (each) => isUsable(each) && each.name === selected?.name && each.language === selected.language,
+  )
+  const missing = chosen ? missingValuesOf(draft, numbers, chosen) : []
+  const todos = todosOf(draft, numbers, chosen)
+  const isReady = todos.every((todo) => todo === 'name')
+  const body = useMemo(
+    () =>
+      isReady ? bodyOf({ source, segment_id, template: selected, params, ownValues, isLater, at }, numbers) : undefined,
+    [isReady, source, segment_id, numbers, selected, params, ownValues, isLater, at],
+  )
+  const settledBody = useDebounced(body, debounceMs)
+  const query = useCall(
+    'POST /broadcasts/preview',
+    { body: settledBody ?? { template: { name: '' } } },
+    { enabled: settledBody !== undefined, keepPrevious: true },
+  )
+  const isSettled = body === settledBody
+  return {
+    numbers,
+    chosen,
+    /** The paths of the missing template values. */
+    missing,
+    todos,
+    isReady,
+    /** The request body without the name. `preview` belongs to it. */
+    body: isSettled ? body : undefined,
+    preview: isReady && !query.error ? query.data : undefined,
+    error: isReady && isSettled ? query.error : undefined,
+    isChecking: isReady && (!isSettled || query.isFetching),
+    retry: () => void query.refetch(),
   }
 }

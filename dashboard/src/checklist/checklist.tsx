@@ -3,12 +3,12 @@
  * shows a confirmation until a member hides it.
  */
 import './checklist.css'
+import { Link } from 'wouter'
 import { IconButton } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { useCall, useChange } from '../lib/api.ts'
+import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
-import { Step } from './step.tsx'
 
 const { checklist: labels } = words
 
@@ -36,9 +36,9 @@ function Steps() {
   const next = items.find(({ done }) => !done)
   return (
     <>
-      <div className="checklist-head">
+      <div className="line checklist-head">
         <h2>{labels.title}</h2>
-        <span className="checklist-count numeric">{labels.progress(count, items.length)}</span>
+        <span className="soft small numeric">{labels.progress(count, items.length)}</span>
         <progress aria-label={labels.title} max={items.length} value={count} />
       </div>
       <ol>
@@ -52,7 +52,7 @@ function Steps() {
 
 function AllDone() {
   return (
-    <div className="checklist-end" role="status">
+    <div className="line checklist-end" role="status">
       <span className="mark checklist-mark" data-done="">
         <Icon name="check" />
       </span>
@@ -65,7 +65,65 @@ function AllDone() {
 
 function Hide() {
   const hide = useChange('POST /checklist/dismiss', { stale: ['GET /checklist'] })
+  return <IconButton label={labels.hide} icon="close" busy={hide.isPending} onClick={() => hide.mutate({})} />
+}
+
+type Item = DataOf<'GET /checklist'>['items'][number]
+type StepLink = { text: string; link: string; href: string; isExternal: boolean }
+
+/** One step: state, description and a link to the page where it is completed. */
+function Step({ item: { name, done }, isNext }: { item: Item; isNext: boolean }) {
+  const { text, link, href, isExternal } = useStepLink(name)
   return (
-    <IconButton label={labels.hide} icon="close" size="small" busy={hide.isPending} onClick={() => hide.mutate({})} />
+    <li data-done={done ? '' : undefined} data-next={isNext ? '' : undefined} data-step={name}>
+      <span
+        className="mark checklist-mark"
+        data-done={done ? '' : undefined}
+        role="img"
+        aria-label={done ? labels.done : labels.open}
+      >
+        {done && <Icon name="check" />}
+      </span>
+      <div>
+        <strong>{labels.steps[name].title}</strong>
+        <p>{text}</p>
+        {!done &&
+          (isExternal ? (
+            <a href={href} target="_blank" rel="noopener">
+              {link}
+              <Icon name="external" />
+            </a>
+          ) : (
+            <Link href={href}>
+              {link}
+              <Icon name="right" />
+            </Link>
+          ))}
+      </div>
+    </li>
   )
+}
+
+/** With the built-in simulator, the member writes as a customer there. Other workspaces connect a channel first. */
+function useStepLink(name: Item['name']): StepLink {
+  const channels = useCall('GET /channels', {}, { enabled: name === 'customer_wrote' })
+  const hasSimulator = channels.data?.some(({ simulator }) => simulator === 'built_in') ?? false
+  const { steps } = labels
+  switch (name) {
+    case 'message_sent':
+      return { ...steps[name], href: '/docs', isExternal: true }
+    case 'customer_wrote':
+      return hasSimulator
+        ? { ...steps[name], href: '/simulator', isExternal: true }
+        : {
+            text: steps[name].withoutSimulator,
+            link: steps[name].withoutSimulatorLink,
+            href: '/settings/channels',
+            isExternal: false,
+          }
+    case 'key_made':
+      return { ...steps[name], href: '/settings/keys', isExternal: false }
+    case 'webhook_delivered':
+      return { ...steps[name], href: '/webhooks', isExternal: false }
+  }
 }

@@ -124,7 +124,7 @@ function Attribute({ name, value, onChange, onRemove }: AttributeProps) {
             {value === '' ? <span className="soft">{texts.empty}</span> : String(value)}
           </button>
         )}
-        <IconButton label={texts.remove(name)} icon="close" size="small" onClick={onRemove} />
+        <IconButton label={texts.remove(name)} icon="close" onClick={onRemove} />
       </dd>
     </div>
   )

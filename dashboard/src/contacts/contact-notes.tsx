@@ -71,16 +71,15 @@ function Note({ contactId, note }: { contactId: string; note: ItemOf<'GET /conta
         <Time at={at} format={formatBrief} />
         {author.id === member.id && (
           <ConfirmButton
-            button={<IconButton label={texts.remove} icon="trash" size="small" />}
+            button={<IconButton label={texts.remove} icon="trash" />}
             title={texts.removeTitle}
+            text={texts.removeText}
             action={texts.remove}
             danger
             call="DELETE /contacts/{id}/notes/{note_id}"
             input={{ params: { id: contactId, note_id: id } }}
             stale={['GET /contacts/{id}/notes']}
-          >
-            <p>{texts.removeText}</p>
-          </ConfirmButton>
+          />
         )}
       </div>
     </li>

@@ -2,7 +2,7 @@
 import './contact-panel.css'
 import './contacts.css'
 import { Route, Switch } from 'wouter'
-import { WritersOnly } from '../ui/page.tsx'
+import { WriterRoute } from '../ui/page.tsx'
 import { ContactPage } from './contact.tsx'
 import { ImportPage } from './import.tsx'
 import { ContactList } from './list.tsx'
@@ -11,11 +11,7 @@ export default function Contacts() {
   return (
     <Switch>
       <Route path="/contacts" component={ContactList} />
-      <Route path="/contacts/import">
-        <WritersOnly>
-          <ImportPage />
-        </WritersOnly>
-      </Route>
+      <WriterRoute path="/contacts/import" component={ImportPage} />
       <Route path="/contacts/:id">{({ id }) => <ContactPage key={id} id={id} />}</Route>
     </Switch>
   )

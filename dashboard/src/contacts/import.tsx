@@ -1,14 +1,16 @@
 /** Imports contacts from a CSV file: a dry run shows the changes, then the member confirms. */
-import { type DragEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
-import { Progress as Bar, Card, ErrorNote } from '../../../ui/display.tsx'
+import { Progress as Bar, Card, ErrorNote, Note } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { describeError, invalidate } from '../lib/api.ts'
+import { useFileDrop } from '../lib/hooks.ts'
+import { formatNumber } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page } from '../ui/page.tsx'
+import { Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { type ImportReport, importFile, type Progress } from './import-request.ts'
-import { ImportResult } from './import-result.tsx'
 
 const texts = words.contacts.importing
 
@@ -91,24 +93,9 @@ export function ImportPage() {
 type FileDropProps = { file: File | undefined; disabled: boolean; onChoose: (file: File) => void }
 
 function FileDrop({ file, disabled, onChoose }: FileDropProps) {
-  const [isDragOver, setDragOver] = useState(false)
-  const drop = (event: DragEvent) => {
-    event.preventDefault()
-    setDragOver(false)
-    const [dropped] = event.dataTransfer.files
-    if (dropped && !disabled) onChoose(dropped)
-  }
+  const drop = useFileDrop(([dropped]) => dropped && !disabled && onChoose(dropped))
   return (
-    <label
-      className="contacts-drop"
-      data-over={isDragOver ? '' : undefined}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setDragOver(true)
-      }}
-      onDragLeave={() => setDragOver(false)}
-      onDrop={drop}
-    >
+    <label className="stack contacts-drop" {...drop}>
       <Icon name="upload" />
       <strong>{file ? file.name : texts.choose}</strong>
       <span className="soft">{texts.drop}</span>
@@ -125,5 +112,48 @@ function FileDrop({ file, disabled, onChoose }: FileDropProps) {
         }}
       />
     </label>
+  )
+}
+
+/** The result of an import or of its dry run: counts that add up to the lines of the file, and the skipped lines. */
+function ImportResult({ report }: { report: ImportReport }) {
+  const { failures, failed, ignored_columns: ignored } = report
+  const counts = ['total', 'created', 'updated', 'unchanged', 'failed'] as const
+  return (
+    <>
+      <dl className="contacts-counts">
+        {counts.map((name) => (
+          <div key={name} data-name={name}>
+            <dt className="soft small">{texts[name]}</dt>
+            <dd className="numeric">{formatNumber(report[name])}</dd>
+          </div>
+        ))}
+      </dl>
+      {ignored.length > 0 && (
+        <Note tone="amber" icon="info">
+          {texts.ignored(ignored.join(', '))}
+        </Note>
+      )}
+      {failures.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
+        <section className="contacts-failures" aria-label={texts.failed} tabIndex={0}>
+          <Table
+            rows={failures}
+            keyOf={({ line }) => line}
+            columns={[
+              {
+                label: texts.line,
+                cellClassName: 'numeric',
+                cellProps: () => ({ 'data-label': texts.line }),
+                cell: ({ line }) => line,
+              },
+              { label: texts.reason, cell: ({ reason }) => reason },
+              { label: texts.text, cellClassName: 'mono', cell: ({ text }) => text },
+            ]}
+          />
+          {failed > failures.length && <p className="soft small">{texts.first(failures.length)}</p>}
+        </section>
+      )}
+    </>
   )
 }

@@ -1,21 +1,23 @@
 /** The list of contacts, newest first, with search and filters. Search and filters are stored in the URL. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Button, Checkbox, SearchInput, Select } from '../../../ui/controls.tsx'
+import { Button, Checkbox, Field, InputField, SearchInput, Select } from '../../../ui/controls.tsx'
 import { Avatar, Badge, EmptyState } from '../../../ui/display.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
-import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
+import { type ItemOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useUrlFilters } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
 import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
-import { NewContact } from './new-contact.tsx'
+import { TagInput } from './tag-input.tsx'
 import { TagList } from './tag-list.tsx'
 
 const { contacts } = words
@@ -66,7 +68,7 @@ export function ContactList() {
       }
     >
       <ViewerNote />
-      <search className="toolbar">
+      <search className="row toolbar">
         <SearchInput label={contacts.search} {...filters.bind('search')} />
         <Select
           aria-label={contacts.tags}
@@ -127,7 +129,7 @@ const columns: Column<ItemOf<'GET /contacts'>>[] = [
   {
     label: contacts.name,
     cell: (contact) => (
-      <span className="contacts-person">
+      <span className="line contacts-person">
         <Avatar name={nameOf(contact)} />
         <span className="grow">
           <Link href={`/contacts/${contact.id}`} className="row-link">
@@ -175,3 +177,38 @@ const columns: Column<ItemOf<'GET /contacts'>>[] = [
     cell: ({ created_at }) => formatDate(created_at),
   },
 ]
+
+/** Adds a contact by phone number. For a known number it opens the existing contact. */
+function NewContact({ onClose }: { onClose: () => void }) {
+  const [, navigate] = useLocation()
+  const [tags, setTags] = useState<string[]>([])
+  const create = useChange('POST /contacts', {
+    stale: ['GET /contacts', 'GET /tags'],
+    done: ({ created_at: at }) => (Date.now() - Date.parse(at) < 60_000 ? contacts.created : contacts.known),
+    onDone: ({ id }) => {
+      onClose()
+      navigate(`/contacts/${id}`)
+    },
+  })
+  const form = useFormFields({ phone: '', name: '', email: '', company: '' }, create.error, ['tags'])
+  const { values, errors } = form
+  const bind = (name: keyof typeof values) => ({ label: contacts[name], autoComplete: 'off', ...form.bind(name) })
+  return (
+    <FormDialog
+      title={contacts.addTitle}
+      action={contacts.add}
+      isBusy={create.isPending}
+      error={errors.rest}
+      onSubmit={() => create.mutate({ body: { ...values, tags } })}
+      onClose={onClose}
+    >
+      <InputField {...bind('phone')} hint={contacts.phoneHint} type="tel" required />
+      <InputField {...bind('name')} maxLength={500} />
+      <InputField {...bind('email')} type="email" maxLength={320} />
+      <InputField {...bind('company')} maxLength={500} />
+      <Field label={contacts.tags} hint={contacts.tagHint} error={errors.tags}>
+        {() => <TagInput names={tags} onChange={setTags} />}
+      </Field>
+    </FormDialog>
+  )
+}

@@ -118,7 +118,7 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
       </div>
       {hints.length > 0 && (
         <Note>
-          <ul className="merge-hints">
+          <ul className="stack merge-hints">
             {hints.map((hint) => (
               <li key={hint}>{hint}</li>
             ))}

@@ -27,7 +27,7 @@ export function TagInput({ names, onChange, disabled = false }: TagInputProps) {
     if (event.key === 'Backspace' && draft === '' && names.length > 0) onChange(names.slice(0, -1))
   }
   return (
-    <div className="contacts-tags">
+    <div className="row contacts-tags">
       {names.map((name) => (
         <Tag
           key={name}

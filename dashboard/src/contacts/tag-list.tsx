@@ -70,8 +70,8 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             <Tag name={name} color={color} />
             <span className="soft small numeric">{tagList.contactCount(count)}</span>
           </span>
-          <IconButton icon="edit" size="small" label={tagList.renameTag(name)} onClick={() => setMode('rename')} />
-          <IconButton icon="trash" size="small" label={tagList.deleteTag(name)} onClick={() => setMode('delete')} />
+          <IconButton icon="edit" label={tagList.renameTag(name)} onClick={() => setMode('rename')} />
+          <IconButton icon="trash" label={tagList.deleteTag(name)} onClick={() => setMode('delete')} />
         </>
       )}
       {rename.error && (
@@ -82,6 +82,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
       {mode === 'delete' && (
         <ConfirmCall
           title={tagList.deleteTitle(name)}
+          text={tagList.deleteText}
           action={tagList.delete}
           danger
           call="DELETE /tags/{id}"
@@ -89,9 +90,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           stale={stale}
           done={tagList.deleted}
           onClose={() => setMode(undefined)}
-        >
-          {tagList.deleteText}
-        </ConfirmCall>
+        />
       )}
     </li>
   )

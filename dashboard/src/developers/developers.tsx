@@ -2,7 +2,7 @@
 import '../webhooks/webhooks.css'
 import './developers.css'
 import { Redirect, Route, Switch } from 'wouter'
-import { NotFound } from '../shell/not-found.tsx'
+import { NotFound } from '../shell/errors.tsx'
 import { Events } from './events.tsx'
 import { Requests } from './requests.tsx'
 

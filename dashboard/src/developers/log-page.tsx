@@ -55,7 +55,7 @@ export function LogPage<Row extends { id: string }>(props: Props<Row>) {
   return (
     <Page title={text.title} lead={text.lead}>
       <DeveloperTabs />
-      <search className="toolbar dev-filters" aria-label={text.filters}>
+      <search className="row toolbar dev-filters" aria-label={text.filters}>
         {controls}
         {isFiltered && <Button label={text.clear} variant="quiet" icon="close" onClick={clear} />}
       </search>

@@ -1,14 +1,17 @@
 /** The request log, newest first. A row opens the request. */
 import { SearchInput, Select } from '../../../ui/controls.tsx'
-import { type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
+import { Badge, Code, EmptyState, Note, type Tone } from '../../../ui/display.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
+import { type DataOf, type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam, useUrlFilters } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
+import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { type Column, RowLink } from '../ui/table.tsx'
+import { prettyJson } from '../webhooks/pretty-json.ts'
 import { words } from '../words/words.ts'
 import { LogPage, newestLimit, newestRows, stillRows } from './log-page.tsx'
-import { RequestDialog } from './request.tsx'
-import { StatusBadge } from './status.tsx'
 
 const { developers } = words
 const { requests: text } = developers
@@ -98,3 +101,69 @@ const columns: Column<ItemOf<'GET /requests'>>[] = [
     cell: ({ at }) => <time dateTime={at}>{formatExact(at)}</time>,
   },
 ]
+
+/** The HTTP status of a request. */
+function StatusBadge({ status }: { status: number | null }) {
+  return <Badge tone={toneOf(status)}>{status ?? words.developers.requests.closed}</Badge>
+}
+
+function toneOf(status: number | null): Tone {
+  if (status === null || (status >= 400 && status < 500)) return 'amber'
+  return status >= 500 ? 'red' : 'green'
+}
+
+const { detail, columns: labels } = text
+
+type RequestWithBody = DataOf<'GET /requests/{id}'>
+
+/** The dialog of a request: its facts, its error and, for a write that failed, its body. */
+function RequestDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const request = useCall('GET /requests/{id}', { params: { id } })
+  const title = request.data ? `${request.data.method} ${request.data.path.replace(/\?.*/s, '')}` : detail.facts
+  const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
+  return (
+    <Dialog title={title} size="wide" onClose={onClose}>
+      <QueryView query={request} notFound={notFound}>
+        {(loaded) => <Details request={loaded} />}
+      </QueryView>
+    </Dialog>
+  )
+}
+
+function Details({ request }: { request: RequestWithBody }) {
+  const { method, path, status, at, duration_ms, key, request_id, error, body } = request
+  return (
+    <>
+      {status === null && <Note tone="amber">{text.closedText}</Note>}
+      {error && (
+        <Note tone="red">
+          <p className="dev-message">
+            <code>{error.code}</code>: {error.message}
+          </p>
+        </Note>
+      )}
+      <Facts
+        label={detail.facts}
+        facts={{
+          [labels.status]: <StatusBadge status={status} />,
+          [labels.at]: (
+            <div className="mono">
+              <time dateTime={at}>{at}</time>
+            </div>
+          ),
+          [labels.duration]: <span className="numeric">{developers.milliseconds(duration_ms)}</span>,
+          [labels.key]: key ? `${key.name} (${key.prefix}…)` : text.deletedKey,
+          [detail.path]: <div className="mono">{`${method} ${path}`}</div>,
+          [text.requestId]: <CopyableCode text={request_id} label={detail.copyId} />,
+        }}
+      />
+      {body !== null && (
+        <section className="stack stack-tight">
+          <h3>{detail.body}</h3>
+          <Code text={prettyJson(body)} />
+          <p className="soft small">{detail.redacted}</p>
+        </section>
+      )}
+    </>
+  )
+}

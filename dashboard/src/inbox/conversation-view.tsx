@@ -1,29 +1,32 @@
-/** The open conversation: thread and contact panel. Marks the conversation as read while the window is visible. */
-
-import { useEffect, useState } from 'react'
+/** The open conversation: header, thread, reply area and contact panel. Marks the conversation as read while the window is visible. */
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../ui/controls.tsx'
+import { Button, IconButton } from '../../../ui/controls.tsx'
 import { EmptyState, Skeleton } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
+import { Modal, useToast } from '../../../ui/overlays.tsx'
 import { call, invalidate, isNotFound } from '../lib/api.ts'
 import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
-import { useCanWrite, useSession } from '../lib/session.tsx'
+import { useCanWrite, useMe, useSession } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
-import { QueryState } from '../ui/page.tsx'
-
+import { QueryState, ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { Drawer } from './drawer.tsx'
+import { Composer } from './composer/composer.tsx'
+import { replyWindowOf } from './composer/reply-rules.ts'
 import { changeConversations, useConversation } from './model/conversations.ts'
-import type { Conversation } from './model/data.ts'
+import type { Conversation, Message } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
-import { moveSendings } from './model/outbox.ts'
+import { useThread } from './model/live-pages.ts'
+import { moveSendings, resendMessage, send, useSendings } from './model/outbox.ts'
 import { moveDraft } from './model/reply-drafts.ts'
 import { useReadMentions } from './model/unread-mentions.ts'
 import type { ContactPanelState } from './model/use-contact-panel.ts'
 import { ContactPanel } from './panel/contact-panel.tsx'
-import { ThreadPane } from './thread-pane.tsx'
+import { reactionsOn } from './thread/reactions.tsx'
+import { HasFormatting } from './thread/text.tsx'
+import { Thread } from './thread/thread.tsx'
+import { ThreadHead } from './thread/thread-head.tsx'
 
 type Props = { id: string; onBack: () => void; contactPanel: ContactPanelState }
 
@@ -116,4 +119,72 @@ function useVisible(): boolean {
     return () => document.removeEventListener('visibilitychange', change)
   }, [])
   return isVisible
+}
+
+/** A modal panel at the right edge, full screen on a phone. */
+function Drawer({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {
+  return (
+    <Modal className="inbox-drawer" aria-label={label} onDismiss={onClose}>
+      <div className="inbox-drawer-body">
+        <div className="inbox-drawer-head">
+          <IconButton label={words.inbox.contact.close} icon="close" onClick={onClose} />
+        </div>
+        {children}
+      </div>
+    </Modal>
+  )
+}
+
+type ThreadPaneProps = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
+
+/** The header, the thread and the reply area. */
+function ThreadPane({ conversation, onBack, contactPanel }: ThreadPaneProps) {
+  const me = useMe()
+  const canWrite = useCanWrite()
+  const pages = useThread(conversation.id)
+  const sendings = useSendings(conversation.id, pages.items)
+  const [quoted, setQuoted] = useState<Message>()
+  const clearQuote = useCallback(() => setQuoted(undefined), [])
+  const resend = useCallback((message: Message) => resendMessage(message, me), [me])
+  const isWindowOpen = canWrite && replyWindowOf(conversation, Date.now()).state !== 'closed'
+  const canQuote = conversation.channel !== 'web' && isWindowOpen
+  const canReact = reactionsOn(conversation.channel).length > 0 && isWindowOpen
+  const toast = useToast()
+  const react = useCallback(
+    ({ id, conversation_id: conversationId }: Message, emoji: string) =>
+      send({
+        conversationId,
+        body: { type: 'reaction', reaction: { message_id: id, emoji } },
+        sender: me,
+        onFailed: toast.error,
+      }),
+    [me, toast],
+  )
+  return (
+    <section className="inbox-thread" aria-label={words.inbox.thread.label}>
+      <ThreadHead conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
+      <HasFormatting value={conversation.channel !== 'social'}>
+        <Thread
+          conversation={conversation}
+          pages={pages}
+          sendings={sendings}
+          onQuote={canQuote ? setQuoted : undefined}
+          onReact={canReact ? react : undefined}
+          onResend={resend}
+        />
+      </HasFormatting>
+      {canWrite ? (
+        <Composer
+          conversation={conversation}
+          messages={pages.data && pages.items}
+          quoted={quoted}
+          onQuoteDone={clearQuote}
+        />
+      ) : (
+        <footer className="inbox-composer">
+          <ViewerNote />
+        </footer>
+      )}
+    </section>
+  )
 }

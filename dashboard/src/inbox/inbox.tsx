@@ -17,17 +17,20 @@ import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/display.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
+import { useCall } from '../lib/api.ts'
 import { useLiveState } from '../lib/live.tsx'
+import { type Command, useCommands } from '../lib/palette.ts'
+import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
 import { InboxDialogs, openDialog } from './actions/dialogs.tsx'
-import { useInboxCommands } from './commands.ts'
 import { ConversationView } from './conversation-view.tsx'
 import { ListPane } from './list/list-pane.tsx'
 import { undoLastChange } from './model/changes.ts'
+import { findConversation } from './model/conversations.ts'
 import { prefetchThread } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
 import { focusedId, focusSearch, moveInList, neighborOf, rowOf } from './model/list-focus.ts'
@@ -119,8 +122,47 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
 function ConnectionBanner() {
   if (useLiveState() !== 'reconnecting') return null
   return (
-    <p className="inbox-banner" role="status">
+    <p className="inbox-banner small" role="status">
       {words.inbox.connectionLost}
     </p>
   )
+}
+
+const { commands: texts } = words.inbox
+
+/** The actions of the inbox for the command palette: of the open conversation, and of the list. */
+function useInboxCommands(openId: string, actions: InboxActions): void {
+  const { member } = useSession()
+  const canWrite = useCanWrite()
+  const members = useCall('GET /members', {}, { enabled: canWrite && openId !== '' }).data ?? []
+  const ids = [openId]
+  const isClosed = findConversation(openId)?.status === 'closed'
+  const ofConversation: Command[] = [
+    {
+      id: 'close',
+      label: isClosed ? texts.reopen : texts.close,
+      icon: isClosed ? 'refresh' : 'check',
+      keys: ['e'],
+      run: () => actions.toggleClosed(ids),
+    },
+    { id: 'snooze', label: texts.snooze, icon: 'clock', keys: ['s'], run: () => actions.chooseSnooze(ids) },
+    { id: 'label', label: texts.label, icon: 'tag', keys: ['l'], run: () => actions.chooseLabels(ids) },
+    { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], run: () => actions.assign(ids, member) },
+    { id: 'unassign', label: texts.unassign, icon: 'person', run: () => actions.assign(ids, null) },
+    ...members
+      .filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
+      .map((agent) => ({
+        id: `assign-${agent.id}`,
+        label: texts.assign(memberName(agent)),
+        icon: 'person' as const,
+        run: () => actions.assign(ids, agent),
+      })),
+  ]
+  const ofList: Command[] = [
+    { id: 'unread', label: texts.nextUnread, icon: 'inbox', keys: ['o'], run: () => void actions.openUnread() },
+    { id: 'waiting', label: texts.nextWaiting, icon: 'clock', keys: ['w'], run: () => void actions.openWaiting() },
+    { id: 'filters', label: texts.filters, icon: 'filter', keys: ['f'], run: () => openDialog({ kind: 'filters' }) },
+    { id: 'views', label: texts.views, icon: 'inbox', keys: ['v'], run: () => openDialog({ kind: 'views' }) },
+  ]
+  useCommands('inbox', [...(openId && canWrite ? ofConversation : []), ...ofList])
 }

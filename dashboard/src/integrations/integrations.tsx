@@ -12,7 +12,7 @@ import { Page, QueryView } from '../ui/page.tsx'
 import type { Endpoint } from '../webhooks/endpoint.tsx'
 import { EndpointDialog } from '../webhooks/endpoint-form.tsx'
 import { endpointPollMs } from '../webhooks/list.tsx'
-import { SigningSecret } from '../webhooks/secret.tsx'
+import { SigningSecret } from '../webhooks/rotate.tsx'
 import { words } from '../words/words.ts'
 import { Connection } from './connection.tsx'
 import { type Tool, ToolLogo, tools } from './tools.tsx'
@@ -45,8 +45,8 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
   const { name, text, steps } = integrations.tools[tool]
   const isConnected = connections.length > 0
   return (
-    <section className="card tools-card" aria-label={name}>
-      <header className="tools-head">
+    <section className="card stack tools-card" aria-label={name}>
+      <header className="line tools-head">
         <ToolLogo tool={tool} />
         <div className="grow">
           <h2>{name}</h2>
@@ -56,7 +56,7 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
           {isConnected ? integrations.connected(connections.length) : integrations.notConnected}
         </Badge>
       </header>
-      <p className="tools-text">{text}</p>
+      <p className="soft">{text}</p>
       {isConnected ? (
         <ul className="tools-connections lined" aria-label={integrations.connections(name)}>
           {connections.map((endpoint) => (
@@ -64,7 +64,7 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
           ))}
         </ul>
       ) : (
-        <p className="tools-steps">
+        <p className="tools-steps soft">
           <Icon name="info" />
           <span>{steps}</span>
         </p>

@@ -1,5 +1,5 @@
 /** Hooks that several pages share. */
-import { startTransition, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { type DragEvent, startTransition, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
 
@@ -11,6 +11,24 @@ export function useDebounced<Value>(value: Value, delayMs = 200): Value {
     return () => clearTimeout(timer)
   }, [value, delayMs])
   return settled
+}
+
+/** The props of an element on which files are dropped. While a file is over it, it has `data-over`. */
+export function useFileDrop(onDrop: (files: File[]) => void) {
+  const [isOver, setOver] = useState(false)
+  return {
+    'data-over': isOver ? '' : undefined,
+    onDragOver: (event: DragEvent) => {
+      event.preventDefault()
+      setOver(true)
+    },
+    onDragLeave: () => setOver(false),
+    onDrop: (event: DragEvent) => {
+      event.preventDefault()
+      setOver(false)
+      onDrop([...event.dataTransfer.files])
+    },
+  }
 }
 
 /** A hidden page does not paint. */

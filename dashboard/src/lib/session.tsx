@@ -1,7 +1,8 @@
 /** The session of the signed-in member, for all components below. */
-import { createContext, type ReactNode, useContext } from 'react'
+import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import type { DataOf } from './api.ts'
 import { setDraftOwner } from './drafts.ts'
+import { memberName } from './people.ts'
 
 export type SessionView = DataOf<'GET /session'>
 
@@ -28,4 +29,10 @@ export function useIsManager(): boolean {
 /** A viewer only reads. The service enforces it; the pages hide or disable what a viewer cannot do. */
 export function useCanWrite(): boolean {
   return useSession().role !== 'viewer'
+}
+
+/** The signed-in member as the sender of messages. */
+export function useMe(): { id: string; name: string } {
+  const { member } = useSession()
+  return useMemo(() => ({ id: member.id, name: memberName(member) }), [member])
 }

@@ -40,18 +40,8 @@ const characterWidth = 7
 const sideWidth = 20
 const tipGap = 20
 
-export function DayChart({
-  label,
-  days,
-  up,
-  down = [],
-  sides,
-  format,
-  height,
-  describe,
-  tip,
-  children,
-}: DayChartProps) {
+export function DayChart(props: DayChartProps) {
+  const { label, days, up, down = [], sides, format, height, describe, tip, children } = props
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
   const [hovered, setHovered] = useState<number | null>(null)
@@ -147,7 +137,7 @@ function Tip({ x, isLeft, width, children }: TipProps) {
   return (
     <div
       ref={ref}
-      className="overview-tip"
+      className="overview-tip small"
       aria-hidden="true"
       style={{ left: Math.max(0, Math.min(preferredLeft, width - tipWidth)) }}
     >

@@ -2,14 +2,16 @@
 import '../webhooks/webhooks.css'
 import './overview.css'
 import './chart.css'
+import { Link } from 'wouter'
 import { SegmentedControl } from '../../../ui/controls.tsx'
+import { Card, EmptyState } from '../../../ui/display.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
+import { formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { EmptyOverview } from './empty-overview.tsx'
-import { Funnel } from './funnel.tsx'
 import { type OverviewView, totalOf } from './metrics.ts'
 import { Responses } from './responses.tsx'
 import { Tiles } from './tiles.tsx'
@@ -61,5 +63,68 @@ function Charts({ overview }: { overview: OverviewView }) {
       </div>
       <WebhookHealth webhooks={overview.webhooks} />
     </>
+  )
+}
+
+const { first } = words.overview
+
+const steps: readonly { name: keyof typeof first.steps; icon: IconName; href: string }[] = [
+  { name: 'channel', icon: 'chat', href: '/settings/channels' },
+  { name: 'contacts', icon: 'contacts', href: '/contacts' },
+]
+
+/** Shown instead of charts in a workspace without messages: links to connect a channel and add contacts. */
+function EmptyOverview() {
+  return (
+    <div className="card overview-first">
+      <EmptyState icon="overview" title={first.title} text={first.text} />
+      <ol>
+        {steps.map(({ name, icon, href }) => (
+          <li key={name} data-link="">
+            <Icon name={icon} />
+            <div className="grow">
+              <Link href={href}>{first.steps[name].title}</Link>
+              <p>{first.steps[name].text}</p>
+            </div>
+            <Icon name="right" />
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+/** Delivery of the messages sent in the period. Each bar is a share of the sent messages; failed is a share of all attempts. */
+function Funnel({ funnel: { sent, delivered, read, failed } }: { funnel: OverviewView['funnel'] }) {
+  const rows = [
+    { name: 'sent', value: sent, whole: sent },
+    { name: 'delivered', value: delivered, whole: sent },
+    { name: 'read', value: read, whole: sent },
+    { name: 'failed', value: failed, whole: sent + failed },
+  ] as const
+  return (
+    <Card title={labels.funnel.title}>
+      {sent + failed === 0 ? (
+        <p className="soft">{labels.funnel.none}</p>
+      ) : (
+        <ul className="stack overview-funnel">
+          {rows.map(({ name, value, whole }) => (
+            <li key={name} data-name={name}>
+              <div className="row spread">
+                <span>
+                  <strong>{labels.funnel[name]}</strong> <small>{labels.funnel.hints[name]}</small>
+                </span>
+                <span className="numeric nowrap">
+                  {formatNumber(value)} <small>{formatShare(value, whole)}</small>
+                </span>
+              </div>
+              <div className="overview-bar" aria-hidden="true">
+                <span style={{ width: `${whole > 0 ? (value / whole) * 100 : 0}%` }} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   )
 }

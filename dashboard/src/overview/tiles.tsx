@@ -46,12 +46,12 @@ export function Tiles({ overview }: { overview: OverviewView }) {
 type TileProps = { label: string; value: string; href?: string; spark?: readonly number[]; children?: ReactNode }
 
 function Tile({ label, value, href, spark, children }: TileProps) {
-  const name = <span className="overview-tile-label">{label}</span>
+  const name = <span className="overview-tile-label soft small">{label}</span>
   return (
-    <li className="card overview-tile" data-link={href ? '' : undefined}>
+    <li className="card stack overview-tile" data-link={href ? '' : undefined}>
       {href ? <Link href={href}>{name}</Link> : name}
       <strong className="numeric">{value}</strong>
-      <span className="overview-tile-foot">{children}</span>
+      <span className="overview-tile-foot soft">{children}</span>
       {spark && <Spark values={spark} />}
     </li>
   )

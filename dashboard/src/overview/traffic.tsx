@@ -1,13 +1,20 @@
 /** Messages per day and channel as a chart (received above the axis, sent below) or as a table. */
-
 import { Button, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { DayChart, type Scale } from './day-chart.tsx'
-import { channels, countTicks, type Day, type Direction, formatLongDay, totalOf } from './metrics.ts'
-import { TrafficTable } from './traffic-table.tsx'
+import {
+  type Channel,
+  channels,
+  countTicks,
+  type Day,
+  type Direction,
+  formatLongDay,
+  sumOf,
+  totalOf,
+} from './metrics.ts'
 
 const { traffic } = words.overview
 
@@ -125,16 +132,13 @@ function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
 
 function Tip({ day, show }: { day: Day | undefined; show: DirectionFilter }) {
   if (!day) return null
-  const columns = [
-    ...(show === 'sent' ? [] : [{ direction: 'inbound' as const, label: traffic.received }]),
-    ...(show === 'received' ? [] : [{ direction: 'outbound' as const, label: traffic.sent }]),
-  ]
+  const shown = sides.filter(({ name }) => show === 'both' || show === name)
   return (
     <table>
       <thead>
         <tr>
           <th>{formatLongDay(day.day)}</th>
-          {columns.map(({ label }) => (
+          {shown.map(({ label }) => (
             <th key={label}>{label}</th>
           ))}
         </tr>
@@ -146,14 +150,14 @@ function Tip({ day, show }: { day: Day | undefined; show: DirectionFilter }) {
               <span className="overview-swatch" data-channel={channel} />
               {words.channels[channel]}
             </td>
-            {columns.map(({ direction }) => (
+            {shown.map(({ direction }) => (
               <td key={direction}>{formatNumber(day[channel][direction])}</td>
             ))}
           </tr>
         ))}
         <tr>
           <td>{traffic.total}</td>
-          {columns.map(({ direction }) => (
+          {shown.map(({ direction }) => (
             <td key={direction}>{formatNumber(totalOf(day, direction))}</td>
           ))}
         </tr>
@@ -163,7 +167,7 @@ function Tip({ day, show }: { day: Day | undefined; show: DirectionFilter }) {
 }
 
 const Legend = () => (
-  <ul className="overview-legend">
+  <ul className="overview-legend soft small">
     {channels.map((channel) => (
       <li key={channel}>
         <span className="overview-swatch" data-channel={channel} />
@@ -172,3 +176,66 @@ const Legend = () => (
     ))}
   </ul>
 )
+
+const sides = [
+  { name: 'received', direction: 'inbound', label: traffic.received },
+  { name: 'sent', direction: 'outbound', label: traffic.sent },
+] as const
+
+type Column = { name: string; direction: Direction; channel: Channel | 'all' }
+
+const columns: readonly Column[] = sides.flatMap(({ direction }) =>
+  [...channels, 'all' as const].map((channel) => ({ name: `${direction} ${channel}`, direction, channel })),
+)
+
+const countOf = (day: Day, { direction, channel }: Column): number =>
+  channel === 'all' ? totalOf(day, direction) : day[channel][direction]
+
+/** The data of the message chart as a table, newest day first, with totals in the last row. */
+function TrafficTable({ days }: { days: readonly Day[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
+    <section className="overview-scroll" tabIndex={0} aria-label={traffic.table}>
+      <table className="overview-table small" aria-label={traffic.table}>
+        <thead>
+          <tr>
+            <th scope="col" rowSpan={2}>
+              {traffic.day}
+            </th>
+            {sides.map(({ direction, label }) => (
+              <th key={direction} scope="colgroup" colSpan={channels.length + 1}>
+                {label}
+              </th>
+            ))}
+          </tr>
+          <tr>
+            {columns.map(({ name, channel }) => (
+              <th key={name} scope="col">
+                {channel === 'all' ? traffic.all : words.channels[channel]}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {days.toReversed().map((day) => (
+            <Row key={day.day} label={formatLongDay(day.day)} days={[day]} />
+          ))}
+          <Row label={traffic.total} days={days} isSum />
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Row({ label, days, isSum = false }: { label: string; days: readonly Day[]; isSum?: boolean }) {
+  return (
+    <tr className={isSum ? 'overview-sum' : undefined}>
+      <th scope="row">{label}</th>
+      {columns.map((column) => (
+        <td key={column.name} className={column.channel === 'all' ? 'overview-all' : undefined}>
+          {formatNumber(sumOf(days.map((day) => countOf(day, column))))}
+        </td>
+      ))}
+    </tr>
+  )
+}

@@ -1,8 +1,10 @@
 /** Edits a filter: one line per rule, one box per group, and below them how many contacts match now. */
+
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Button, IconButton, Input, SegmentedControl, Select } from '../../../ui/controls.tsx'
 import { Avatar } from '../../../ui/display.tsx'
-import { describeError, useCall } from '../lib/api.ts'
+import { call, describeError, useCall } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
@@ -21,7 +23,6 @@ import {
   valueKindOf,
   withField,
 } from './rules.ts'
-import { useCount } from './use-count.ts'
 import { ValueInput } from './value-input.tsx'
 
 const { segments } = words
@@ -66,11 +67,11 @@ type GroupBoxProps = {
 /** Rules that count as one rule of the filter. */
 function GroupBox({ fields, group, name, onChange, onRemove }: GroupBoxProps) {
   return (
-    <fieldset className="segments-group">
+    <fieldset className="stack segments-group">
       <legend className="offscreen">{builder.group(name)}</legend>
       <div className="row">
         <MatchMode filter={group} label={builder.group(name)} onChange={onChange} />
-        {onRemove && <IconButton icon="close" size="small" label={builder.removeGroup(name)} onClick={onRemove} />}
+        {onRemove && <IconButton icon="close" label={builder.removeGroup(name)} onClick={onRemove} />}
       </div>
       <RuleList
         prefix={`${name}.`}
@@ -126,7 +127,7 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
   })
   return (
     <>
-      <ol className="stack-tight">
+      <ol className="stack stack-tight">
         {items.map((item, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a rule has no identity but its position.
           <li key={position}>{render(item, controlsOf(position))}</li>
@@ -191,7 +192,7 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
         value={rule.value ?? ''}
         onChange={(value) => onChange({ ...rule, value })}
       />
-      {onRemove && <IconButton icon="close" size="small" label={builder.remove(name)} onClick={onRemove} />}
+      {onRemove && <IconButton icon="close" label={builder.remove(name)} onClick={onRemove} />}
     </fieldset>
   )
 }
@@ -201,7 +202,7 @@ function MatchCount({ fields, filter }: { fields: Fields; filter: Filter }) {
   const settledFilter = useDebounced(complete ? JSON.stringify(complete) : '', 350)
   const count = useCount(settledFilter)
   return (
-    <div className="segments-count" role="status" aria-live="polite" aria-busy={count.isFetching}>
+    <div className="row segments-count" role="status" aria-live="polite" aria-busy={count.isFetching}>
       {!complete ? (
         <span className="soft">{builder.complete}</span>
       ) : count.error ? (
@@ -210,10 +211,10 @@ function MatchCount({ fields, filter }: { fields: Fields; filter: Filter }) {
         <>
           <strong>{builder.count(count.data.count)}</strong>
           {count.data.sample.length > 0 && (
-            <span className="segments-sample">
+            <span className="row segments-sample">
               <span className="soft small">{builder.sample}</span>
               {count.data.sample.map((contact) => (
-                <span key={contact.id} className="segments-person">
+                <span key={contact.id} className="line segments-person small">
                   <Avatar name={nameOf(contact)} size="small" />
                   <span className="cut">{nameOf(contact)}</span>
                 </span>
@@ -230,3 +231,17 @@ function MatchCount({ fields, filter }: { fields: Fields; filter: Filter }) {
 
 /** The fields a rule can use. They do not change while the service runs. */
 export const useFields = () => useCall('GET /segments/fields', {})
+
+/** The number of contacts that match a filter, cached by its JSON. The previous result stays while the next one loads. */
+function useCount(filterText: string) {
+  return useQuery({
+    queryKey: ['POST /segments/count', filterText],
+    queryFn: async ({ signal }) => {
+      const { data } = await call('POST /segments/count', { body: { filter: JSON.parse(filterText) } }, signal)
+      return data
+    },
+    enabled: filterText !== '',
+    placeholderData: keepPreviousData,
+    staleTime: 10_000,
+  })
+}

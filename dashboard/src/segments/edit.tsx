@@ -5,7 +5,7 @@ import { Form, InputField, SubmitButton, TextAreaField } from '../../../ui/contr
 import { Card, ErrorNote } from '../../../ui/display.tsx'
 import { type DataOf, isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
-import { NotFound } from '../shell/not-found.tsx'
+import { NotFound } from '../shell/errors.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'

@@ -23,7 +23,7 @@ export function SegmentList() {
   return (
     <Page title={segments.title} lead={segments.lead} actions={create}>
       <ViewerNote />
-      <div className="toolbar">
+      <div className="row toolbar">
         <SegmentedControl
           label={segments.kind}
           value={kind ?? ''}
@@ -67,7 +67,7 @@ function Name({ segment: { id, name, description, color, filter } }: { segment: 
   const describe = useFilterText()
   const about = description ?? (filter ? describe(filter) : '')
   return (
-    <span className="segments-name">
+    <span className="line segments-name">
       <span className="segments-swatch" style={{ background: color }} />
       <span className="grow">
         <Link href={`/segments/${id}`} className="row-link">

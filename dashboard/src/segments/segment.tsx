@@ -1,19 +1,20 @@
 /** The page of a segment: its rules, its contacts and its actions. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Button, IconButton } from '../../../ui/controls.tsx'
-import { Avatar, Badge, Card, EmptyState } from '../../../ui/display.tsx'
+import { Button, Checkbox, IconButton, SearchInput } from '../../../ui/controls.tsx'
+import { Avatar, Badge, Card, EmptyState, ErrorNote } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { type DataOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { Dialog } from '../../../ui/overlays.tsx'
+import { type DataOf, describeError, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
-import { NotFound } from '../shell/not-found.tsx'
+import { NotFound } from '../shell/errors.tsx'
 import { ConfirmCall } from '../ui/dialogs.tsx'
 import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, QueryView, ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { AddContacts } from './add-contacts.tsx'
 import { useFilterText } from './describe.ts'
 
 const { segments } = words
@@ -67,7 +68,7 @@ function Segment({ segment }: { segment: Segment }) {
     >
       <ViewerNote />
       {filter && (
-        <p className="segments-filter">
+        <p className="segments-filter soft">
           <Icon name="filter" />
           {describe(filter)}
         </p>
@@ -128,7 +129,6 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
               {kind === 'static' && canWrite && (
                 <IconButton
                   icon="close"
-                  size="small"
                   label={segments.removeOne(nameOf(contact))}
                   onClick={() => remove.mutate({ params: { id }, body: { contact_ids: [contact.id] } })}
                 />
@@ -146,6 +146,7 @@ function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose:
   return (
     <ConfirmCall
       title={segments.deleteTitle(name)}
+      text={segments.deleteText}
       action={segments.delete}
       danger
       call="DELETE /segments/{id}"
@@ -154,8 +155,62 @@ function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose:
       done={segments.deleted}
       onDone={() => navigate('/segments', { replace: true })}
       onClose={onClose}
-    >
-      {segments.deleteText}
-    </ConfirmCall>
+    />
+  )
+}
+
+/** Adds contacts to a static segment: search, select, add. */
+function AddContacts({ segmentId, onClose }: { segmentId: string; onClose: () => void }) {
+  const [search, setSearch] = useState('')
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const searchText = useDebounced(search.trim())
+  const pages = usePages('GET /contacts', { query: searchText ? { search: searchText } : {} }, { keepPrevious: true })
+  const add = useChange('POST /segments/{id}/contacts', {
+    stale: ['GET /segments/{id}', 'GET /segments/{id}/contacts'],
+    done: ({ added }) => segments.added(added),
+    onDone: onClose,
+  })
+  const toggle = (id: string, isSelected: boolean) => {
+    const next = new Set(selected)
+    if (isSelected) next.add(id)
+    else next.delete(id)
+    setSelected(next)
+  }
+  return (
+    <Dialog title={segments.addTitle} onClose={onClose}>
+      <SearchInput
+        autoFocus
+        label={segments.addSearch}
+        value={search}
+        onChange={(event) => setSearch(event.target.value)}
+      />
+      <div className="stack segments-people">
+        <PagedList pages={pages} empty={<p className="soft">{segments.noMatch}</p>}>
+          {(contacts) =>
+            contacts.map((contact) => (
+              <Checkbox
+                key={contact.id}
+                label={nameOf(contact)}
+                hint={contact.name ? contact.phone : undefined}
+                checked={selected.has(contact.id)}
+                disabled={!selected.has(contact.id) && selected.size >= 1_000}
+                onChange={(event) => toggle(contact.id, event.target.checked)}
+              />
+            ))
+          }
+        </PagedList>
+      </div>
+      {add.error && <ErrorNote>{describeError(add.error)}</ErrorNote>}
+      <div className="dialog-foot">
+        <Button label={words.common.cancel} onClick={onClose} />
+        <Button
+          label={segments.addDo(selected.size)}
+          variant="primary"
+          disabled={selected.size === 0}
+          busy={add.isPending}
+          onClick={() => add.mutate({ params: { id: segmentId }, body: { contact_ids: [...selected] } })}
+        />
+      </div>
+    </Dialog>
   )
 }

@@ -1,8 +1,7 @@
 /** The input for the value of a rule, by type. A time is a date, or an age relative to the time of evaluation. */
-
 import { Input, Select } from '../../../ui/controls.tsx'
 import { useCall } from '../lib/api.ts'
-import { toDatetimeLocal } from '../lib/datetime-local.ts'
+import { toDatetimeLocal } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { FieldView } from './rules.ts'
 

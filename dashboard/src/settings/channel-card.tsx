@@ -2,15 +2,15 @@
 import type { ReactNode } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { Badge, Note, type Tone } from '../../../ui/display.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { useChange } from '../lib/api.ts'
-import { formatNumber } from '../lib/time.ts'
+import { formatNumber, formatTime } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
 import { CallButton, ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { LastTime } from '../ui/time.tsx'
+import { LastTime, RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 import { CheckSteps } from './channel-check.tsx'
-import { ChannelNotices } from './channel-signals.tsx'
 import { WebChannel } from './channel-web.tsx'
 import { type ChannelName, type Connection, simulatorUrlOf } from './connection.ts'
 
@@ -132,14 +132,50 @@ function Disconnect({ id, channel }: { id: string; channel: ChannelName }) {
     <ConfirmButton
       button={<Button label={channels.disconnect} />}
       title={channels.disconnectTitle(name)}
+      text={channels.disconnectTexts[channel]}
       action={channels.disconnect}
       danger
       call="DELETE /channels/{id}"
       input={{ params: { id } }}
       stale={['GET /channels', 'GET /templates']}
       done={channels.disconnected(name)}
-    >
-      <p>{channels.disconnectTexts[channel]}</p>
-    </ConfirmButton>
+    />
+  )
+}
+
+const { signals: text } = words.settings.channels
+
+const signalTones = { restriction: 'red', warning: 'amber', info: undefined } as const
+
+type NoticesProps = { connection: Connection; isManager: boolean }
+
+/** Notices from the provider about the account, restrictions first. Owners and admins can dismiss them. */
+function ChannelNotices({ connection: { id, signals }, isManager }: NoticesProps) {
+  if (signals.length === 0) return null
+  return (
+    <ul className="stack stack-tight settings-signals" aria-label={text.label}>
+      {signals.map(({ key, severity, text: notice, at, expires_at }) => (
+        <li key={key} className="note" data-tone={signalTones[severity]}>
+          <Icon name={severity === 'info' ? 'info' : 'alert'} />
+          <div className="grow">
+            <p>{notice}</p>
+            <p className="small">
+              {text.reported} <RelativeTime at={at} />
+              {expires_at && <>. {text.ends(formatTime(expires_at))}</>}
+            </p>
+          </div>
+          {isManager && (
+            <CallButton
+              label={text.dismiss}
+              size="small"
+              variant="quiet"
+              call="POST /channels/{id}/signals/dismiss"
+              input={{ params: { id }, body: { key, at } }}
+              stale={['GET /channels']}
+            />
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }

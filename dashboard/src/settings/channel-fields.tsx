@@ -76,7 +76,7 @@ export function ChannelFields({ channel, stored, errors, busy, form, action, onS
     )
   }
   return (
-    <Form className="settings-form" ref={form} onSubmit={submit}>
+    <Form className="stack settings-form" ref={form} onSubmit={submit}>
       {requiredFields[channel].map(renderField)}
       <details className="settings-advanced" open={hasError || undefined}>
         <summary>{guide.advanced}</summary>

@@ -5,17 +5,16 @@
  * A connection to the simulator is replaced by a real one, so its ids and secrets are not filled in.
  */
 import { type ReactNode, type Ref, useRef, useState } from 'react'
-import { Button } from '../../../ui/controls.tsx'
-import { Note } from '../../../ui/display.tsx'
+import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
+import { Card, Note, Secret } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
-import { ChannelCallback } from './channel-callback.tsx'
 import { CheckSteps } from './channel-check.tsx'
 import { ChannelFields, type FieldName, fieldNames, type Settings } from './channel-fields.tsx'
-import { SendingRate } from './channel-rate.tsx'
 import type { Connection, ProviderChannel } from './connection.ts'
 
 const { channels } = words.settings
@@ -128,7 +127,7 @@ function Step({ number, title, isDone, locked = false, ref, children }: StepProp
     <li className="card settings-step" ref={ref} data-locked={locked ? '' : undefined}>
       <div className="card-head">
         <h2>
-          <span className="mark settings-step-mark" data-done={isDone ? '' : undefined} aria-hidden="true">
+          <span className="mark settings-step-mark small" data-done={isDone ? '' : undefined} aria-hidden="true">
             {isDone ? <Icon name="check" /> : number}
           </span>
           {title}
@@ -139,3 +138,117 @@ function Step({ number, title, isDone, locked = false, ref, children }: StepProp
     </li>
   )
 }
+
+/** The maximum rate at which broadcasts are sent on a channel. */
+function SendingRate({ connection: { channel, messages_per_second: stored } }: { connection: Connection }) {
+  const [rate, setRate] = useState(String(stored))
+  const save = useChange('PUT /channels/{channel}', { stale: ['GET /channels'], done: words.common.saved })
+  const errors = fieldErrorsOf(save.error, ['messages_per_second'])
+  const isUnchanged = Number(rate) === stored
+  const submit = () => save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
+  return (
+    <Card title={channels.rate}>
+      <Form className="settings-inline" onSubmit={submit}>
+        <Field label={channels.rateLabel} hint={channels.rateHint} error={errors.messages_per_second ?? errors.rest}>
+          {(wiring) => (
+            <div className="settings-inline-input">
+              <Input
+                {...wiring}
+                type="number"
+                required
+                min={1}
+                max={10_000}
+                step={1}
+                value={rate}
+                onChange={(event) => setRate(event.target.value)}
+              />
+              <Button label={words.common.save} type="submit" busy={save.isPending} disabled={isUnchanged} />
+            </div>
+          )}
+        </Field>
+      </Form>
+    </Card>
+  )
+}
+
+/** The callback fields that the service reads. */
+const subscriptions: Record<ProviderChannel, readonly string[]> = {
+  msgapp: [
+    'messages',
+    'calls',
+    'user_preferences',
+    'smb_message_echoes',
+    'account_update',
+    'account_alerts',
+    'account_review_update',
+    'phone_number_quality_update',
+    'phone_number_name_update',
+    'message_template_status_update',
+    'message_template_quality_update',
+    'template_category_update',
+  ],
+  social: [
+    'messages',
+    'messaging_postbacks',
+    'message_reactions',
+    'message_edit',
+    'messaging_referral',
+    'messaging_seen',
+  ],
+}
+
+type CallbackProps = { connection: Connection; channel: ProviderChannel }
+
+/** Step 2 of connecting a channel: the callback URL and verify token for the provider's console, and the callback status. */
+function ChannelCallback({ connection, channel }: CallbackProps) {
+  const { callback_url, verify_token } = connection
+  return (
+    <>
+      <CallbackStatus connection={connection} />
+      <ol className="stack settings-how">
+        {guide.callbackSteps[channel].map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+      <CopyField label={guide.callbackUrl} copy={guide.copyCallbackUrl} text={callback_url ?? ''} />
+      <CopyField label={guide.verifyToken} copy={guide.copyVerifyToken} text={verify_token ?? ''} />
+      <div>
+        <p className="settings-label">{guide.subscribe}</p>
+        <ul className="settings-scopes">
+          {subscriptions[channel].map((name) => (
+            <li key={name}>
+              <code>{name}</code>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {!callback_url?.startsWith('https://') && <Note tone="amber">{guide.notPublic}</Note>}
+    </>
+  )
+}
+
+/** Whether the provider has verified the callback URL and sent callbacks. */
+function CallbackStatus({ connection }: { connection: Connection }) {
+  const { callback_verified_at: verified, callback_received_at: received } = connection
+  if (received) {
+    return (
+      <Note tone="green">
+        {guide.received} <RelativeTime at={received} />
+      </Note>
+    )
+  }
+  return verified ? (
+    <Note icon="check">
+      {guide.verified} <RelativeTime at={verified} />. {guide.nothingReceived}
+    </Note>
+  ) : (
+    <Note icon="clock">{guide.notVerified}</Note>
+  )
+}
+
+const CopyField = ({ label, copy, text }: { label: string; copy: string; text: string }) => (
+  <div>
+    <p className="settings-label">{label}</p>
+    <Secret text={text} label={copy} />
+  </div>
+)

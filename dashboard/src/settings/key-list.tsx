@@ -30,7 +30,7 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
   return (
     <>
       {(keys.length > searchThreshold || search) && (
-        <div className="toolbar">
+        <div className="row toolbar">
           <SearchInput label={text.search} value={search} onChange={(event) => setSearch(event.target.value)} />
           <span className="soft small" role="status">
             {search ? text.found(formatNumber(found.length), formatNumber(keys.length)) : text.count(keys.length)}

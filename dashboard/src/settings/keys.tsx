@@ -1,14 +1,15 @@
 /** API keys. Owners and admins create and revoke them; all members see the list. Revoked and expired keys stay listed. */
 import { useState } from 'react'
-import { Button } from '../../../ui/controls.tsx'
+import { Button, Checkbox, InputField } from '../../../ui/controls.tsx'
 import { Card, EmptyState, Note } from '../../../ui/display.tsx'
-import { useCall } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { openCalls, scopeCalls } from '../lib/calls.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { ConfirmCall } from '../ui/dialogs.tsx'
+import { ConfirmCall, FormDialog, SecretDialog } from '../ui/dialogs.tsx'
 import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { CreateKey } from './key-create.tsx'
 import { type Key, KeyList } from './key-list.tsx'
 
 const { keys } = words.settings
@@ -72,6 +73,7 @@ function UsageCard() {
 const RevokeKey = ({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onClose: () => void }) => (
   <ConfirmCall
     title={keys.revokeTitle(name)}
+    text={keys.revokeText(prefix)}
     action={keys.revoke}
     danger
     call="POST /keys/{id}/revoke"
@@ -79,7 +81,82 @@ const RevokeKey = ({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onC
     stale={['GET /keys']}
     done={keys.revokedToast(name)}
     onClose={onClose}
-  >
-    <p>{keys.revokeText(prefix)}</p>
-  </ConfirmCall>
+  />
 )
+
+type Scope = keyof typeof scopeCalls
+
+const allScopes = Object.keys(scopeCalls) as Scope[]
+const withoutScopes = keys.withoutScopes(openCalls)
+
+/** Creates an API key with a name and scopes, then shows the key once. */
+function CreateKey({ onClose }: { onClose: () => void }) {
+  const [scopes, setScopes] = useState<readonly Scope[]>([])
+  const create = useChange('POST /keys', { stale: ['GET /keys'] })
+  const { values, errors, bind } = useFormFields({ name: '' }, create.error, ['scopes'])
+  if (create.data) {
+    return (
+      <SecretDialog
+        title={keys.madeTitle(create.data.name)}
+        warning={<p>{keys.madeText}</p>}
+        secret={create.data.key}
+        done={keys.madeDone}
+        onDone={onClose}
+      />
+    )
+  }
+  const hasAll = scopes.length === allScopes.length
+  const toggle = (scope: Scope) =>
+    setScopes(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])
+  return (
+    <FormDialog
+      title={keys.make}
+      size="wide"
+      action={keys.submit}
+      isBusy={create.isPending}
+      isHeld
+      error={errors.rest}
+      onSubmit={() => create.mutate({ body: { ...values, scopes: [...scopes] } })}
+      onClose={onClose}
+    >
+      <InputField
+        label={keys.name}
+        hint={keys.nameHint}
+        required
+        autoComplete="off"
+        placeholder={keys.namePlaceholder}
+        {...bind('name')}
+      />
+      <fieldset className="stack settings-scope-choice">
+        <legend className="legend">{keys.scopes}</legend>
+        <Button
+          label={hasAll ? keys.chooseNone : keys.chooseAll}
+          size="small"
+          variant="quiet"
+          onClick={() => setScopes(hasAll ? [] : allScopes)}
+        />
+        <div className="settings-scope-grid">
+          {allScopes.map((scope) => (
+            <Checkbox
+              key={scope}
+              label={<code>{scope}</code>}
+              hint={keys.scopeHint(keys.scopeTexts[scope], scopeCalls[scope])}
+              checked={scopes.includes(scope)}
+              onChange={() => toggle(scope)}
+            />
+          ))}
+        </div>
+        {errors.scopes && (
+          <Note tone="red" icon="info">
+            {errors.scopes}
+          </Note>
+        )}
+      </fieldset>
+      {scopes.length === 0 && values.name.trim() ? (
+        <Note tone="amber">{withoutScopes}</Note>
+      ) : (
+        <p className="soft small">{scopes.length === 0 ? withoutScopes : keys.fixed}</p>
+      )}
+    </FormDialog>
+  )
+}

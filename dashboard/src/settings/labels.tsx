@@ -1,17 +1,19 @@
 /** The labels of conversations: name, color and number of conversations. Owners and admins delete them. */
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { Link } from 'wouter'
-import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Button, IconButton, InputField } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
-import { DeleteLabel, isMoreThanCounted } from '../inbox/actions/delete-label.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
+import { DeleteLabel, isMoreThanCounted, labelQueries } from '../inbox/actions/delete-label.tsx'
 import type { Label } from '../inbox/model/changes.ts'
-import { useCall } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
+import { FormDialog } from '../ui/dialogs.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
-import { LabelForm } from './label-form.tsx'
 
 const { labels: texts } = words.settings
 
@@ -70,14 +72,9 @@ function LabelTable({ labels, onEdit, onDelete }: TableProps) {
             cellClassName: 'end nowrap',
             cell: (label) => (
               <>
-                <IconButton label={texts.edit(label.name)} icon="edit" size="small" onClick={() => onEdit(label)} />
+                <IconButton label={texts.edit(label.name)} icon="edit" onClick={() => onEdit(label)} />
                 {isManager && (
-                  <IconButton
-                    label={texts.remove(label.name)}
-                    icon="trash"
-                    size="small"
-                    onClick={() => onDelete(label)}
-                  />
+                  <IconButton label={texts.remove(label.name)} icon="trash" onClick={() => onDelete(label)} />
                 )}
               </>
             ),
@@ -97,5 +94,98 @@ function Count({ label: { id, name }, count }: { label: Label; count: number | u
     <Link href={`/inbox?status=all&label=${id}`} aria-label={texts.show(name, text)}>
       {text}
     </Link>
+  )
+}
+
+const colors = Object.keys(texts.colors)
+
+type FormProps = {
+  /** Undefined: a new one. */
+  label: Label | undefined
+  others: readonly Label[]
+  onClose: () => void
+}
+
+/** The dialog to add a label, or to change its name and color. The toast offers to undo a change. */
+function LabelForm({ label, others, onClose }: FormProps) {
+  const toast = useToast()
+  const [name, setName] = useState(label?.name ?? '')
+  const [color, setColor] = useState(label?.color ?? colors[others.length % colors.length] ?? '')
+  const [isTaken, setTaken] = useState(false)
+  const undo = useChange('PATCH /labels/{id}', { stale: labelQueries, reportsError: true })
+  const create = useChange('POST /labels', {
+    stale: labelQueries,
+    done: (created) => texts.added(created.name),
+    onDone: onClose,
+  })
+  const update = useChange('PATCH /labels/{id}', {
+    stale: labelQueries,
+    onDone: ({ id, name: saved }) => {
+      const before = label && { name: label.name, color: label.color }
+      toast.success(texts.saved(saved), before && (() => undo.mutate({ params: { id }, body: before })))
+      onClose()
+    },
+  })
+  const errors = fieldErrorsOf(create.error ?? update.error, ['name'])
+  const submit = () => {
+    const body = { name: name.trim(), color }
+    if (label) return update.mutate({ params: { id: label.id }, body })
+    // The service would return the existing label.
+    if (others.some((other) => other.name.toLowerCase() === body.name.toLowerCase())) return setTaken(true)
+    create.mutate({ body })
+  }
+  return (
+    <FormDialog
+      title={label ? texts.editTitle(label.name) : texts.add}
+      className="stack settings-form"
+      action={label ? words.common.save : texts.add}
+      isBusy={create.isPending || update.isPending}
+      error={errors.rest}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <InputField
+        label={texts.name}
+        error={isTaken ? texts.exists(name.trim()) : errors.name}
+        required
+        maxLength={80}
+        autoComplete="off"
+        dir="auto"
+        value={name}
+        onChange={(event) => {
+          setName(event.target.value)
+          setTaken(false)
+        }}
+      />
+      <ColorPicker value={color} onChange={setColor} />
+    </FormDialog>
+  )
+}
+
+/** The arrow keys move between the colors. */
+function ColorPicker({ value, onChange }: { value: string; onChange: (color: string) => void }) {
+  const name = useId()
+  const [initial] = useState(value)
+  const all = colors.includes(initial) ? colors : [initial, ...colors]
+  return (
+    <fieldset className="settings-colors">
+      <legend className="label">{texts.color}</legend>
+      {all.map((color) => {
+        const text = texts.colors[color] ?? texts.otherColor(color)
+        return (
+          <input
+            key={color}
+            type="radio"
+            name={name}
+            className="swatch"
+            aria-label={text}
+            title={text}
+            style={{ background: color }}
+            checked={color === value}
+            onChange={() => onChange(color)}
+          />
+        )
+      })}
+    </fieldset>
   )
 }

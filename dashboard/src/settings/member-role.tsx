@@ -19,7 +19,7 @@ export function RoleChoice({ value, onChange, error }: ChoiceProps) {
   const { role: ownRole } = useSession()
   const name = useId()
   return (
-    <fieldset className="settings-roles" aria-describedby={error ? `${name}-error` : undefined}>
+    <fieldset className="column settings-roles" aria-describedby={error ? `${name}-error` : undefined}>
       <legend className="legend">{members.role}</legend>
       {roles.map((role) => {
         const isAllowed = role !== 'owner' || ownRole === 'owner'

@@ -1,18 +1,18 @@
 /** Members and invitations. Owners and admins manage them; only owners manage owners. The service enforces these rules. */
 import { useState } from 'react'
-import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Button, IconButton, InputField } from '../../../ui/controls.tsx'
 import { Avatar, Badge, Card, Note } from '../../../ui/display.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { useCall } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
+import { ConfirmCall, FormDialog, SecretDialog } from '../ui/dialogs.tsx'
+import { AnchorButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
-import { InviteMember } from './member-invite.tsx'
-import { RemoveMember } from './member-remove.tsx'
-import { ChangeRole, type Member } from './member-role.tsx'
-import { ResetSecondFactor } from './member-second-factor.tsx'
+import { ChangeRole, type Member, type Role, RoleChoice } from './member-role.tsx'
 
 const { members } = words.settings
 
@@ -99,7 +99,7 @@ function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['on
   return (
     <Menu
       label={label}
-      button={<IconButton label={label} icon="more" size="small" />}
+      button={<IconButton label={label} icon="more" />}
       items={[
         isInvited
           ? { icon: 'link', label: members.newLink, onSelect: () => onOpen({ kind: 'invite', existing: member }) }
@@ -113,5 +113,105 @@ function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['on
         },
       ]}
     />
+  )
+}
+
+/** An owner resets the two-step sign-in of a member who lost the phone and the recovery codes. */
+const ResetSecondFactor = ({ member, onClose }: { member: Member; onClose: () => void }) => (
+  <ConfirmCall
+    title={members.resetSecondFactorTitle(member.name ?? member.email)}
+    text={members.resetSecondFactorText}
+    action={members.resetSecondFactorAction}
+    danger
+    call="DELETE /members/{id}/second-factor"
+    input={{ params: { id: member.id } }}
+    stale={['GET /members', 'GET /profile/second-factor', 'GET /session']}
+    done={members.secondFactorReset(member.name ?? member.email)}
+    onClose={onClose}
+  />
+)
+
+/** Removes a member, which ends their sessions, or revokes an invitation. */
+function RemoveMember({ member: { id, name, email, state }, onClose }: { member: Member; onClose: () => void }) {
+  const session = useSession()
+  const displayName = name ?? email
+  const isInvited = state === 'invited'
+  const isMe = id === session.member.id
+  return (
+    <ConfirmCall
+      title={isInvited ? members.revokeInvitationTitle(displayName) : members.removeTitle(displayName)}
+      text={isInvited ? members.revokeInvitationText : isMe ? members.removeMeText : members.removeText}
+      action={isInvited ? members.revokeInvitationAction : members.removeAction}
+      danger
+      call="DELETE /members/{id}"
+      input={{ params: { id } }}
+      stale={isMe ? ['GET /session'] : ['GET /members']}
+      done={isInvited ? members.invitationRevoked(displayName) : members.removed(displayName)}
+      onClose={onClose}
+    />
+  )
+}
+
+/**
+ * Invites a member. The service returns a link that works once within 7 days, and sends it by email if it can. The inviter sees the
+ * link in any case, so a failed email loses nothing. A new invitation for the same address replaces the link.
+ */
+function InviteMember({ existing, onClose }: { existing: Member | undefined; onClose: () => void }) {
+  const { workspace } = useSession()
+  const [role, setRole] = useState<Role>(existing?.role ?? 'agent')
+  const invite = useChange('POST /members', { stale: ['GET /members'] })
+  const { values, errors, bind } = useFormFields({ email: existing?.email ?? '' }, invite.error, ['role'])
+  const sendsEmail = useCall('GET /setup', {}).data?.sends_email
+  if (invite.data) {
+    const { email: to, invitation_url: link, email_status: status, email_error: reason } = invite.data
+    const mail = new URLSearchParams({ subject: members.mailSubject(workspace.name), body: members.mailBody(link) })
+    return (
+      <SecretDialog
+        title={members.linkTitle(to)}
+        warning={
+          <>
+            {status === 'failed' && <p>{members.mailFailed(to, reason ?? '')}</p>}
+            <p>{status === 'sent' ? members.mailSent(to) : members.linkText(to)}</p>
+          </>
+        }
+        secret={link}
+        done={members.linkDone}
+        onDone={onClose}
+      >
+        {status !== 'sent' && (
+          <p>
+            {/* URLSearchParams encodes a space as +, which email programs show literally. */}
+            <AnchorButton
+              label={members.mail}
+              size="small"
+              icon="mail"
+              href={`mailto:${encodeURIComponent(to)}?${mail.toString().replaceAll('+', '%20')}`}
+            />
+          </p>
+        )}
+      </SecretDialog>
+    )
+  }
+  return (
+    <FormDialog
+      title={existing ? members.newLinkTitle : members.inviteTitle}
+      action={sendsEmail ? members.sendInvitation : members.createLink}
+      isBusy={invite.isPending}
+      isHeld
+      onSubmit={() => invite.mutate({ body: { ...values, role } })}
+      onClose={onClose}
+    >
+      {existing && <p className="soft">{members.newLinkText}</p>}
+      <InputField
+        label={members.email}
+        type="email"
+        required
+        autoComplete="off"
+        readOnly={existing !== undefined}
+        {...bind('email')}
+      />
+      <RoleChoice value={role} onChange={setRole} error={errors.role ?? errors.rest} />
+      {sendsEmail !== undefined && <Note icon="mail">{sendsEmail ? members.willMail : members.noMail}</Note>}
+    </FormDialog>
   )
 }

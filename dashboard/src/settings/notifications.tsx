@@ -35,7 +35,7 @@ function Level({ preferences }: { preferences: Preferences }) {
   const change = useChangePreferences()
   return (
     <Card title={text.level}>
-      <fieldset className="settings-roles">
+      <fieldset className="column settings-roles">
         <legend className="offscreen">{text.level}</legend>
         {levels.map((level) => (
           <label key={level} className="check">

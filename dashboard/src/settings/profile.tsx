@@ -45,7 +45,7 @@ function PersonalDetails() {
   const isUnchanged = values.name === (member.name ?? '')
   return (
     <Card title={text.person}>
-      <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
+      <Form className="stack settings-form" onSubmit={() => save.mutate({ body: values })}>
         <InputField label={text.name} hint={text.nameHint} required autoComplete="name" {...bind('name', 'rest')} />
         <Facts className="settings-facts" facts={{ [text.email]: member.email, [text.role]: words.roles[role] }} />
         <div className="row">
@@ -69,7 +69,7 @@ function Password() {
   const isIncomplete = Object.values(values).includes('')
   return (
     <Card title={text.password}>
-      <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
+      <Form className="stack settings-form" onSubmit={() => save.mutate({ body: values })}>
         {/* For password managers: whose password it is. */}
         <input type="hidden" name="username" autoComplete="username" value={member.email} readOnly />
         <Field label={text.current} {...bind('current_password', 'rest')}>

@@ -1,15 +1,18 @@
 /** Canned replies: the shared ones and the member's own. Owners and admins change the shared ones. */
-import { useState } from 'react'
-import { Button, IconButton } from '../../../ui/controls.tsx'
+import { useRef, useState } from 'react'
+import { Button, Checkbox, FilePicker, IconButton, InputField, TextAreaField } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
+import { Attachments } from '../inbox/composer/attachments.tsx'
 import type { CannedReply } from '../inbox/composer/canned-replies.ts'
-import { useCall } from '../lib/api.ts'
+import { insertText } from '../inbox/composer/text-edits.ts'
+import { useAttachments } from '../inbox/composer/use-attachments.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { useFormFields } from '../lib/field-errors.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
-import { ConfirmCall } from '../ui/dialogs.tsx'
+import { ConfirmCall, FormDialog } from '../ui/dialogs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { ReplyForm } from './reply-form.tsx'
 
 const { replies: labels } = words.settings
 
@@ -53,13 +56,11 @@ export function CannedReplies() {
                             <IconButton
                               label={labels.edit(reply.shortcut)}
                               icon="edit"
-                              size="small"
                               onClick={() => setEditing(reply)}
                             />
                             <IconButton
                               label={labels.remove(reply.shortcut)}
                               icon="trash"
-                              size="small"
                               onClick={() => setDeleting(reply)}
                             />
                           </>
@@ -82,6 +83,7 @@ export function CannedReplies() {
 const DeleteReply = ({ reply, onClose }: { reply: CannedReply; onClose: () => void }) => (
   <ConfirmCall
     title={labels.deleteTitle(reply.shortcut)}
+    text={reply.is_shared ? labels.deleteShared : labels.deleteText}
     action={labels.deleteDo}
     danger
     call="DELETE /canned-replies/{id}"
@@ -89,7 +91,83 @@ const DeleteReply = ({ reply, onClose }: { reply: CannedReply; onClose: () => vo
     stale={['GET /canned-replies']}
     done={labels.deleted(reply.shortcut)}
     onClose={onClose}
-  >
-    <p>{reply.is_shared ? labels.deleteShared : labels.deleteText}</p>
-  </ConfirmCall>
+  />
 )
+
+const variables = ['{{contact.first_name|there}}', '{{contact.name|there}}', '{{contact.company}}', '{{member.name}}']
+const maxFiles = 5
+
+/** The dialog to add or edit a canned reply: shortcut, text with variables, files, and who sees it. */
+function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; onClose: () => void }) {
+  const isManager = useIsManager()
+  const [isShared, setShared] = useState(reply?.is_shared ?? false)
+  const { attachments, add, remove } = useAttachments(reply?.attachments)
+  const box = useRef<HTMLTextAreaElement>(null)
+  const outcome = { stale: ['GET /canned-replies'], done: labels.saved, onDone: onClose } as const
+  const create = useChange('POST /canned-replies', outcome)
+  const update = useChange('PUT /canned-replies/{id}', outcome)
+  const files = attachments.flatMap(({ uploaded }) => uploaded?.media_url ?? [])
+  const initial = { shortcut: reply?.shortcut ?? '', text: reply?.text ?? '' }
+  const { values, errors, bind } = useFormFields(initial, create.error ?? update.error, ['attachments'])
+  const submit = () => {
+    const body = { ...values, attachments: files, is_shared: isShared }
+    if (reply) update.mutate({ params: { id: reply.id }, body })
+    else create.mutate({ body })
+  }
+  return (
+    <FormDialog
+      title={reply ? labels.editTitle(reply.shortcut) : labels.add}
+      size="wide"
+      action={reply ? words.common.save : labels.add}
+      isBusy={create.isPending || update.isPending}
+      isReady={files.length === attachments.length}
+      error={errors.attachments ?? errors.rest}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <InputField
+        label={labels.shortcut}
+        hint={labels.shortcutHint}
+        required
+        maxLength={41}
+        autoComplete="off"
+        {...bind('shortcut')}
+      />
+      <TextAreaField label={labels.text} ref={box} rows={6} dir="auto" maxLength={4096} {...bind('text')} />
+      <ul className="settings-chips" aria-label={labels.variables}>
+        {variables.map((variable) => (
+          <li key={variable}>
+            <button
+              type="button"
+              className="settings-chip"
+              aria-label={labels.insert(variable)}
+              onClick={() => box.current && insertText(box.current, variable)}
+            >
+              <code>{variable}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p className="soft small">{labels.variablesHint}</p>
+      <Attachments attachments={attachments} onRemove={(one) => remove([one])} />
+      <div>
+        <FilePicker
+          label={labels.attach}
+          button={(open) => (
+            <Button label={labels.attach} icon="attach" disabled={attachments.length >= maxFiles} onClick={open} />
+          )}
+          multiple
+          onFiles={(chosen) => add(chosen.slice(0, maxFiles - attachments.length))}
+        />
+      </div>
+      {isManager && (
+        <Checkbox
+          label={labels.share}
+          hint={labels.shareHint}
+          checked={isShared}
+          onChange={(event) => setShared(event.target.checked)}
+        />
+      )}
+    </FormDialog>
+  )
+}

@@ -49,7 +49,7 @@ type StateProps = { factor: DataOf<'GET /profile/second-factor'>; onOpen: (dialo
 function State({ factor, onOpen }: StateProps) {
   const { confirmed_at: since, recovery_codes_left: left, is_required: isRequired } = factor
   return (
-    <div className="settings-form">
+    <div className="stack settings-form">
       <p className="soft">{text.lead}</p>
       <div className="row">
         <Badge tone={since ? 'green' : undefined}>{since ? text.on : text.off}</Badge>

@@ -6,7 +6,7 @@ import { type ComponentType, useEffect, useRef } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { useIsManager, useSession } from '../lib/session.tsx'
-import { NotFound } from '../shell/not-found.tsx'
+import { NotFound } from '../shell/errors.tsx'
 import { Tabs } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
@@ -57,7 +57,7 @@ export default function Settings() {
   }, [path])
   return (
     <div className="settings">
-      <nav className="settings-menu" aria-label={settings.menu}>
+      <nav className="stack settings-menu" aria-label={settings.menu}>
         <p>{settings.title}</p>
         {visiblePages.map(({ href, label, icon }) => (
           <Link key={href} href={href} aria-current={isUnder(path, href) ? 'page' : undefined}>

@@ -86,7 +86,7 @@ function Summary({ status }: { status: StatusView }) {
         <strong>{sentenceOf(status)}</strong>
       </p>
       {status.problems.length > 0 && (
-        <ul className="status-problems" aria-label={text.problems}>
+        <ul className="stack status-problems" aria-label={text.problems}>
           {status.problems.map(({ alert, where, summary, advice }) => (
             <li key={`${alert} ${where}`}>
               <p>
@@ -227,7 +227,7 @@ function Disks({ disks }: { disks: NonNullable<StatusView['disks']> }) {
     <div className="card-body">
       {disks.length === 0 && <p className="soft">{labels.none}</p>}
       {disks.map(({ service, folder, free_bytes: free, total_bytes: total, is_full, is_nearly_full }) => (
-        <div key={`${service} ${folder}`} className="status-disk">
+        <div key={`${service} ${folder}`} className="stack status-disk">
           <p className="row spread">
             <span>
               <code>{folder}</code> <span className="soft">{service}</span>

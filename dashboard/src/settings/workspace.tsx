@@ -1,14 +1,16 @@
 /** Workspace settings: name, default country, sign-in and opt-out keywords. */
+
+import { useState } from 'react'
 import { Link } from 'wouter'
-import { Form, InputField, SelectField, SubmitButton, Switch } from '../../../ui/controls.tsx'
+import { Button, Field, Form, Input, InputField, SelectField, SubmitButton, Switch } from '../../../ui/controls.tsx'
 import { Card, Note } from '../../../ui/display.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
-import { useFormFields } from '../lib/field-errors.ts'
+import { fieldErrorsOf, useFormFields } from '../lib/field-errors.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { OptOutKeywords } from './opt-out-keywords.tsx'
 
 const { workspace: text } = words.settings
 
@@ -46,7 +48,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
   const isUnchanged = values.name === stored.name && values.default_country === stored.default_country
   return (
     <Card title={text.general}>
-      <Form className="settings-form" onSubmit={() => save.mutate({ body: values })}>
+      <Form className="stack settings-form" onSubmit={() => save.mutate({ body: values })}>
         <InputField
           label={text.name}
           hint={text.nameHint}
@@ -105,3 +107,74 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
 /** Adds the stored country to the options if the list lacks it: the service knows a few more. */
 const countryOptions = (code: string): typeof countries =>
   countries.some(([known]) => known === code) ? countries : [[code, code], ...countries]
+
+const { optOutKeywords: keywordTexts } = words.settings
+
+/** Keywords that opt a contact out of broadcasts: two fixed ones and the workspace's own. Each change is saved at once. */
+function OptOutKeywords({ keywords, isManager }: { keywords: readonly string[]; isManager: boolean }) {
+  const [keyword, setKeyword] = useState('')
+  const save = useChange('PATCH /workspace', {
+    stale: ['GET /workspace'],
+    done: words.common.saved,
+    // Clears the input only if it still holds the keyword that was added.
+    onDone: (_, { body }) => setKeyword((now) => (body.opt_out_words?.includes(now.trim()) ? '' : now)),
+  })
+  const errors = fieldErrorsOf(save.error, ['opt_out_words'])
+  const set = (next: string[]) => save.mutate({ body: { opt_out_words: next } })
+  const add = () => {
+    if (keyword.trim()) set([...keywords, keyword.trim()])
+  }
+  return (
+    <Card title={keywordTexts.title}>
+      <p className="soft">{keywordTexts.lead}</p>
+      <ul className="settings-chips" aria-label={keywordTexts.title}>
+        {keywordTexts.always.map((each) => (
+          <li key={each} className="settings-chip" data-fixed="" title={keywordTexts.alwaysHint}>
+            {each}
+            <span className="offscreen">{keywordTexts.alwaysHint}</span>
+          </li>
+        ))}
+        {keywords.map((each) => (
+          <li key={each} className="settings-chip">
+            {each}
+            {isManager && (
+              <button
+                type="button"
+                aria-label={keywordTexts.remove(each)}
+                disabled={save.isPending}
+                onClick={() => set(keywords.filter((other) => other !== each))}
+              >
+                <Icon name="close" />
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {isManager && (
+        <Form className="settings-inline" onSubmit={add}>
+          <Field label={keywordTexts.add} hint={keywordTexts.hint} error={errors.opt_out_words ?? errors.rest}>
+            {(wiring) => (
+              <div className="settings-inline-input">
+                <Input
+                  {...wiring}
+                  autoComplete="off"
+                  placeholder={keywordTexts.placeholder}
+                  value={keyword}
+                  onChange={(event) => setKeyword(event.target.value)}
+                />
+                <Button
+                  label={keywordTexts.addButton}
+                  type="submit"
+                  icon="plus"
+                  busy={save.isPending}
+                  disabled={!keyword.trim()}
+                />
+              </div>
+            )}
+          </Field>
+        </Form>
+      )}
+      <p className="soft small">{keywordTexts.start}</p>
+    </Card>
+  )
+}

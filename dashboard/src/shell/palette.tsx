@@ -95,7 +95,7 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
   let index = -1
   return (
     <Modal className="dialog palette" aria-label={texts.label} onDismiss={onClose}>
-      <div className="palette-input">
+      <div className="line palette-input">
         <Icon name="search" />
         <input
           type="text"
@@ -121,7 +121,7 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
         {groups.map(({ title, items: members }) => (
           // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a listbox.
           <div key={title} role="group" aria-label={title}>
-            <div className="palette-title" aria-hidden="true">
+            <div className="palette-title soft" aria-hidden="true">
               {title}
             </div>
             {members.map((item) => {

@@ -15,10 +15,9 @@ import { useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
 import { words } from '../words/words.ts'
+import { NotificationHint, RestrictionBanner } from './banners.tsx'
 import { useNotificationClicks } from './desktop-notification.ts'
-import { NotificationHint } from './notification-hint.tsx'
 import { startNotifying } from './notifier.ts'
-import { RestrictionBanner } from './restriction-banner.tsx'
 import { useSoundForOtherTabs } from './sound.ts'
 
 const { shell } = words
@@ -89,14 +88,14 @@ export function Shell({ children }: { children: ReactNode }) {
         <Workspace />
         <button
           type="button"
-          className="nav-link nav-search"
+          className="line nav-link nav-search"
           title={shell.palette.label}
           aria-keyshortcuts="Control+K Meta+K"
           onClick={() => setPaletteOpen(true)}
         >
           <Icon name="search" />
           <span>{shell.palette.open}</span>
-          <span className="nav-keys" aria-hidden="true">
+          <span className="nav-keys soft" aria-hidden="true">
             {paletteKeys.join(' ')}
           </span>
         </button>
@@ -111,7 +110,7 @@ export function Shell({ children }: { children: ReactNode }) {
               label={shell.more}
               side="top"
               button={
-                <button type="button" className="nav-link">
+                <button type="button" className="line nav-link">
                   <Icon name="more" />
                   <span>{shell.more}</span>
                 </button>
@@ -177,20 +176,20 @@ const isUnder = (path: string, href: string | undefined): boolean =>
 export const ShellFrame = () => (
   <div className="shell">
     <div className="nav" aria-hidden="true">
-      <div className="nav-head">
+      <div className="line nav-head">
         <img src="/icon.svg" alt="" width="28" height="28" />
         <div>
-          <span className="live">{shell.live.connecting}</span>
+          <span className="line live">{shell.live.connecting}</span>
         </div>
       </div>
-      <span className="nav-link nav-search">
+      <span className="line nav-link nav-search">
         <Icon name="search" />
         <span>{shell.palette.open}</span>
       </span>
       <ul>
         {navItems.map(({ href, label, icon }) => (
           <li key={href} data-tab={tabs.has(href) ? '' : undefined}>
-            <span className="nav-link">
+            <span className="line nav-link">
               <Icon name={icon} />
               <span>{label}</span>
             </span>
@@ -242,7 +241,7 @@ function NavLink({ item: { href, label, icon }, isCurrent }: { item: NavItem; is
   const unread = useCall('GET /conversations/counts', {}, { live: true, enabled: href === '/inbox' })
   const count = href === '/inbox' ? (unread.data?.unread ?? 0) : 0
   return (
-    <Link href={href} className="nav-link" aria-current={isCurrent ? 'page' : undefined} title={label}>
+    <Link href={href} className="line nav-link" aria-current={isCurrent ? 'page' : undefined} title={label}>
       <Icon name={icon} />
       <span>{label}</span>
       {count > 0 && <span className="nav-count">{count > 99 ? '99+' : count}</span>}
@@ -254,11 +253,11 @@ function Workspace() {
   const { workspace } = useSession()
   const state = useLiveState()
   return (
-    <div className="nav-head">
+    <div className="line nav-head">
       <img src="/icon.svg" alt="" width="28" height="28" />
       <div>
         <strong className="cut">{workspace.name}</strong>
-        <span className="live" data-state={state} role="status">
+        <span className="line live" data-state={state} role="status">
           {shell.live[state]}
         </span>
       </div>
@@ -288,7 +287,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
         align="start"
         side="top"
         button={
-          <button type="button" className="nav-account">
+          <button type="button" className="line nav-account">
             <span className="offscreen">{shell.account}</span>
             <Avatar name={name} size="small" />
             <span className="grow">

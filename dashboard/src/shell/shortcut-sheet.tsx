@@ -7,15 +7,9 @@ import { words } from '../words/words.ts'
 type Shortcut = { keys: readonly string[]; label: string }
 
 /** `general` and `pages` come from the shell, which knows the pages and the key of the palette. */
-export default function ShortcutSheet({
-  general,
-  pages,
-  onClose,
-}: {
-  general: readonly Shortcut[]
-  pages: readonly Shortcut[]
-  onClose: () => void
-}) {
+type Props = { general: readonly Shortcut[]; pages: readonly Shortcut[]; onClose: () => void }
+
+export default function ShortcutSheet({ general, pages, onClose }: Props) {
   const titles = words.shell.shortcutGroups
   const { list, conversation, reply } = words.inbox.shortcuts
   return (

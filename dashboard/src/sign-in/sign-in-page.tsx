@@ -22,7 +22,7 @@ export function SignInPage({ title, lead, children, foot }: SignInPageProps) {
   }, [])
   return (
     <main className="sign-in">
-      <div className="sign-in-card" ref={card}>
+      <div className="stack sign-in-card" ref={card}>
         <img src="/icon.svg" alt="" width="44" height="44" />
         <h1>{title}</h1>
         {lead && <p className="soft">{lead}</p>}

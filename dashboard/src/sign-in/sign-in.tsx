@@ -139,7 +139,7 @@ export default function SignIn() {
           href={`/app/api/oidc/start?to=${encodeURIComponent(returnPath)}`}
         />
       )}
-      {hasAlternative && <p className="sign-in-or">{signIn.or}</p>}
+      {hasAlternative && <p className="line sign-in-or soft small">{signIn.or}</p>}
       <Form noValidate onSubmit={submit}>
         <InputField
           label={signIn.email}

@@ -61,7 +61,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
   const statuses = [...new Set(templates.map((template) => template.status))].sort()
   return (
     <>
-      <div className="toolbar">
+      <div className="row toolbar">
         <SearchInput label={text.search} value={search} onChange={(event) => setSearch(event.target.value)} />
         <Select
           aria-label={text.status}

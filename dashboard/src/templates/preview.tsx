@@ -26,7 +26,7 @@ export function TemplatePreview({ template, params }: { template: Template; para
   const isEmpty = !part.header && !part.body && part.cards.length === 0
   return (
     <figure className="preview" aria-label={preview.of(template.name)}>
-      <div className="preview-chat">
+      <div className="stack preview-chat">
         {isEmpty ? (
           <p className="soft small">{preview.unreadable}</p>
         ) : (
@@ -56,7 +56,7 @@ function Bubble({ part: { header, body, footer, buttons }, values }: { part: Par
     <>
       {header && header.kind !== 'text' && <HeaderMedia header={header} values={values} />}
       {(header?.kind === 'text' || body || footer) && (
-        <div className="preview-text">
+        <div className="stack preview-text">
           {header?.kind === 'text' && (
             <p className="preview-header">
               <Formatted
@@ -79,7 +79,7 @@ function Bubble({ part: { header, body, footer, buttons }, values }: { part: Par
               />
             </p>
           )}
-          {footer && <p className="preview-footer">{footer}</p>}
+          {footer && <p className="soft small">{footer}</p>}
         </div>
       )}
       {buttons.length > 0 && (
@@ -129,7 +129,7 @@ function HeaderMedia({ header, values }: { header: Exclude<Header, { kind: 'text
   if (header.kind === 'location') {
     const location = values?.headerLocation
     return (
-      <div className="preview-media">
+      <div className="stack preview-media">
         <Icon name="location" />
         <span>
           {location?.name || preview.location}
@@ -142,7 +142,7 @@ function HeaderMedia({ header, values }: { header: Exclude<Header, { kind: 'text
   if (header.kind === 'image') return <Picture url={url ?? ''} />
   const filename = header.kind === 'document' ? values?.headerFilename : ''
   return (
-    <div className="preview-media" data-kind={header.kind}>
+    <div className="stack preview-media" data-kind={header.kind}>
       <Icon name={header.kind === 'video' ? 'play' : 'document'} />
       <span>{filename || preview[header.kind]}</span>
     </div>
@@ -167,7 +167,7 @@ function Picture({ url }: { url: string }) {
     )
   }
   return (
-    <div className="preview-media">
+    <div className="stack preview-media">
       <Icon name="image" />
       <span>{preview.image}</span>
     </div>

@@ -36,7 +36,7 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
   return (
     <Field label={label} hint={hint} error={uploadErrorText || error}>
       {(wiring) => (
-        <div className="values-line">
+        <div className="line values-line">
           <Input
             {...wiring}
             ref={input}

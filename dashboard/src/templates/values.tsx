@@ -41,7 +41,7 @@ export function TemplateValues({ template, params, onChange, errors = {}, withCo
     onChange({ ...params, cards })
   }
   return (
-    <div className="values">
+    <div className="stack values">
       <PartValues
         part={part}
         values={params}
@@ -52,7 +52,7 @@ export function TemplateValues({ template, params, onChange, errors = {}, withCo
       />
       {part.cards.map((card, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the order of the cards is fixed.
-        <fieldset key={index} className="values-card">
+        <fieldset key={index} className="stack values-card">
           <legend>{text.card(index + 1)}</legend>
           <PartValues
             part={card}

@@ -9,7 +9,9 @@ import { words } from '../words/words.ts'
 
 type Question<Call extends CallName> = {
   title: string
-  children: ReactNode
+  text?: string
+  /** Below the text. */
+  children?: ReactNode
   action: string
   danger?: boolean
   call: Call
@@ -25,7 +27,7 @@ type Question<Call extends CallName> = {
 
 /** Asks before a call, makes it, and reports that it is done. An error stays in the dialog. */
 export function ConfirmCall<Call extends CallName>(props: Question<Call> & { onClose: () => void }) {
-  const { call, input, stale = [], done, onDone, isReady = true, ...dialog } = props
+  const { call, input, stale = [], done, onDone, isReady = true, text, children, ...dialog } = props
   const { mutate, isPending, error } = useChange(call, {
     stale,
     done,
@@ -40,7 +42,10 @@ export function ConfirmCall<Call extends CallName>(props: Question<Call> & { onC
       busy={isPending}
       error={error ? describeError(error) : undefined}
       onConfirm={() => isReady && mutate(input)}
-    />
+    >
+      {text && <p>{text}</p>}
+      {children}
+    </Confirm>
   )
 }
 

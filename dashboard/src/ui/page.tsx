@@ -1,6 +1,6 @@
 /** The frame of a page, the states of its queries and lists, and what a viewer sees of the controls that change data. */
 import { type ReactNode, useEffect, useRef } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link, Route, type RouteProps, useLocation } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
 import { EmptyState, Note, Skeleton } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
@@ -21,7 +21,7 @@ type PageProps = {
 export function Page({ title, lead, back, actions, narrow = false, children }: PageProps) {
   useTitle(title)
   return (
-    <div className="page" data-narrow={narrow ? '' : undefined}>
+    <div className="stack page" data-narrow={narrow ? '' : undefined}>
       <div className="page-head">
         <div>
           {back && (
@@ -141,8 +141,8 @@ export const WriteAccess = ({ children }: { children: ReactNode }) => (
 /** A note for viewers. Other members see nothing. */
 export const ViewerNote = () => (useCanWrite() ? null : <Note icon="lock">{words.common.viewerOnly}</Note>)
 
-/** A page that only changes something. A viewer sees the reason instead. */
-export function WritersOnly({ children }: { children: ReactNode }) {
-  if (useCanWrite()) return children
+/** The route of a page that only changes something. A viewer sees the reason instead. */
+export function WriterRoute<Path extends string>(props: RouteProps<undefined, Path>) {
+  if (useCanWrite()) return <Route<undefined, Path> {...props} />
   return <EmptyState icon="lock" title={words.common.viewerTitle} text={words.common.viewerOnly} />
 }

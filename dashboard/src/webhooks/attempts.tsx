@@ -11,7 +11,7 @@ const { delivery: labels, log } = words.webhooks
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const newestFirst = attempts.toReversed()
   return (
-    <section className="stack-tight">
+    <section className="stack stack-tight">
       <h3>{labels.attempts}</h3>
       {newestFirst.length === 0 && <p className="soft">{labels.noAttempts}</p>}
       <ol className="hooks-attempts lined">

@@ -66,12 +66,12 @@ function factsOf(delivery: DeliveryView) {
 
 function Request({ request: { headers, body } }: { request: DeliveryView['request'] }) {
   return (
-    <section className="stack-tight">
+    <section className="stack stack-tight">
       <h3>{labels.request}</h3>
       {body === null ? <Note>{labels.notKept}</Note> : <Code text={prettyJson(body)} />}
       <details className="hooks-fold">
         <summary>{labels.headers}</summary>
-        <dl className="facts hooks-headers">
+        <dl className="facts hooks-headers small">
           {headers.map(({ name, value }) => (
             <Header key={name} name={name} value={value} />
           ))}

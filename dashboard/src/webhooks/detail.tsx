@@ -115,7 +115,7 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
       <Button label={detail.edit} icon="edit" onClick={() => setOpen('edit')} />
       <Menu
         label={detail.more}
-        button={<IconButton label={detail.more} icon="more" variant="quiet" />}
+        button={<IconButton size="medium" label={detail.more} icon="more" variant="quiet" />}
         items={[
           ...(endpoint.is_active ? [{ label: detail.disable, onSelect: () => setOpen('disable') }] : []),
           { label: detail.delete, danger: true, onSelect: () => setOpen('delete') },
@@ -155,15 +155,14 @@ function EditDialog({ endpoint, onClose }: ActionProps) {
 const DisableEndpoint = ({ endpoint, onClose }: ActionProps) => (
   <ConfirmCall
     title={webhooks.disable.title}
+    text={webhooks.disable.text}
     action={webhooks.disable.action}
     call="PATCH /webhooks/{id}"
     input={{ params: { id: endpoint.id }, body: { is_active: false } }}
     stale={['GET /webhooks', 'GET /webhooks/{id}/deliveries']}
     done={detail.disabled}
     onClose={onClose}
-  >
-    {webhooks.disable.text}
-  </ConfirmCall>
+  />
 )
 
 function DeleteEndpoint({ endpoint, onClose }: ActionProps) {
@@ -171,6 +170,7 @@ function DeleteEndpoint({ endpoint, onClose }: ActionProps) {
   return (
     <ConfirmCall
       title={webhooks.delete.title}
+      text={webhooks.delete.text(endpoint.url)}
       action={webhooks.delete.action}
       danger
       call="DELETE /webhooks/{id}"
@@ -182,9 +182,7 @@ function DeleteEndpoint({ endpoint, onClose }: ActionProps) {
         void invalidate({ queryKey: ['GET /webhooks'] })
       }}
       onClose={onClose}
-    >
-      {webhooks.delete.text(endpoint.url)}
-    </ConfirmCall>
+    />
   )
 }
 

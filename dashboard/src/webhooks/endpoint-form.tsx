@@ -87,7 +87,7 @@ type ChoiceProps = { events: ReadonlySet<EventName>; onToggle: (event: EventName
 function EventChoice({ events, onToggle, error }: ChoiceProps) {
   const id = useId()
   return (
-    <fieldset className="hooks-choice" aria-describedby={error ? id : undefined}>
+    <fieldset className="stack hooks-choice" aria-describedby={error ? id : undefined}>
       <legend className="legend">{form.events}</legend>
       {eventNames.map((event) => (
         <Checkbox

@@ -62,7 +62,7 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
             <span key={delivery.id} data-outcome={outcomeOf(delivery)} title={titleOf(delivery)} />
           ))}
         </div>
-        <div className="hooks-ends" aria-hidden="true">
+        <div className="hooks-ends soft" aria-hidden="true">
           <span>{health.oldest}</span>
           <span>{health.newest}</span>
         </div>

@@ -12,7 +12,7 @@ import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
 import { EndpointDialog } from './endpoint-form.tsx'
-import { SigningSecret } from './secret.tsx'
+import { SigningSecret } from './rotate.tsx'
 
 const { webhooks } = words
 

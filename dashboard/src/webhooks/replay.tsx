@@ -2,8 +2,8 @@
 import { useState } from 'react'
 import { Button, InputField } from '../../../ui/controls.tsx'
 import { useChange } from '../lib/api.ts'
-import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
+import { toDatetimeLocal } from '../lib/time.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 

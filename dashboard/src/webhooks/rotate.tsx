@@ -1,12 +1,12 @@
 /** Replaces the signing secret of an endpoint. The member chooses how long the previous secret stays valid. */
 import { useState } from 'react'
 import { Button, SelectField } from '../../../ui/controls.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { FormDialog } from '../ui/dialogs.tsx'
+import { FormDialog, SecretDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import type { Endpoint } from './endpoint.tsx'
-import { SigningSecret } from './secret.tsx'
 
 const { rotate: labels } = words.webhooks
 
@@ -16,7 +16,7 @@ const overlaps = [24, 72, 1, 0] as const
 export function SecretFact({ endpoint, isManager }: { endpoint: Endpoint; isManager: boolean }) {
   const [isOpen, setOpen] = useState(false)
   return (
-    <div className="hooks-secret">
+    <div className="row hooks-secret">
       <span className="mono soft">{labels.hidden}</span>
       {isManager && <Button label={labels.open} size="small" icon="key" onClick={() => setOpen(true)} />}
       {endpoint.old_secret_until && (
@@ -59,5 +59,22 @@ function RotateDialog({ endpointId, onClose }: { endpointId: string; onClose: ()
         onChange={({ target }) => setOverlapHours(Number(target.value))}
       />
     </FormDialog>
+  )
+}
+
+const { secret: secretLabels } = words.webhooks
+
+type SecretProps = { title: string; text: string; secret: string; onClose: () => void }
+
+/** Shows the signing secret of a new endpoint once, with how to verify signatures. */
+export function SigningSecret({ title, text, secret, onClose }: SecretProps) {
+  return (
+    <SecretDialog title={title} warning={<p>{text}</p>} secret={secret} done={secretLabels.done} onDone={onClose}>
+      <p className="soft small">{secretLabels.verify}</p>
+      <a className="hooks-link small" href="/docs#verifying" target="_blank" rel="noopener">
+        {secretLabels.toVerify}
+        <Icon name="external" />
+      </a>
+    </SecretDialog>
   )
 }

@@ -1,7 +1,7 @@
 /** Routes of the webhook pages: list of endpoints, endpoint. */
 import './webhooks.css'
 import { Route, Switch } from 'wouter'
-import { NotFound } from '../shell/not-found.tsx'
+import { NotFound } from '../shell/errors.tsx'
 import { EndpointPage } from './detail.tsx'
 import { EndpointList } from './list.tsx'
 

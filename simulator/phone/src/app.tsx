@@ -95,7 +95,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
       <a className="skip" href="#phones">
         Skip to the phones
       </a>
-      <header className="top">
+      <header className="line top">
         <h1>
           <img src={icon} alt="" /> Phones
         </h1>
@@ -103,14 +103,9 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
           <Select
             aria-label="Workspace"
             value={workspace.workspace_id}
+            options={workspaces.map(({ workspace_id: id, business_name: name }) => [id, name || id])}
             onChange={(event) => onWorkspace(event.target.value)}
-          >
-            {workspaces.map(({ workspace_id, business_name }) => (
-              <option key={workspace_id} value={workspace_id}>
-                {business_name || workspace_id}
-              </option>
-            ))}
-          </Select>
+          />
         )}
         <CustomerBar board={board} onOpen={open} onShowAll={() => setDialog('all')} />
         <div className="row" ref={toolsButton}>
@@ -154,7 +149,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
               tone="red"
               icon="alert"
               title="The phones could not be loaded"
-              text={<>{error}.</>}
+              text={`${error}.`}
               action={<Button label="Try again" variant="primary" onClick={retry} />}
             />
           )}
@@ -193,7 +188,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
 }
 
 const Welcome = () => (
-  <div className="welcome">
+  <div className="stack welcome">
     <h2>Phones of simulated customers</h2>
     <p>
       Messages that you send through the API or the dashboard arrive here as the customer sees them. Write back, tap a

@@ -22,16 +22,8 @@ type ComposerProps = {
   onSend: (message: Outgoing) => void
 }
 
-export function Composer({
-  customer,
-  businessName,
-  hasLocations,
-  quoted,
-  onQuote,
-  file,
-  onFile,
-  onSend,
-}: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { customer, businessName, hasLocations, quoted, onQuote, file, onFile, onSend } = props
   const toast = useToast()
   const [text, setText] = useState('')
   const input = useRef<HTMLTextAreaElement>(null)
@@ -81,13 +73,13 @@ export function Composer({
             <strong>{quoted.from === 'customer' ? 'You' : businessName}</strong>
             <span dir="auto">{summaryOf(quoted)}</span>
           </span>
-          <IconButton icon="close" label="Remove the quote" size="small" onClick={() => onQuote(undefined)} />
+          <IconButton icon="close" label="Remove the quote" onClick={() => onQuote(undefined)} />
         </div>
       )}
       {file && (
         <div className="attachment">
           <FilePreview file={file} />
-          <IconButton icon="close" label="Remove the file" size="small" onClick={() => onFile(undefined)} />
+          <IconButton icon="close" label="Remove the file" onClick={() => onFile(undefined)} />
         </div>
       )}
       {recorder.seconds === undefined ? (
@@ -96,12 +88,13 @@ export function Composer({
             label="Attach"
             align="start"
             side="top"
-            button={<IconButton icon="plus" label="Attach" />}
+            button={<IconButton size="medium" icon="plus" label="Attach" />}
             items={[
-              { label: <Choice icon="image" text="Picture or file" />, onSelect: () => picker.current?.click() },
-              { label: <Choice icon="audio" text="Sample voice note" />, onSelect: sendSampleNote },
+              { icon: 'image', label: 'Picture or file', onSelect: () => picker.current?.click() },
+              { icon: 'audio', label: 'Sample voice note', onSelect: sendSampleNote },
               ...(hasLocations ? locations : []).map((location) => ({
-                label: <Choice icon="location" text={location.name} />,
+                icon: 'location' as const,
+                label: location.name,
                 onSelect: () => send({ type: 'location', location }),
               })),
             ]}
@@ -124,21 +117,28 @@ export function Composer({
             }}
           />
           {canSend ? (
-            <IconButton type="submit" variant="primary" icon="send" label="Send" />
+            <IconButton size="medium" type="submit" variant="primary" icon="send" label="Send" />
           ) : (
-            <IconButton icon="audio" label="Record a voice note" onClick={record} />
+            <IconButton size="medium" icon="audio" label="Record a voice note" onClick={record} />
           )}
         </div>
       ) : (
         <div className="composer-row">
-          <IconButton icon="trash" label="Discard the voice note" onClick={recorder.cancel} />
+          <IconButton size="medium" icon="trash" label="Discard the voice note" onClick={recorder.cancel} />
           <span className="recording">
             Recording
             <span role="timer" aria-label="Recorded">
               {Math.floor(recorder.seconds / 60)}:{String(recorder.seconds % 60).padStart(2, '0')}
             </span>
           </span>
-          <IconButton autoFocus variant="primary" icon="send" label="Send the voice note" onClick={recorder.finish} />
+          <IconButton
+            size="medium"
+            autoFocus
+            variant="primary"
+            icon="send"
+            label="Send the voice note"
+            onClick={recorder.finish}
+          />
         </div>
       )}
       <input
@@ -157,13 +157,6 @@ export function Composer({
   )
 }
 
-const Choice = ({ icon, text }: { icon: 'image' | 'audio' | 'location'; text: string }) => (
-  <>
-    <Icon name={icon} />
-    {text}
-  </>
-)
-
 function FilePreview({ file }: { file: File }) {
   const [url, setUrl] = useState<string>()
   useEffect(() => {
@@ -175,7 +168,7 @@ function FilePreview({ file }: { file: File }) {
   const size =
     file.size < 1e6 ? `${Math.max(1, Math.round(file.size / 1000))} kB` : `${(file.size / 1e6).toFixed(1)} MB`
   return (
-    <span className="file">
+    <span className="line file">
       {url ? <img src={url} alt="" /> : <Icon name="document" />}
       <span>
         <strong>{file.name}</strong>

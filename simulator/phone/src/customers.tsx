@@ -1,6 +1,6 @@
 /** The customers: the shown phones as a row of tabs, a dialog with all of them, and a dialog that adds one. */
-import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { Button, Field, Input, SearchInput, SegmentedControl } from '../../../ui/controls.tsx'
+import { useEffect, useRef, useState } from 'react'
+import { Button, Form, InputField, SearchInput, SegmentedControl, SubmitButton } from '../../../ui/controls.tsx'
 import { Avatar, Badge } from '../../../ui/display.tsx'
 import { Dialog } from '../../../ui/overlays.tsx'
 import type { Customer } from './api.ts'
@@ -29,7 +29,7 @@ export function CustomerBar({ board: { phones, shown, unread, current }, onOpen,
           <button
             key={key}
             type="button"
-            className="customer"
+            className="line customer"
             title={`${addressOf(phone)} · ${channelNames[phone.channel]}`}
             aria-current={key === current || undefined}
             onClick={() => onOpen(phone)}
@@ -41,7 +41,7 @@ export function CustomerBar({ board: { phones, shown, unread, current }, onOpen,
         )
       })}
       {phones.size > shown.length && (
-        <button type="button" className="customer" aria-haspopup="dialog" onClick={onShowAll}>
+        <button type="button" className="line customer" aria-haspopup="dialog" onClick={onShowAll}>
           {phones.size - shown.length} more
           <Unread count={hiddenUnread} />
         </button>
@@ -82,7 +82,7 @@ export function AllCustomers({ phones, onOpen, onClose }: DialogProps & { phones
           const last = phone.messages.at(-1)
           return (
             <li key={keyOf(phone)}>
-              <button type="button" className="customer-row" onClick={() => onOpen(phone)}>
+              <button type="button" className="line customer-row" onClick={() => onOpen(phone)}>
                 <Avatar name={titleOf(phone)} />
                 <span className="grow">
                   <bdi>{titleOf(phone)}</bdi>
@@ -115,8 +115,7 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
     spellCheck: false,
     onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
   })
-  function submit(event: FormEvent) {
-    event.preventDefault()
+  function submit() {
     const name = values.name.trim() || null
     if (isSocial) {
       const id = values.userId.trim()
@@ -129,7 +128,7 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
   }
   return (
     <Dialog title="Add customer" onClose={onClose}>
-      <form onSubmit={submit} noValidate>
+      <Form onSubmit={submit} noValidate>
         <SegmentedControl
           label="Channel"
           value={channel}
@@ -144,22 +143,29 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
         />
         {isSocial ? (
           <>
-            <Field label="User id" hint="The id that the channel gives this person" error={fault}>
-              {(wiring) => <Input {...wiring} {...bind('userId')} />}
-            </Field>
-            <Field label="Username">{(wiring) => <Input {...wiring} {...bind('username')} />}</Field>
+            <InputField
+              label="User id"
+              hint="The id that the channel gives this person"
+              error={fault}
+              {...bind('userId')}
+            />
+            <InputField label="Username" {...bind('username')} />
           </>
         ) : (
-          <Field label="Number" hint="With the country code, starting with +" error={fault}>
-            {(wiring) => <Input {...wiring} {...bind('number')} type="tel" />}
-          </Field>
+          <InputField
+            label="Number"
+            hint="With the country code, starting with +"
+            error={fault}
+            {...bind('number')}
+            type="tel"
+          />
         )}
-        <Field label="Name">{(wiring) => <Input {...wiring} {...bind('name')} />}</Field>
+        <InputField label="Name" {...bind('name')} />
         <div className="dialog-foot">
           <Button label="Other values" icon="refresh" onClick={() => setValues(randomCustomer())} />
-          <Button label="Add customer" type="submit" variant="primary" />
+          <SubmitButton label="Add customer" />
         </div>
-      </form>
+      </Form>
     </Dialog>
   )
 }

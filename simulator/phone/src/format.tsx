@@ -4,15 +4,9 @@ import type { Bubble } from './api.ts'
 
 type Part = string | { tag: 'strong' | 'em' | 's' | 'code' | 'a'; children: readonly Part[]; href?: string }
 
-export function RichText({
-  text,
-  hasMarks,
-  className = 'text',
-}: {
-  text: string
-  hasMarks: boolean
-  className?: string
-}) {
+type RichTextProps = { text: string; hasMarks: boolean; className?: string }
+
+export function RichText({ text, hasMarks, className = 'text' }: RichTextProps) {
   return (
     <p className={className} dir="auto">
       {render(parse(text, hasMarks))}

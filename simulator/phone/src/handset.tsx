@@ -80,7 +80,7 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
       tabIndex={-1}
       onFocus={() => onSelect(key)}
     >
-      <header className="tag">
+      <header className="line tag">
         <div className="grow">
           <h2 id={titleId} className="cut">
             <bdi>{title}</bdi>
@@ -91,13 +91,8 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
             {!isSocial && <WindowNote phone={phone} />}
           </p>
         </div>
-        <IconButton
-          icon="copy"
-          label={isSocial ? 'Copy the user id' : 'Copy the number'}
-          size="small"
-          onClick={copyAddress}
-        />
-        <IconButton icon="close" label="Hide this phone" size="small" onClick={() => onHide(phone)} />
+        <IconButton icon="copy" label={isSocial ? 'Copy the user id' : 'Copy the number'} onClick={copyAddress} />
+        <IconButton icon="close" label="Hide this phone" onClick={() => onHide(phone)} />
       </header>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping a file has an equivalent in the menu "Attach". */}
       <div
@@ -112,7 +107,7 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
         onDrop={drop}
       >
         <div className="screen">
-          <div className="chat-head">
+          <div className="line chat-head">
             <Avatar name={workspace.business_name} />
             <span className="grow">
               <strong className="cut" dir="auto">

@@ -20,15 +20,9 @@ function ownUrlOf(file: File): string | undefined {
   return url && new URL(url).origin === location.origin ? url : undefined
 }
 
-export function Picture({
-  file,
-  alt,
-  isSticker = false,
-}: {
-  file: File
-  alt?: string | undefined
-  isSticker?: boolean
-}) {
+type PictureProps = { file: File; alt?: string | undefined; isSticker?: boolean }
+
+export function Picture({ file, alt, isSticker = false }: PictureProps) {
   const [hasFailed, setFailed] = useState(false)
   const [isEnlarged, setEnlarged] = useState(false)
   const src = urlOf(file)
@@ -90,9 +84,9 @@ export function Document({ file }: { file: File }) {
       </span>
     </>
   )
-  if (!href) return <span className="file">{content}</span>
+  if (!href) return <span className="line file">{content}</span>
   return (
-    <a className="file" href={href} target="_blank" rel="noopener noreferrer">
+    <a className="line file" href={href} target="_blank" rel="noopener noreferrer">
       {content}
     </a>
   )
@@ -118,7 +112,7 @@ export function LocationCard({ location: { latitude, longitude, name, address } 
   const [north, east] = [Number(latitude), Number(longitude)]
   const isKnown = Number.isFinite(north) && Number.isFinite(east)
   return (
-    <span className="file">
+    <span className="line file">
       <Icon name="location" />
       <span>
         <strong dir="auto">{name || 'Location'}</strong>
@@ -140,15 +134,11 @@ export function LocationCard({ location: { latitude, longitude, name, address } 
 
 export type Contact = NonNullable<Bubble['contacts']>[number]
 
-export function ContactCards({
-  contacts,
-  onOpen,
-}: {
-  contacts: readonly Contact[]
-  onOpen: (contact: Contact) => void
-}) {
+type ContactCardsProps = { contacts: readonly Contact[]; onOpen: (contact: Contact) => void }
+
+export function ContactCards({ contacts, onOpen }: ContactCardsProps) {
   return contacts.map((contact) => (
-    <span className="file" key={contact.name + contact.phone}>
+    <span className="line file" key={contact.name + contact.phone}>
       <Icon name="person" />
       <span>
         <strong dir="auto">{contact.name || 'No name'}</strong>

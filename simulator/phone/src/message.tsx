@@ -37,21 +37,13 @@ type MessageProps = {
   actions: MessageActions
 }
 
-const statusTexts: Record<Status, string> = {
-  sending: 'Sending',
-  accepted: 'Accepted, not sent yet',
-  sent: 'Sent',
-  delivered: 'Delivered',
-  read: 'Read',
-  failed: 'Failed',
-}
-const statusIcons: Record<Status, IconName> = {
-  sending: 'clock',
-  accepted: 'clock',
-  sent: 'check',
-  delivered: 'checks',
-  read: 'checks',
-  failed: 'alert',
+const statuses: Record<Status, [text: string, icon: IconName]> = {
+  sending: ['Sending', 'clock'],
+  accepted: ['Accepted, not sent yet', 'clock'],
+  sent: ['Sent', 'check'],
+  delivered: ['Delivered', 'checks'],
+  read: ['Read', 'checks'],
+  failed: ['Failed', 'alert'],
 }
 
 /** An unsent message has a local id; the simulator does not know it. */
@@ -77,7 +69,7 @@ export const Message = memo(function Message(props: MessageProps) {
           {template?.body && <RichText text={template.body} hasMarks={hasMarks} />}
           {template?.footer && <RichText className="footer" text={template.footer} hasMarks={false} />}
           {!template && <Content bubble={bubble} hasMarks={hasMarks} actions={actions} />}
-          <span className="meta">
+          <span className="line meta">
             <time dateTime={bubble.at}>{timeOf(bubble.at)}</time>
             <Tick bubble={bubble} />
           </span>
@@ -119,10 +111,11 @@ function Content({ bubble, hasMarks, actions }: Pick<MessageProps, 'bubble' | 'h
 /** A customer's own message shows only that it is being sent or failed. */
 function Tick({ bubble: { from, status } }: Pick<MessageProps, 'bubble'>) {
   if (from === 'customer' && status !== 'sending' && status !== 'failed') return null
+  const [text, icon] = statuses[status]
   return (
-    <span className={`tick ${status}`} title={statusTexts[status]}>
-      <Icon name={statusIcons[status]} />
-      <span className="offscreen">{statusTexts[status]}</span>
+    <span className={`tick ${status}`} title={text}>
+      <Icon name={icon} />
+      <span className="offscreen">{text}</span>
     </span>
   )
 }
@@ -196,10 +189,8 @@ function Toolbar({ bubble, reactions: current, actions }: MessageProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset does not lay out as a toolbar.
     <div className="toolbar" role="group" aria-label="Actions on this message">
-      {bubble.from === 'business' && (
-        <IconButton icon="smile" label="React" size="small" onClick={() => setPicking(true)} />
-      )}
-      <IconButton icon="reply" label="Reply" size="small" onClick={() => actions.quote(bubble)} />
+      {bubble.from === 'business' && <IconButton icon="smile" label="React" onClick={() => setPicking(true)} />}
+      <IconButton icon="reply" label="Reply" onClick={() => actions.quote(bubble)} />
     </div>
   )
 }

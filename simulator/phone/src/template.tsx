@@ -47,12 +47,9 @@ export function TemplateButtons({ buttons, listLabel, tapped, onTap }: ButtonsPr
 }
 
 /** A list opens below its message. A real phone shows it as a sheet. */
-function ListRows({
-  rows,
-  label,
-  tapped,
-  onTap,
-}: Omit<ButtonsProps, 'buttons'> & { rows: RenderedButton[]; label: string }) {
+type ListProps = Omit<ButtonsProps, 'buttons'> & { rows: RenderedButton[]; label: string }
+
+function ListRows({ rows, label, tapped, onTap }: ListProps) {
   const [isOpen, setOpen] = useState(false)
   const sections = [...new Set(rows.map(({ section = '' }) => section))]
   const choose = (row: RenderedButton) => {
@@ -158,7 +155,7 @@ export function Carousel({ cards, hasMarks, ...tap }: TapProps & { cards: readon
         ))}
       </ul>
       {last > 0 && (
-        <div className="slide-controls">
+        <div className="line slide-controls soft">
           <button type="button" aria-label="Previous card" disabled={position === 0} onClick={() => go(-1)}>
             <Icon name="back" />
           </button>

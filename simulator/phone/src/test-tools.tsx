@@ -1,6 +1,6 @@
 /** The panel "Test tools": API calls to copy, magic numbers, and faults of the channel. */
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import { Button, Field, IconButton, Input, Select } from '../../../ui/controls.tsx'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Button, Form, IconButton, InputField, SelectField, SubmitButton } from '../../../ui/controls.tsx'
 import { copyText } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import { addFault, type Customer, clearFaults, type Fault, listFaults } from './api.ts'
@@ -53,7 +53,7 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
     >
       <header className="row spread">
         <h2>Test tools</h2>
-        <IconButton icon="close" label="Close" size="small" onClick={onClose} />
+        <IconButton icon="close" label="Close" onClick={onClose} />
       </header>
       <div className="panel-body">
         <Section title="Sample calls">
@@ -71,7 +71,6 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
                 <IconButton
                   icon="copy"
                   label={`Copy the call ${title}`}
-                  size="small"
                   onClick={() => copy(call(recipient), 'Call')}
                 />
               </li>
@@ -90,7 +89,7 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
                   <small>{effect}</small>
                   <small className="mono">{number}</small>
                 </span>
-                <IconButton icon="copy" label={`Copy ${number}`} size="small" onClick={() => copy(number, 'Number')} />
+                <IconButton icon="copy" label={`Copy ${number}`} onClick={() => copy(number, 'Number')} />
                 <Button
                   label="Open"
                   size="small"
@@ -145,12 +144,15 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
     onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
   })
   const number = (name: 'code' | 'count' | 'delay_ms', label: string, placeholder: string) => (
-    <Field label={label} error={invalid === name ? 'A whole number' : undefined}>
-      {(wiring) => <Input {...wiring} {...bind(name)} inputMode="numeric" placeholder={placeholder} />}
-    </Field>
+    <InputField
+      label={label}
+      error={invalid === name ? 'A whole number' : undefined}
+      {...bind(name)}
+      inputMode="numeric"
+      placeholder={placeholder}
+    />
   )
-  async function submit(event: FormEvent) {
-    event.preventDefault()
+  async function submit() {
     const { mode, to, code, count, delay_ms } = values
     const numeric = { ...(mode === 'reject' ? { code } : {}), count, delay_ms }
     const wrong = Object.entries(numeric).find(([, text]) => !/^\d*$/.test(text.trim()))
@@ -168,21 +170,21 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
     await onAdded()
   }
   return (
-    <form className="stack" onSubmit={submit} noValidate>
-      <Field label="Fault" hint={faultModes[values.mode]?.effect}>
-        {(wiring) => (
-          <Select {...wiring} {...bind('mode')}>
-            {Object.entries(faultModes).map(([mode, { title }]) => (
-              <option key={mode} value={mode}>
-                {title}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      <Field label="Number" hint="Empty: all numbers">
-        {(wiring) => <Input {...wiring} {...bind('to')} list={listId} inputMode="tel" placeholder="all" />}
-      </Field>
+    <Form className="stack" onSubmit={() => void submit()} noValidate>
+      <SelectField
+        label="Fault"
+        hint={faultModes[values.mode]?.effect}
+        options={Object.entries(faultModes).map(([mode, { title }]) => [mode, title])}
+        {...bind('mode')}
+      />
+      <InputField
+        label="Number"
+        hint="Empty: all numbers"
+        {...bind('to')}
+        list={listId}
+        inputMode="tel"
+        placeholder="all"
+      />
       <datalist id={listId}>
         {numbers.map((each) => (
           <option key={each} value={each} />
@@ -193,8 +195,8 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
         {number('count', 'Sends', 'all')}
         {number('delay_ms', 'Delay in ms', 'none')}
       </div>
-      <Button label="Add fault" type="submit" variant="primary" />
-    </form>
+      <SubmitButton label="Add fault" />
+    </Form>
   )
 }
 

@@ -97,7 +97,6 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
                 <IconButton
                   label={words.settings.labels.remove(label.name)}
                   icon="trash"
-                  size="small"
                   onClick={() => setDeleted(label)}
                 />
               )}

@@ -2,11 +2,9 @@
 import { type KeyboardEvent, useState } from 'react'
 import { Button, Form, InputField } from '../../../../ui/controls.tsx'
 import { Dialog } from '../../../../ui/overlays.tsx'
-import { toDatetimeLocal } from '../../lib/datetime-local.ts'
-import { formatTime } from '../../lib/time.ts'
+import { formatTime, toDatetimeLocal } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import type { Conversation } from '../model/data.ts'
-import { listSnoozeChoices } from './snooze-times.ts'
 
 const { flow } = words.inbox
 
@@ -80,3 +78,28 @@ export function moveBetweenChoices(event: KeyboardEvent<HTMLElement>): void {
 }
 
 const choice = 'input[type="search"], .inbox-choices > li > button:first-child, .inbox-choices > li > label > input'
+
+type SnoozeChoice = { key: 'laterToday' | 'tomorrow' | 'nextWeek'; at: Date }
+
+const laterHours = 3
+const morningHour = 9
+
+/** The times that the dialog offers, by the clock of the browser. */
+function listSnoozeChoices(now: Date): SnoozeChoice[] {
+  const later = new Date(now.getTime() + laterHours * 3_600_000)
+  later.setMinutes(later.getMinutes() < 30 ? 30 : 60, 0, 0)
+  const isToday = later.toDateString() === now.toDateString()
+  const daysToMonday = (8 - now.getDay()) % 7 || 7
+  return [
+    ...(isToday ? [{ key: 'laterToday' as const, at: later }] : []),
+    { key: 'tomorrow', at: morningIn(now, 1) },
+    { key: 'nextWeek', at: morningIn(now, daysToMonday) },
+  ]
+}
+
+function morningIn(now: Date, days: number): Date {
+  const at = new Date(now)
+  at.setDate(at.getDate() + days)
+  at.setHours(morningHour, 0, 0, 0)
+  return at
+}

@@ -57,12 +57,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
               <small>{view.is_shared ? flow.viewsShared : flow.viewsMine}</small>
             </button>
             {canWrite && (
-              <IconButton
-                label={flow.deleteView(view.name)}
-                icon="trash"
-                size="small"
-                onClick={() => removeView(view)}
-              />
+              <IconButton label={flow.deleteView(view.name)} icon="trash" onClick={() => removeView(view)} />
             )}
           </li>
         ))}

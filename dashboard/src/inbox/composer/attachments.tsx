@@ -21,7 +21,7 @@ export function Attachments({ attachments, onRemove }: Props) {
         return (
           <li key={key} data-error={error ? '' : undefined}>
             {preview && !error ? <img src={preview} alt="" /> : <Icon name={icon} />}
-            <span className="inbox-attachment-text">
+            <span className="stack inbox-attachment-text grow">
               <span className="cut">{name}</span>
               {error ? (
                 <span className="error" role="alert">
@@ -33,7 +33,7 @@ export function Attachments({ attachments, onRemove }: Props) {
                 <Progress label={composer.uploading(percent)} total={100} parts={[{ value: percent }]} />
               )}
             </span>
-            <IconButton label={composer.remove(name)} icon="close" size="small" onClick={() => onRemove(attachment)} />
+            <IconButton label={composer.remove(name)} icon="close" onClick={() => onRemove(attachment)} />
           </li>
         )
       })}

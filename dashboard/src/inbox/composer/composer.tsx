@@ -7,11 +7,11 @@ import { Button, SegmentedControl } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useNow } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
+import { useMe } from '../../lib/session.tsx'
 import { useShortcuts } from '../../lib/shortcuts.ts'
 import { formatSpan, formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import type { Conversation, Message } from '../model/data.ts'
-import { useMe } from '../model/me.ts'
 import { readNoteDraft } from '../model/notes.ts'
 import { send } from '../model/outbox.ts'
 import { ComposerPresence } from '../model/presence.tsx'
@@ -60,7 +60,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   }, [state, onQuoteDone])
   return (
     <footer ref={footer} className="inbox-composer" data-mode={mode}>
-      <div className="inbox-composer-head">
+      <div className="line inbox-composer-head">
         <SegmentedControl
           label={composer.mode}
           value={mode}
@@ -179,7 +179,7 @@ function WindowClosed({ conversation: { channel }, hasWritten, onTemplate }: Win
       ? composer.neverText
       : composer.startText
   return (
-    <div className="inbox-closed">
+    <div className="row inbox-closed">
       <Icon name="clock" />
       <div>
         <strong>{title}</strong>

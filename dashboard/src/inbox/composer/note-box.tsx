@@ -137,8 +137,8 @@ export function NoteBox({ conversationId }: { conversationId: string }) {
         onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
         onKeyDown={handleKeyDown}
       />
-      <div className="inbox-write-foot">
-        <span className="inbox-note">
+      <div className="line inbox-write-foot">
+        <span className="inbox-note grow soft">
           <span className="inbox-note-private">
             <Icon name="lock" />
             {labels.private}

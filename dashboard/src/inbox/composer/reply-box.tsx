@@ -1,24 +1,16 @@
 /** The reply box: grows with the text, saves a draft, accepts files by button, paste and drop, and sends on Enter. */
-import {
-  type ClipboardEvent,
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useRef,
-  useState,
-} from 'react'
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
+import { useFileDrop } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { reportTyping } from '../../lib/presence.ts'
 import { hasMarks } from '../../templates/formatted-text.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import { type Conversation, type Message, summaryOf } from '../model/data.ts'
-import { readDraftFiles, storeDraftFiles } from '../model/draft-files.ts'
 import { isLastSent } from '../model/outbox.ts'
-import { useReplyDraft } from '../model/reply-drafts.ts'
+import { readDraftFiles, storeDraftFiles, useReplyDraft } from '../model/reply-drafts.ts'
 import type { Body } from '../model/unconfirmed.ts'
 import { Text } from '../thread/text.tsx'
 import { Attachments } from './attachments.tsx'
@@ -48,7 +40,6 @@ const showRemainingBelow = 200
 export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onTemplate, note }: Props) {
   const { id, channel, contact } = conversation
   const [text, saveDraft] = useReplyDraft(id)
-  const [isDragOver, setDragOver] = useState(false)
   const [isSendPending, setSendPending] = useState(false)
   const [tool, setTool] = useState<Tool>()
   const [storedFiles] = useState(() => readDraftFiles(id))
@@ -133,57 +124,46 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     if (event.ctrlKey || event.metaKey) sendAndClose()
     else send()
   }
+  const drop = useFileDrop(add)
   const handlePaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files]
     if (files.length === 0) return
     event.preventDefault()
     add(files)
   }
-  const handleDrop = (event: DragEvent) => {
-    event.preventDefault()
-    setDragOver(false)
-    add(event.dataTransfer.files)
-  }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the attach button is the accessible way to add files.
-    <div
-      className="inbox-write"
-      data-over={isDragOver ? '' : undefined}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setDragOver(true)
-      }}
-      onDragLeave={() => setDragOver(false)}
-      onDrop={handleDrop}
-    >
+    // The attach button is the accessible way to add files.
+    <div className="inbox-write" {...drop}>
       {quoted && (
-        <div className="inbox-replying">
+        <div className="line inbox-replying small">
           <span>
             <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : composer.toYourself)}</strong>
             <span className="cut">{summaryOf(quoted)}</span>
           </span>
-          <IconButton label={composer.dropReply} icon="close" size="small" onClick={onQuoteDone} />
+          <IconButton label={composer.dropReply} icon="close" onClick={onQuoteDone} />
         </div>
       )}
       <Attachments attachments={attachments} onRemove={(one) => remove([one])} />
-      {channel === 'social' && attachments.length > 0 && text && <p className="inbox-aside">{composer.noCaption}</p>}
+      {channel === 'social' && attachments.length > 0 && text && (
+        <p className="inbox-aside soft">{composer.noCaption}</p>
+      )}
       <textarea
         ref={box}
         rows={1}
         value={text}
         aria-label={composer.label}
-        placeholder={isDragOver ? composer.drop : composer.placeholder(nameOf(contact))}
+        placeholder={drop['data-over'] === '' ? composer.drop : composer.placeholder(nameOf(contact))}
         dir="auto"
         onChange={(event) => write(event.target.value)}
         onKeyDown={handleKeyDown}
         onPaste={handlePaste}
       />
       {hasFormatting && hasMarks(text) && (
-        <section className="inbox-preview" aria-label={composer.preview}>
+        <section className="inbox-preview soft" aria-label={composer.preview}>
           <Text text={text.trim()} />
         </section>
       )}
-      <div className="inbox-write-foot">
+      <div className="line inbox-write-foot">
         <ReplyTools
           conversation={conversation}
           box={box}
@@ -193,7 +173,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
           onFiles={add}
           onUploaded={addUploaded}
         />
-        <span className="inbox-note">
+        <span className="inbox-note grow soft">
           {remaining < showRemainingBelow ? (
             <span className="inbox-window" data-soon={remaining < 0 ? '' : undefined} role="status">
               {composer.left(remaining)}
@@ -214,7 +194,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
         <Menu
           label={flow.sendAnd}
           side="top"
-          button={<IconButton label={flow.sendAnd} icon="chevron" size="small" disabled={!canSend} />}
+          button={<IconButton label={flow.sendAnd} icon="chevron" disabled={!canSend} />}
           items={[
             { key: 'close', label: flow.sendAndClose, onSelect: sendAndClose },
             { key: 'snooze', label: flow.sendAndSnooze, onSelect: sendAndSnooze },

@@ -1,6 +1,6 @@
 /** The tools of the reply box: files, emoji, canned replies, voice notes and templates. The popups load when they are first opened. */
-import { lazy, type RefObject, Suspense, useRef } from 'react'
-import { IconButton } from '../../../../ui/controls.tsx'
+import { lazy, type RefObject, Suspense } from 'react'
+import { FilePicker, IconButton } from '../../../../ui/controls.tsx'
 import { useSession } from '../../lib/session.tsx'
 import type { Uploaded } from '../../lib/upload.ts'
 import { words } from '../../words/words.ts'
@@ -29,7 +29,6 @@ type Props = {
 
 export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFiles, onUploaded }: Props) {
   const { member } = useSession()
-  const picker = useRef<HTMLInputElement>(null)
   const close = () => {
     onTool(undefined)
     box.current?.focus()
@@ -52,7 +51,6 @@ export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFile
     <IconButton
       label={label}
       icon={icon}
-      size="small"
       aria-haspopup="dialog"
       aria-expanded={tool === name}
       // A press outside the popup closes it; this one would open it again.
@@ -62,23 +60,19 @@ export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFile
   )
   return (
     <>
-      <IconButton label={composer.attach} icon="attach" size="small" onClick={() => picker.current?.click()} />
-      <input
-        ref={picker}
-        type="file"
+      <FilePicker
+        label={composer.attach}
+        button={(open) => <IconButton label={composer.attach} icon="attach" onClick={open} />}
         multiple
-        hidden
-        aria-label={composer.attach}
-        onChange={(event) => {
-          onFiles(event.target.files ?? [])
-          event.target.value = ''
+        onFiles={(files) => {
+          onFiles(files)
           box.current?.focus()
         }}
       />
       {button('emoji', composer.emoji, 'smile')}
       {button('canned', composer.canned, 'bolt')}
       {button('voice', composer.voice, 'audio')}
-      {onTemplate && <IconButton label={composer.template} icon="templates" size="small" onClick={onTemplate} />}
+      {onTemplate && <IconButton label={composer.template} icon="templates" onClick={onTemplate} />}
       <Suspense>
         {tool === 'emoji' && <EmojiPicker onPick={insert} onClose={close} />}
         {tool === 'canned' && (

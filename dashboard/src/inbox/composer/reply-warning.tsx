@@ -97,11 +97,9 @@ export function useReplyGuard(
   return { check, follow, begin, end, question }
 }
 
-export function ReplyWarning({
-  question: { reply, confirm, close },
-}: {
-  question: NonNullable<ReplyGuard['question']>
-}) {
+type WarningProps = { question: NonNullable<ReplyGuard['question']> }
+
+export function ReplyWarning({ question: { reply, confirm, close } }: WarningProps) {
   const now = useNow()
   const ago = formatSpan(Math.max(1_000, now - Date.parse(reply.created_at)))
   return (

@@ -26,7 +26,7 @@ export function StartConversation({ contact, kind = 'text' }: Props) {
       {kind === 'text' ? (
         <Button label={labels.title} icon="chat" onClick={open} />
       ) : (
-        <IconButton label={labels.title} icon={kind === 'key' ? 'plus' : 'chat'} size="small" onClick={open} />
+        <IconButton label={labels.title} icon={kind === 'key' ? 'plus' : 'chat'} onClick={open} />
       )}
       {isOpen && (
         <Suspense>

@@ -35,7 +35,7 @@ export function TemplateForm({ template, onSend }: Props) {
   }
   return (
     <Form className="inbox-fill" noValidate onSubmit={submit}>
-      <div className="inbox-fill-values">
+      <div className="stack inbox-fill-values">
         <h3>{labels.values}</h3>
         {hasNoValues && <p className="soft small">{labels.noValues}</p>}
         <TemplateValues template={template} params={params} errors={errors} onChange={setParams} />

@@ -41,7 +41,7 @@ export function TemplatePicker({ name, onClose, onSend }: Props) {
           return (
             <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>
               <TemplateList templates={approved} chosen={chosen} onChoose={setChosen} />
-              <div className="inbox-picker-form">
+              <div className="stack inbox-picker-form">
                 {chosen ? (
                   <>
                     <span className="inbox-picker-back">
@@ -100,7 +100,7 @@ function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
     `${template.name} ${template.name.replaceAll('_', ' ')} ${bodyOf(template)}`.toLowerCase().includes(searchText),
   )
   return (
-    <div className="stack-tight inbox-picker-list">
+    <div className="stack stack-tight inbox-picker-list">
       <SearchInput label={labels.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
       {found.length === 0 && <p className="soft small">{labels.noMatch}</p>}
       <ul aria-label={labels.list}>

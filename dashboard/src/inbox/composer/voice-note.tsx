@@ -63,14 +63,14 @@ export default function VoiceNote({ channel, onRecorded, onClose }: Props) {
   }, [seconds])
   if (error) {
     return (
-      <div className="inbox-voice" role="alert">
+      <div className="row inbox-voice" role="alert">
         <span>{error}</span>
         <Button label={words.common.close} size="small" onClick={onClose} />
       </div>
     )
   }
   return (
-    <section className="inbox-voice" aria-label={labels.label}>
+    <section className="row inbox-voice" aria-label={labels.label}>
       <span className="inbox-voice-time" role="timer" data-on={seconds === undefined ? undefined : ''}>
         {seconds === undefined ? labels.waiting : formatDuration(seconds)}
       </span>

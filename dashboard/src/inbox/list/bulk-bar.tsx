@@ -17,11 +17,11 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
   useShortcuts({ Escape: clearSelection })
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   return (
-    <div className="inbox-bulk" role="toolbar" aria-label={flow.selection}>
+    <div className="stack inbox-bulk" role="toolbar" aria-label={flow.selection}>
       <div className="inbox-bulk-count">
         <strong role="status">{flow.selected(ids.length)}</strong>
         <Button label={flow.selectAll} size="small" onClick={selectAll} />
-        <IconButton label={flow.clearSelection} icon="close" size="small" onClick={clearSelection} />
+        <IconButton label={flow.clearSelection} icon="close" onClick={clearSelection} />
       </div>
       <div className="inbox-bulk-actions">
         <Menu

@@ -62,8 +62,8 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
       aria-label={list.label}
       onKeyDown={move}
     >
-      <div className="inbox-list-head">
-        <div className="inbox-search-row">
+      <div className="stack inbox-list-head">
+        <div className="line inbox-search-row">
           <div className="inbox-search">
             <SearchInput
               label={words.inbox.search.label}
@@ -77,7 +77,6 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
               <IconButton
                 label={words.inbox.search.clear}
                 icon="close"
-                size="small"
                 onClick={() => {
                   setSearchText('')
                   focusSearch()

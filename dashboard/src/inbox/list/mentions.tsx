@@ -50,13 +50,13 @@ function MentionRow({ mention, href, isOpen }: RowProps) {
     <li className="inbox-item">
       <Link
         href={href}
-        className="inbox-row"
+        className="line inbox-row"
         data-row={id}
         data-unread={isUnread ? '' : undefined}
         aria-current={isOpen ? 'true' : undefined}
       >
         <ChannelAvatar name={nameOf(contact)} channel={channel} />
-        <span className="inbox-row-text">
+        <span className="column inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{nameOf(contact)}</span>
             <Time at={at} format={formatBrief} />

@@ -1,5 +1,5 @@
 /** A conversation in the list: contact, last message, unread count and assignee. Memoized, so only changed rows render. */
-import { type MouseEvent, memo } from 'react'
+import { type MouseEvent, memo, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
@@ -10,34 +10,23 @@ import { ChannelAvatar } from '../../ui/channel.tsx'
 import { words } from '../../words/words.ts'
 import { activityOf, type Conversation, prefetchThread, typeLabelOf } from '../model/data.ts'
 import { RowPresence } from '../model/presence.tsx'
+import { useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
+import { useHasUnsent } from '../model/unconfirmed.ts'
 import { StatusIcon } from '../thread/status-icon.tsx'
-import { RowNote } from './row-note.tsx'
 
 const { list, flow } = words.inbox
 
-export const Row = memo(function Row({
-  conversation,
-  href,
-  isOpen,
-  showsWait,
-}: {
+type Props = {
   conversation: Conversation
   href: string
   isOpen: boolean
   /** Shows since when the customer waits instead of the last activity. */
   showsWait: boolean
-}) {
-  const {
-    id,
-    channel,
-    contact,
-    status,
-    unread_count: unread,
-    assigned_agent: agent,
-    snoozed_until,
-    labels,
-  } = conversation
+}
+
+export const Row = memo(function Row({ conversation, href, isOpen, showsWait }: Props) {
+  const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
   const name = nameOf(contact)
   const isSelected = useIsSelected(id)
   const canWrite = useCanWrite()
@@ -67,7 +56,7 @@ export const Row = memo(function Row({
       )}
       <Link
         href={href}
-        className="inbox-row"
+        className="line inbox-row"
         data-row={id}
         data-unread={unread > 0 && !isOpen ? '' : undefined}
         aria-current={isOpen ? 'true' : undefined}
@@ -76,7 +65,7 @@ export const Row = memo(function Row({
         onClick={select}
       >
         <ChannelAvatar name={name} channel={channel} />
-        <span className="inbox-row-text">
+        <span className="column inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>
             {status !== 'open' && (
@@ -92,7 +81,7 @@ export const Row = memo(function Row({
             <RowNote conversationId={id} isOpen={isOpen}>
               <LastMessage conversation={conversation} />
             </RowNote>
-            <RowLabels labels={labels} />
+            <RowLabels labels={conversation.labels} />
             <RowPresence conversationId={id} />
             {unread > 0 && !isOpen && (
               <span className="inbox-unread">
@@ -121,7 +110,7 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   const names = flow.labeledWith(labels.map(({ name }) => name).join(', '))
   if (!first) return null
   return (
-    <span className="inbox-row-labels" title={names}>
+    <span className="inbox-row-labels soft" title={names}>
       <span className="inbox-row-label" aria-hidden="true">
         <span className="inbox-label-dot" style={{ background: first.color }} />
         <span className="cut">{first.name}</span>
@@ -163,4 +152,34 @@ function iconOf(type: NonNullable<Conversation['last_message']>['content_type'])
     reaction: 'smile',
   } as const
   return type in icons ? icons[type as keyof typeof icons] : 'chat'
+}
+
+type RowNoteProps = {
+  conversationId: string
+  /** The draft of the open conversation is in the reply box. */
+  isOpen: boolean
+  /** The last message. */
+  children: ReactNode
+}
+
+/** What a row shows instead of its last message: a message that was not sent, or the member's draft. */
+function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
+  const hasUnsent = useHasUnsent(conversationId)
+  const draft = useDraftText(conversationId).trim()
+  const isDraft = draft !== '' && !isOpen
+  if (!hasUnsent && !isDraft) return children
+  return (
+    <>
+      <span className="inbox-row-note" data-tone={hasUnsent ? 'red' : 'amber'}>
+        {hasUnsent ? list.notSent : list.draft}
+      </span>
+      {isDraft ? (
+        <span className="inbox-row-message cut">
+          <bdi>{draft.slice(0, 200)}</bdi>
+        </span>
+      ) : (
+        children
+      )}
+    </>
+  )
 }

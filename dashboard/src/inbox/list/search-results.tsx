@@ -1,5 +1,6 @@
 /** Search results: conversations by contact name and number, and messages by text. */
 
+import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
@@ -10,7 +11,6 @@ import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
-import { HighlightedText } from './highlighted-text.tsx'
 import { Row } from './row.tsx'
 
 const { search: labels } = words.inbox
@@ -27,13 +27,13 @@ export function SearchResults({ query, openId }: { query: string; openId: string
   return (
     <div className="inbox-scroll">
       <section aria-labelledby="inbox-people">
-        <h2 className="inbox-group" id="inbox-people">
+        <h2 className="inbox-group soft" id="inbox-people">
           {labels.contacts}
         </h2>
         <QueryView query={contacts} lines={3}>
           {() =>
             contacts.items.length === 0 ? (
-              <p className="inbox-group-none">{labels.noContacts(query)}</p>
+              <p className="inbox-group-none soft">{labels.noContacts(query)}</p>
             ) : (
               <ul>
                 {contacts.items.slice(0, 20).map((conversation) => (
@@ -51,10 +51,10 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         </QueryView>
       </section>
       <section aria-labelledby="inbox-messages">
-        <h2 className="inbox-group" id="inbox-messages">
+        <h2 className="inbox-group soft" id="inbox-messages">
           {labels.messages}
         </h2>
-        <PagedList pages={messages} empty={<p className="inbox-group-none">{labels.noMessages(query)}</p>}>
+        <PagedList pages={messages} empty={<p className="inbox-group-none soft">{labels.noMessages(query)}</p>}>
           {(items) => (
             <ul>
               {items.map((item) => (
@@ -77,12 +77,12 @@ function MessageResult({ item: { message, snippet, conversation }, query, search
     <li className="inbox-item">
       <Link
         href={hrefOf(search, conversation.id, message.id)}
-        className="inbox-row"
+        className="line inbox-row"
         data-row={message.id}
         aria-current={isOpen ? 'true' : undefined}
       >
         <ChannelAvatar name={name} channel={conversation.channel} />
-        <span className="inbox-row-text">
+        <span className="column inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>
             <Time at={message.created_at} format={formatBrief} />
@@ -95,4 +95,38 @@ function MessageResult({ item: { message, snippet, conversation }, query, search
       </Link>
     </li>
   )
+}
+
+const wordPattern = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
+/** Scripts without spaces between words: a term can match anywhere. */
+const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+
+const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+
+/** Text with the search terms highlighted, ignoring case and accents. */
+function HighlightedText({ text, query }: { text: string; query: string }) {
+  const terms = (query.match(wordPattern) ?? []).map(fold)
+  const parts: ReactNode[] = []
+  let end = 0
+  for (const { 0: word, index } of text.matchAll(wordPattern)) {
+    const match = matchOf(fold(word), terms, word)
+    if (!match) continue
+    parts.push(text.slice(end, index + match.from), <mark key={index}>{word.slice(match.from, match.to)}</mark>)
+    end = index + match.to
+  }
+  return (
+    <>
+      {parts}
+      {text.slice(end)}
+    </>
+  )
+}
+
+function matchOf(folded: string, terms: readonly string[], word: string): { from: number; to: number } | undefined {
+  if (terms.some((term) => folded.startsWith(term))) return { from: 0, to: word.length }
+  if (!unspacedScript.test(word)) return undefined
+  const term = terms.find((one) => folded.includes(one))
+  if (!term) return undefined
+  const from = folded.indexOf(term)
+  return { from, to: from + term.length }
 }

@@ -1,8 +1,7 @@
 /** Types of the inbox, the input of its queries, and what its parts show of a message or a conversation. */
 import type { InfiniteData } from '@tanstack/react-query'
-import { type DataOf, type ItemOf, queryClient } from '../../lib/api.ts'
+import { type CallName, call, type DataOf, type InputOf, type ItemOf, queryClient } from '../../lib/api.ts'
 import type { Conversation } from '../../lib/conversation-lists.ts'
-import { prefetchPages } from '../../lib/prefetch.ts'
 import { words } from '../../words/words.ts'
 
 export type { Conversation }
@@ -61,3 +60,13 @@ export const activityOf = ({ last_message_at, created_at }: Conversation): strin
 /** Compares by id, newest first: ids grow with time. */
 export const byId = (one: { id: string }, other: { id: string }): number =>
   one.id > other.id ? -1 : one.id < other.id ? 1 : 0
+
+/** Fetches the first page of a list before the member opens it, into the cache entry that `usePages` reads. */
+function prefetchPages<Call extends CallName>(name: Call, input: InputOf<Call>): void {
+  void queryClient.prefetchInfiniteQuery({
+    queryKey: [name, input],
+    queryFn: ({ signal }) => call(name, input, signal),
+    initialPageParam: '',
+    meta: { live: true },
+  })
+}

@@ -1,8 +1,8 @@
 /** Notes of a conversation: drafts, and adding one. */
 import { useCallback } from 'react'
 import { call, newIdempotencyKey } from '../../lib/api.ts'
+import { useMe } from '../../lib/session.tsx'
 import { type Entry, insertInThread } from './data.ts'
-import { useMe } from './me.ts'
 import type { Mentionable } from './mention-query.ts'
 import { dropUnconfirmed, putUnconfirmed } from './unconfirmed.ts'
 

@@ -16,7 +16,7 @@ export function RowPresence({ conversationId }: Props) {
   if (others.length === 0) return null
   const text = describe(others)
   return (
-    <span className="inbox-presence" title={text}>
+    <span className="inbox-presence soft" title={text}>
       <Avatars members={others} />
       <span className="offscreen">{text}</span>
     </span>
@@ -27,7 +27,7 @@ export function RowPresence({ conversationId }: Props) {
 export function ThreadPresence({ conversationId }: Props) {
   const others = useOthers(conversationId)
   return (
-    <p className="inbox-presence inbox-presence-head" role="status" title={describe(others)}>
+    <p className="inbox-presence soft inbox-presence-head" role="status" title={describe(others)}>
       {others.length > 0 && (
         <>
           <Avatars members={others} />
@@ -44,7 +44,7 @@ export function ComposerPresence({ conversationId }: Props) {
   if (others.length === 0) return null
   const isTyping = others.some(({ typing }) => typing)
   return (
-    <p className="inbox-typing" data-typing={isTyping ? '' : undefined} aria-hidden="true">
+    <p className="line inbox-typing soft" data-typing={isTyping ? '' : undefined} aria-hidden="true">
       <Icon name={isTyping ? 'edit' : 'eye'} />
       <span className="cut">{describe(others)}</span>
     </p>

@@ -7,8 +7,9 @@
  */
 import { useCallback } from 'react'
 import { CallError, call, type DataOf, invalidate, queryClient, useCall } from '../../lib/api.ts'
-import { listUnsent, removeUnsent, storeUnsent } from '../../lib/drafts.ts'
+import { listUnsent, readUnsent, removeUnsent, storeUnsent } from '../../lib/drafts.ts'
 import { createStore } from '../../lib/store.ts'
+import type { Uploaded } from '../../lib/upload.ts'
 
 type Saved = DataOf<'GET /drafts'>
 type Typed = {
@@ -129,3 +130,25 @@ addEventListener('pagehide', () => {
     call('PUT /conversations/{id}/draft', { params: { id }, body: { text }, keepalive: true }).catch(() => {})
   }
 })
+
+/** An uploaded file of an unsent reply, in this browser: it survives a reload and the way to another conversation. */
+type StoredFile = { file: Uploaded; at: number }
+
+const filePrefix = 'files-'
+/** The service deletes a file that is not sent within a day, so older ones are not offered again. */
+const maxAgeMs = 23 * 60 * 60_000
+
+export const readDraftFiles = (conversationId: string): Uploaded[] => readStored(conversationId).map(({ file }) => file)
+
+export function storeDraftFiles(conversationId: string, files: readonly Uploaded[]): void {
+  const key = filePrefix + conversationId
+  const times = new Map(readStored(conversationId).map(({ file, at }) => [file.media_url, at]))
+  const stored = files.map((file): StoredFile => ({ file, at: times.get(file.media_url) ?? Date.now() }))
+  if (stored.length > 0) storeUnsent(key, JSON.stringify(stored))
+  else removeUnsent(key)
+}
+
+function readStored(conversationId: string): StoredFile[] {
+  const stored = JSON.parse(readUnsent(filePrefix + conversationId) ?? '[]') as StoredFile[]
+  return stored.filter(({ at }) => Date.now() - at < maxAgeMs)
+}

@@ -1,8 +1,8 @@
 /** The contact panel: everything the team knows about a contact, and the contact's other conversations. */
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { Button } from '../../../../ui/controls.tsx'
-import { Avatar } from '../../../../ui/display.tsx'
+import { Button, Form, InputField } from '../../../../ui/controls.tsx'
+import { Avatar, ErrorNote } from '../../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { Attributes } from '../../contacts/attributes.tsx'
 import { ContactNotes } from '../../contacts/contact-notes.tsx'
@@ -10,7 +10,8 @@ import { Duplicates, useDuplicates } from '../../contacts/duplicates.tsx'
 import { MergeWith } from '../../contacts/merge-with.tsx'
 import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
 import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
-import { call, useCall } from '../../lib/api.ts'
+import { call, useCall, useChange } from '../../lib/api.ts'
+import { useFormFields } from '../../lib/field-errors.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
@@ -19,10 +20,9 @@ import { Tag } from '../../ui/tag.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
 import { useConversation } from '../model/conversations.ts'
-import { activityOf, type Contact, typeLabelOf } from '../model/data.ts'
+import { activityOf, type Contact, contactQueries, typeLabelOf } from '../model/data.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
-import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
 
 const { contact: labels, flow } = words.inbox
@@ -59,7 +59,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
             </WriteAccess>
             <VisitSection contact={contact} />
             <OtherConversations contactId={id} conversationId={conversationId} />
-            <Link href={`/contacts/${id}`} className="inbox-contact-whole">
+            <Link href={`/contacts/${id}`} className="line inbox-contact-whole">
               {labels.viewContact}
               <Icon name="right" />
             </Link>
@@ -83,7 +83,7 @@ function Identity({ contact, onMerged }: Mergeable) {
   ]
   return (
     <section>
-      <div className="inbox-contact-who">
+      <div className="stack inbox-contact-who">
         <Avatar name={nameOf(contact)} size="large" />
         <h2>{nameOf(contact)}</h2>
         <p className="soft small">
@@ -94,7 +94,7 @@ function Identity({ contact, onMerged }: Mergeable) {
         <ContactForm contact={contact} onDone={() => setEditing(false)} />
       ) : (
         <>
-          <ul className="inbox-facts">
+          <ul className="stack inbox-facts">
             {facts.map(
               ([icon, label, value]) =>
                 value && (
@@ -202,5 +202,34 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
         ))}
       </ul>
     </section>
+  )
+}
+
+const names = ['name', 'email', 'company'] as const
+
+/** Edits a contact inside the contact panel. An error of the service is shown at the field it names. */
+function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void }) {
+  const change = useChange('PATCH /contacts/{id}', { stale: contactQueries, done: labels.saved, onDone })
+  const initial = { name: contact.name ?? '', email: contact.email ?? '', company: contact.company ?? '' }
+  const { values, errors, bind } = useFormFields(initial, change.error)
+  const submit = () => change.mutate({ params: { id: contact.id }, body: values })
+  return (
+    <Form className="stack inbox-contact-form" onSubmit={submit} noValidate>
+      {names.map((name, index) => (
+        <InputField
+          key={name}
+          label={labels[name]}
+          type={name === 'email' ? 'email' : 'text'}
+          autoComplete="off"
+          autoFocus={index === 0}
+          {...bind(name)}
+        />
+      ))}
+      {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
+      <div className="row">
+        <Button label={labels.save} type="submit" size="small" variant="primary" busy={change.isPending} />
+        <Button label={words.common.cancel} size="small" onClick={onDone} />
+      </div>
+    </Form>
   )
 }

@@ -39,7 +39,7 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
             ))}
         </div>
       )}
-      <div className="inbox-tag-form">
+      <div className="line inbox-tag-form">
         <Combobox
           className="input"
           suggestions={known.map(({ name }) => name).filter((name) => !has.has(name.toLowerCase()))}
@@ -54,7 +54,6 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
         <IconButton
           label={labels.addTag}
           icon="plus"
-          size="small"
           busy={change.isPending}
           disabled={!typed.trim()}
           onClick={() => add(typed)}

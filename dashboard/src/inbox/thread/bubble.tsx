@@ -52,9 +52,9 @@ export const Bubble = memo(function Bubble(props: Props) {
       >
         {message.reply_to && type !== 'reaction' && <Quote quoted={message.reply_to} {...props} />}
         {deleted ? <p className="inbox-system">{labels.deleted}</p> : <Content message={message} />}
-        <span className="inbox-meta">
+        <span className="line inbox-meta soft">
           {message.template_name && (
-            <span className="inbox-meta-template" title={labels.template(message.template_name)}>
+            <span className="line inbox-meta-template" title={labels.template(message.template_name)}>
               <Icon name="templates" />
               <span className="cut">{message.template_name}</span>
             </span>
@@ -74,7 +74,7 @@ export const Bubble = memo(function Bubble(props: Props) {
               onReact={onReact}
             />
           )}
-          {onQuote && <IconButton label={labels.reply} icon="reply" size="small" onClick={() => onQuote(message)} />}
+          {onQuote && <IconButton label={labels.reply} icon="reply" onClick={() => onQuote(message)} />}
         </span>
       )}
       {status === 'failed' && <FailureNote {...props} />}
@@ -87,7 +87,7 @@ type QuoteProps = Pick<Props, 'customer' | 'onReveal'> & { quoted: NonNullable<M
 function Quote({ quoted, customer, onReveal }: QuoteProps) {
   const line = summaryOf(quoted)
   return (
-    <button type="button" className="inbox-quote" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
+    <button type="button" className="inbox-quote small" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
       <strong>{quoted.direction === 'inbound' ? customer : labels.you}</strong>
       <span className="cut">{line}</span>
     </button>
@@ -98,7 +98,7 @@ function Quote({ quoted, customer, onReveal }: QuoteProps) {
 function FailureNote({ message, isLocal, onResend }: Props) {
   const { error_reason: reason } = message
   return (
-    <div className="inbox-failed" role={isLocal ? 'alert' : undefined}>
+    <div className="stack inbox-failed small" role={isLocal ? 'alert' : undefined}>
       <p>
         <Icon name="alert" />
         <span>

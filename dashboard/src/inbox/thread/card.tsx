@@ -10,7 +10,7 @@ type CardProps = {
 }
 
 export const Card = ({ icon, title, lines = [], children }: CardProps) => (
-  <div className="inbox-card">
+  <div className="line inbox-card">
     <span className="mark inbox-card-mark">
       <Icon name={icon} />
     </span>

@@ -5,8 +5,7 @@ import type { Message } from '../model/data.ts'
 import { Card } from './card.tsx'
 import { Media } from './media.tsx'
 import { cardsOf, locationOf } from './parse-content.ts'
-import { SentChoices } from './sent-choices.tsx'
-import { SentTemplate } from './sent-template.tsx'
+import { SentChoices, SentTemplate } from './sent-template.tsx'
 import { FormAnswers, Origin, Shared, Unsupported } from './structured.tsx'
 import { Text } from './text.tsx'
 
@@ -46,7 +45,7 @@ function Body({ message }: { message: Message }) {
       if (message.content?.interactive) return <SentChoices content={message.content} />
       return (
         <>
-          <p className="inbox-kind">
+          <p className="line inbox-kind">
             <Icon name="check" />
             {message.content?.form ? labels.form : labels.button}
           </p>

@@ -91,9 +91,9 @@ export function FileCard({ icon, title, line, href }: FileProps) {
       </span>
     </>
   )
-  if (!href) return <div className="inbox-card">{content}</div>
+  if (!href) return <div className="line inbox-card">{content}</div>
   return (
-    <a className="inbox-card" href={href} target="_blank" rel="noopener noreferrer">
+    <a className="line inbox-card" href={href} target="_blank" rel="noopener noreferrer">
       {content}
       <Icon name="download" />
     </a>

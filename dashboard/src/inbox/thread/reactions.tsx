@@ -28,7 +28,7 @@ type BadgeProps = {
 export function ReactionBadges({ message, reactions, onReact }: BadgeProps) {
   if (reactions.length === 0) return null
   return (
-    <span className="inbox-reactions">
+    <span className="inbox-reactions small">
       {reactions.map(({ side, emoji }) =>
         side === 'outbound' && onReact ? (
           <button
@@ -59,9 +59,9 @@ export function ReactButton({ message, choices, current, onReact }: ButtonProps)
   const react = (emoji: string) => onReact(message, emoji === current ? '' : emoji)
   const [only, ...others] = choices
   if (only && others.length === 0) {
-    return <IconButton label={labels.reactWith(only)} icon="heart" size="small" onClick={() => react(only)} />
+    return <IconButton label={labels.reactWith(only)} icon="heart" onClick={() => react(only)} />
   }
-  const button = <IconButton label={labels.react} icon="smile" size="small" aria-haspopup="menu" />
+  const button = <IconButton label={labels.react} icon="smile" aria-haspopup="menu" />
   if (!isBuilt) return cloneElement(button, { onClick: () => setBuilt(true) })
   return (
     <Menu.Root modal={false} orientation="horizontal" defaultOpen>

@@ -11,7 +11,7 @@ const { message: labels } = words.inbox
 const { structured: text } = words.inbox
 
 const Line = ({ icon, label, url }: { icon: IconName; label: string; url?: string | undefined }) => (
-  <p className="inbox-kind">
+  <p className="line inbox-kind">
     <Icon name={icon} />
     {url ? (
       <a href={url} target="_blank" rel="noopener noreferrer nofollow">
@@ -79,7 +79,7 @@ const textIn = ({ type, text, ...content }: Details): string | undefined => {
 function Order({ order }: { order: unknown }) {
   const { note, items, totals } = orderOf(order)
   return (
-    <div className="inbox-structured">
+    <div className="inbox-structured small">
       <Line icon="document" label={text.order(items.length)} />
       <table>
         <thead className="offscreen">
@@ -121,7 +121,7 @@ export function FormAnswers({ form }: { form: unknown }) {
   const answers = answersOf(form)
   if (answers.length === 0) return null
   return (
-    <div className="inbox-structured">
+    <div className="inbox-structured small">
       <table>
         <caption className="offscreen">{text.answers}</caption>
         <tbody>

@@ -28,12 +28,12 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
   const snoozeText = snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze
   return (
-    <header className="inbox-thread-head">
+    <header className="line inbox-thread-head">
       <span className="inbox-back">
-        <IconButton label={thread.back} icon="back" onClick={onBack} />
+        <IconButton size="medium" label={thread.back} icon="back" onClick={onBack} />
       </span>
       <ChannelAvatar name={nameOf(contact)} channel={channel} />
-      <div className="inbox-thread-contact">
+      <div className="inbox-thread-contact grow">
         <h2 className="cut">{nameOf(contact)}</h2>
         <p className="cut">
           {[words.channels[channel], contact.name ? handleOf(contact) : null, contact.company]
@@ -52,15 +52,15 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
         )}
       </div>
       <ThreadPresence conversationId={conversation.id} />
-      <div className="inbox-thread-actions">
+      <div className="line inbox-thread-actions">
         <WriteAccess>
-          <AssigneeMenu conversation={conversation} onAssign={(agent) => actions.assign([id], agent)} />
+          <AssigneeMenu agent={conversation.assigned_agent} onAssign={(agent) => actions.assign([id], agent)} />
           <Menu
             label={thread.setStatus}
             button={
               <button
                 type="button"
-                className="inbox-choice"
+                className="inbox-choice small"
                 title={thread.status(statusText)}
                 aria-label={thread.status(statusText)}
               >
@@ -88,16 +88,17 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
           />
           <span className="inbox-thread-tools">
             <IconButton
+              size="medium"
               label={snoozeText}
-              title={snoozeText}
               icon="clock"
               aria-pressed={snoozedUntil !== null}
               onClick={() => actions.chooseSnooze([id])}
             />
-            <IconButton label={flow.labels} title={flow.labels} icon="tag" onClick={() => actions.chooseLabels([id])} />
+            <IconButton size="medium" label={flow.labels} icon="tag" onClick={() => actions.chooseLabels([id])} />
           </span>
         </WriteAccess>
         <IconButton
+          size="medium"
           label={isShown ? thread.hideContact : thread.showContact}
           icon="person"
           aria-pressed={isShown}
@@ -108,13 +109,9 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   )
 }
 
-function AssigneeMenu({
-  conversation: { assigned_agent: agent },
-  onAssign,
-}: {
-  conversation: Conversation
-  onAssign: (agent: Agent | null) => void
-}) {
+type AssigneeProps = { agent: Agent | null; onAssign: (agent: Agent | null) => void }
+
+function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
   const { member } = useSession()
   const members = useCall('GET /members', {}).data ?? []
   const others = members.filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
@@ -125,7 +122,7 @@ function AssigneeMenu({
       button={
         <button
           type="button"
-          className="inbox-choice inbox-choice-who"
+          className="inbox-choice small inbox-choice-who"
           title={thread.assignee(name)}
           aria-label={thread.assignee(name)}
         >

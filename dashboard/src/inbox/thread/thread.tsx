@@ -49,15 +49,8 @@ export function Thread(props: Props) {
   )
 }
 
-function MessageLog({
-  conversation,
-  pages,
-  sendings,
-  onQuote,
-  onReact,
-  onResend,
-  timeline,
-}: Props & { timeline: Timeline }) {
+function MessageLog(props: Props & { timeline: Timeline }) {
+  const { conversation, pages, sendings, onQuote, onReact, onResend, timeline } = props
   const { member } = useSession()
   const { isWhole, isQuiet } = useFirstScreen()
   const messages = useMemo(
@@ -91,7 +84,7 @@ function MessageLog({
           {isWhole && <LoadMore pages={pages} />}
           {days.length === 0 && <EmptyState icon="chat" title={thread.empty} />}
           {days.map((day) => (
-            <section key={day.key} className="inbox-day">
+            <section key={day.key} className="stack inbox-day">
               <h3>
                 <span>{formatDay(day.at)}</span>
               </h3>
@@ -122,7 +115,7 @@ function MessageLog({
       {scroll.isAwayFromEnd && (
         <button
           type="button"
-          className="inbox-to-end"
+          className="line inbox-to-end small"
           data-news={scroll.newCount > 0 ? '' : undefined}
           onClick={scroll.scrollToEnd}
         >
@@ -186,8 +179,8 @@ type MessageGroupProps = {
 
 function MessageGroupView({ group, customer, reactions, highlightedId, failed, ...handlers }: MessageGroupProps) {
   return (
-    <div className="inbox-run" data-side={group.side}>
-      {group.sender && <p className="inbox-sender">{group.sender}</p>}
+    <div className="stack inbox-run" data-side={group.side}>
+      {group.sender && <p className="inbox-sender soft">{group.sender}</p>}
       {group.messages.map((message) => (
         <Bubble
           key={message.id}

@@ -61,16 +61,15 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
 
 const DeleteNote = ({ id, conversationId }: { id: string; conversationId: string }) => (
   <ConfirmButton
-    button={<IconButton label={labels.remove} icon="trash" size="small" />}
+    button={<IconButton label={labels.remove} icon="trash" />}
     title={labels.removeTitle}
+    text={labels.removeText}
     action={labels.remove}
     danger
     call="DELETE /conversations/{id}/notes/{note_id}"
     input={{ params: { id: conversationId, note_id: id } }}
     stale={['GET /conversations/{id}/timeline']}
-  >
-    <p>{labels.removeText}</p>
-  </ConfirmButton>
+  />
 )
 
 const icons: Record<Exclude<Entry['kind'], 'note'>, IconName> = {
@@ -84,7 +83,7 @@ function ActivityLine({ entry, memberId }: Props) {
   const { kind, created_at: at } = entry
   if (kind === 'note') return null
   return (
-    <p className="inbox-activity">
+    <p className="line inbox-activity soft">
       <Icon name={icons[kind]} />
       <span>{describeActivity(entry, memberId)}</span>
       <Time at={at} format={formatClock} />
