@@ -2,22 +2,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { scopes, sha256 } from './internals.ts'
-import {
-  assertRefused,
-  type Browser,
-  createBrowser,
-  file,
-  type Json,
-  main,
-  publicUrl,
-  start,
-  type World,
-} from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, file, type Json, main, publicUrl, signIn, start, type World } from './support.ts'
 
 /** A member of the given role, signed in. */
 async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent') {
-  const inviter = createBrowser(url)
-  await inviter.signIn(owner)
+  const inviter = await signIn({ url, owner })
   const email = `${role}-${Math.random()}@acme.test`
   const invited = await inviter.call('POST', '/members', { email, role })
   assert.equal(invited.status, 201, invited.text)
@@ -118,7 +108,7 @@ async function startGuarded() {
 }
 
 /** Signs in as a client at this address. */
-const signIn = (browser: Browser, address: string, who: object) =>
+const signInFrom = (browser: Browser, address: string, who: object) =>
   browser.call('POST', '/session', who, { 'x-forwarded-for': address })
 
 /** Lets time pass for the failed sign-ins of all clients. */
@@ -126,7 +116,7 @@ const passMinute = (db: World['db']) => db`update sign_in_failures set started_a
 
 test('after ten failed sign-ins in a minute a site is refused for that e-mail only, until the minute ends', async () => {
   const { url, owner, db, twin, workspace } = await startGuarded()
-  const guess = (address: string, who: object, base = url) => signIn(createBrowser(base), address, who)
+  const guess = (address: string, who: object, base = url) => signInFrom(createBrowser(base), address, who)
   for (const [address, neighbour] of [
     ['203.0.113.1', '203.0.113.11'],
     ['2001:db8:1:1::1', '2001:db8:1:2::1'],
@@ -150,7 +140,7 @@ test('of a burst of guesses at most ten are checked, across all processes', asyn
   const { url, owner, twin } = await startGuarded()
   const guesses = await Promise.all(
     Array.from({ length: 30 }, (_, i) =>
-      signIn(createBrowser(i % 2 ? url : twin), '203.0.113.2', { ...owner, password: 'guess' }),
+      signInFrom(createBrowser(i % 2 ? url : twin), '203.0.113.2', { ...owner, password: 'guess' }),
     ),
   )
   assert.equal(guesses.filter(({ status }) => status === 401).length, 10)
@@ -159,7 +149,7 @@ test('of a burst of guesses at most ten are checked, across all processes', asyn
 
 test('twenty correct sign-ins at the same time all succeed', async () => {
   const { url, owner } = await startGuarded()
-  const signedIn = await Promise.all(Array.from({ length: 20 }, () => signIn(createBrowser(url), '203.0.113.3', owner)))
+  const signedIn = await Promise.all(Array.from({ length: 20 }, () => signInFrom(createBrowser(url), '203.0.113.3', owner)))
   assert.deepEqual(new Set(signedIn.map(({ status }) => status)), new Set([200]))
 })
 
@@ -167,7 +157,7 @@ test('a browser that signed in before is never locked out by guesses from its ow
   const { url, owner, db, workspace } = await startGuarded()
   const address = '203.0.113.4'
   const browser = createBrowser(url)
-  const guess = (who: object, from = createBrowser(url)) => signIn(from, address, who)
+  const guess = (who: object, from = createBrowser(url)) => signInFrom(from, address, who)
   const [, device = ''] = (await guess(owner, browser)).headers.getSetCookie()
   assert.match(device, /^parley_device=v2\.[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=31536000$/)
   await browser.call('DELETE', '/session')
@@ -190,7 +180,7 @@ test('a browser that signed in before is never locked out by guesses from its ow
 
 test('guessing at many e-mails from one network is limited, and delays no other network', async () => {
   const { url, owner, db } = await startGuarded()
-  const guess = (who: object, address: string) => signIn(createBrowser(url), address, who)
+  const guess = (who: object, address: string) => signInFrom(createBrowser(url), address, who)
   // 40 of the 60 guesses a minute are used up.
   await db`
     insert into sign_in_failures (address, email_key, started_at, failure_count) values ('203.0.113.9', '', now(), 40)`
@@ -241,8 +231,7 @@ test('a request that changes data must come from the same origin', async (t) => 
 test('a key is shown once, listed with its state, and revoked for good', async (t) => {
   const world = await start(t)
   const { url, owner, api } = world
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
 
   const created = await browser.call('POST', '/keys', { name: ' CRM ', scopes: ['contacts:write', 'contacts:read'] })
   assert.equal(created.status, 201)
@@ -267,8 +256,7 @@ test('a key is shown once, listed with its state, and revoked for good', async (
 
 test('an invalid key request is rejected', async (t) => {
   const { url, owner } = await start(t)
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const refused = async (body: object, message: RegExp) =>
     assertRefused(await browser.call('POST', '/keys', body), 400, 'bad_request', message)
   await refused({ scopes: [] }, /^name: required/)
@@ -320,8 +308,7 @@ test('an invitation creates one member and expires after a week', async (t) => {
   assertRefused(await createBrowser(world.url).call('POST', path, again), 404, 'not_found')
   assertRefused(await createBrowser(world.url).call('POST', '/invitations/nonsense', again), 404, 'not_found')
 
-  const owner = createBrowser(world.url)
-  await owner.signIn(world.owner)
+  const owner = await signIn(world)
   assertRefused(
     await owner.call('POST', '/members', { email: email.toUpperCase(), role: 'admin' }),
     400,

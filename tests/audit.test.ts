@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepEntries } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, start } from './support.ts'
+import { assertRefused, type Browser, createBrowser, type Json, signIn, start } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
@@ -167,8 +167,7 @@ test('the audit log names the changed segment or tag and counts the contacts add
 
 test('owners and admins read the audit log in pages; entries are deleted after 400 days', async (t) => {
   const { url, owner, db } = await start(t)
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   for (const role of ['admin', 'agent'] as const) {
     const { invitation_token } = (await browser.call('POST', '/members', { email: `${role}@acme.test`, role })).body
       .data
@@ -195,8 +194,7 @@ test('owners and admins read the audit log in pages; entries are deleted after 4
 
 test('a change that cannot be recorded fails', async (t) => {
   const { url, owner, db } = await start(t, { alone: 'adds a constraint' })
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   await db`alter table audit_log add constraint full_disk check (action <> 'key.created')`
   const answer = await browser.call('POST', '/keys', { name: 'Unseen', scopes: [] })
   assertRefused(answer, 500, 'internal')

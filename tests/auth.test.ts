@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
-import { assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
+import { assertRefused, type Json, main, signIn, start, until } from './support.ts'
 
 test('GET /me describes the key, even one without scopes', main, async (t) => {
   const { api } = await start(t)
@@ -21,8 +21,7 @@ test('GET /me describes the key, even one without scopes', main, async (t) => {
 
 test('missing, malformed, unknown, revoked and expired keys get byte-identical answers', async (t) => {
   const { api, db, url, owner } = await start(t)
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const created = await browser.call('POST', '/keys', { name: 'Doomed', scopes: [...scopes] })
   const revoked = created.body.data.key
   assert.equal((await api.get('/me', { key: revoked })).status, 200)
@@ -53,8 +52,7 @@ test('missing, malformed, unknown, revoked and expired keys get byte-identical a
 test('a revoked key is rejected by every process from the next request on', async (t) => {
   const { url, owner, twin } = await start(t)
   const other = await twin()
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const { key, id } = (await browser.call('POST', '/keys', { name: 'Shared', scopes: [] })).body.data
   const ask = async (base: string) =>
     (await fetch(`${base}/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status
@@ -76,8 +74,7 @@ test('a legacy key works until its expiry date', async (t) => {
     update api_keys set expires_at = now() where workspace_id = ${api.workspaceId} and expires_at is not null`
 
   assertRefused(await api.get('/contacts', { key }), 401, 'unauthorized')
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const listed = (await browser.call('GET', '/keys')).body.data.find(({ name }: Json) => name === 'Old')
   assert.deepEqual([listed.state, listed.prefix], ['expired', 'legacy_live_AbCd'])
 })
@@ -135,8 +132,7 @@ test('a rejected request counts towards the rate limit of its key', async (t) =>
 
 test('last_used_at is accurate to the minute and never earlier than created_at', async (t) => {
   const { api, db, url, owner } = await start(t)
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const key = await api.key()
   const read = async () => (await browser.call('GET', '/keys')).body.data[0]
   const { last_used_at, created_at } = await read()
@@ -202,8 +198,7 @@ test('the scopes of the specification neither erase nor merge people, nor read n
 test('a workspace has at most 10,000 active keys; revoked and expired ones do not count', async (t) => {
   const { api, db, url, owner } = await start(t)
   await api.get('/me')
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const create = () => browser.call('POST', '/keys', { name: 'Key', scopes: [] })
   const [{ count } = { count: 0 }] = await db<{ count: number }[]>`
     select count(*)::int as count from api_keys where workspace_id = ${api.workspaceId}`

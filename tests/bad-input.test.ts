@@ -28,17 +28,7 @@ import {
 import type { Provider } from './provider.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createChangeLog } from './rows.ts'
-import {
-  type Answer,
-  type Api,
-  assertRefused,
-  createBrowser,
-  file,
-  type Json,
-  start,
-  until,
-  type World,
-} from './support.ts'
+import { type Answer, type Api, assertRefused, file, type Json, signIn, start, until, type World } from './support.ts'
 
 type Schema = {
   type?: string | string[]
@@ -1059,8 +1049,7 @@ test('random JSON as the body or as any field never causes a 500', async () => {
 test('invalid input to the dashboard routes never causes a 500', async (t) => {
   const { url, owner, api, db, connect } = await start(t)
   const maker = { api, provider: await connect({ messagesPerSecond: 10_000 }), receiver: await startReceiver(t) }
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const changed = await make.conversations(maker)
   const answered = await make.conversations(maker)
   const segment = await make.segments(maker)
@@ -1113,8 +1102,7 @@ test('invalid input to the dashboard routes never causes a 500', async (t) => {
 
 test('a length is counted in characters: 80 emoji are 80, however many bytes they take', async (t) => {
   const { api, url, owner, db } = await start(t)
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const workspaceOwner = { email: 'other@example.com', password: 'correct horse' }
   const attempts: Record<string, (name: string) => Promise<number>> = {
     segment: async (name) => (await api.post('/segments', { name })).status,

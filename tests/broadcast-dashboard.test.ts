@@ -7,16 +7,9 @@ import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type Db, setPlan, writeRecipients } from './internals.ts'
-import {
-  assertRefused,
-  type Browser,
-  createBrowser,
-  type Json,
-  publicUrl,
-  type Starting,
-  startSignedIn,
-  until,
-} from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
+import { type Json, type Starting, startSignedIn, until, withProvider } from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
@@ -71,8 +64,7 @@ async function makeLarge(db: Db, workspaceId: string, count: number): Promise<st
 }
 
 test('a member sends a broadcast and finds it in the list with its counters', async (t) => {
-  const { ask, get, send, untilOver, connect, api } = await signedIn(t)
-  const provider = await connect()
+  const { ask, get, send, untilOver, provider, api } = await withProvider(signedIn(t))
   const first = await send({ name: 'First', recipients: people(3) })
   assert.deepEqual(
     [first.name, first.status, first.total_count, first.is_paused, first.paused_reason, first.cancel_reason],
@@ -346,8 +338,7 @@ test('a preview rejects an invalid broadcast with the same error', async (t) => 
     /^name: /,
   )
   const { owner, api: theirs } = await workspace()
-  const bare = createBrowser(url)
-  await bare.signIn(owner)
+  const bare = await signIn({ url, owner })
   for (const [path, body] of [
     ['/broadcasts', { name: 'News', template: hello, recipients }],
     ['/broadcasts/preview', { template: hello, recipients }],
@@ -361,8 +352,7 @@ test('a preview rejects an invalid broadcast with the same error', async (t) => 
 })
 
 test('a test send goes to one number at once, as a message of the member, with the values of that contact', async (t) => {
-  const { api, db, browser, ask, get, connect } = await signedIn(t)
-  const provider = await connect()
+  const { api, db, browser, ask, get, provider } = await withProvider(signedIn(t))
   await api.post('/contacts', { phone: phoneOf(0), name: 'Ann', company: 'Acme' })
   const template = { name: 'order_confirmed', params: ['{{contact.name|there}}', '{{contact.company|your shop}}'] }
   const { member } = await get('/session')
@@ -449,8 +439,7 @@ test('a member pauses, resumes and cancels a broadcast; an impossible change get
 })
 
 test('recipients are listed in order with their outcome, and filtered by status', async (t) => {
-  const { api, db, ask, get, send, untilOver, connect } = await signedIn(t)
-  const provider = await connect()
+  const { api, db, ask, get, send, untilOver, provider } = await withProvider(signedIn(t))
   await provider.fault({ to: phoneOf(2), mode: 'no_statuses' })
   await api.post('/contacts', { phone: phoneOf(0), name: 'Ann' })
   await api.post('/contacts', { phone: phoneOf(3), name: 'Out' })
@@ -632,8 +621,7 @@ test('a download that the client aborts stops reading the database', async (t) =
 })
 
 test('a broadcast is repeated once, for the recipients it did not reach, with their values', async (t) => {
-  const { api, db, browser, ask, get, send, untilOver, connect } = await signedIn(t)
-  const provider = await connect()
+  const { api, db, browser, ask, get, send, untilOver, provider } = await withProvider(signedIn(t))
   await provider.fault({ to: phoneOf(1), mode: 'reject', count: 1 })
   await provider.fault({ to: phoneOf(2), mode: 'reject', count: 1 })
   await provider.fault({ to: phoneOf(3), mode: 'reject', count: 1 })
@@ -721,8 +709,7 @@ test('a member cannot read or change a broadcast of another workspace', async (t
   const { id } = await send({ recipients: people(2), scheduled_at: tomorrow() })
   const { owner, api: theirs } = await workspace()
   await connect({ workspaceId: theirs.workspaceId })
-  const other = createBrowser(url)
-  await other.signIn(owner)
+  const other = await signIn({ url, owner })
   for (const [method, path] of [
     ['GET', ''],
     ['GET', '/recipients'],

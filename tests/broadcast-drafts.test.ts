@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { setPlan, sweepDrafts } from './internals.ts'
-import { type Api, assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, signIn, start, until } from './support.ts'
 
 const template = { name: 'order_confirmed' }
 const phoneOf = (i: number) => `+1415${String(5_000_000 + i)}`
@@ -343,8 +343,7 @@ test('a draft is deleted with its recipients, and no other broadcast is', async 
   assertRefused(await api.delete(`/broadcasts/${scheduled.id}`), 400, 'bad_request', refusal)
   assert.equal((await api.get(`/broadcasts/${scheduled.id}`)).status, 200)
 
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const { id: second } = await createDraft(api)
   assert.equal((await browser.call('DELETE', `/broadcasts/${second}`)).status, 200)
   assertRefused(await browser.call('DELETE', `/broadcasts/${scheduled.id}`), 400, 'bad_request', refusal)

@@ -1,15 +1,15 @@
 /** A scheduled broadcast is edited, rescheduled, started and copied; nothing is sent twice. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, type Json, main, startSignedIn, until } from './support.ts'
+import { assertRefused, type Json, main, startSignedIn, until, withProvider } from './support.ts'
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 const later = () => inMs(86_400_000)
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
 
 async function withProvider(t: TestContext) {
-  const world = await startSignedIn(t)
-  const provider = await world.connect()
+  const world = await withProvider(startSignedIn(t))
+  const { provider } = world
   const schedule = async (body: Json = {}): Promise<Json> =>
     (
       await world.ask(

@@ -1,7 +1,7 @@
 /** Fields and calls of contacts that integrations need: attributes, opt-out, single tags, erasing, merging, the list of tags. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, main, start, startSignedIn } from './support.ts'
+import { type Api, assertRefused, type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 const phoneOf = (n: number) => `+1415555${String(n).padStart(4, '0')}`
@@ -117,9 +117,8 @@ test('concurrent changes of single tags and attributes are all kept', async (t) 
 })
 
 test('a contact is erased with everything about it', main, async (t) => {
-  const { api, connect, workspace } = await start(t)
+  const { api, provider, workspace } = await withProvider(start(t))
   const { api: neighbour } = await workspace()
-  const provider = await connect()
   await provider.writes({ from: phoneOf(1), text: 'hello' })
   const [{ id }] = (await api.get('/contacts')).body.data
   assertRefused(await neighbour.delete(`/contacts/${id}`), 404, 'not_found')
@@ -133,9 +132,8 @@ test('a contact is erased with everything about it', main, async (t) => {
 })
 
 test('merging moves the other contact here, and the values of this one win', main, async (t) => {
-  const { api, connect, workspace } = await start(t)
+  const { api, provider, workspace } = await withProvider(start(t))
   const { api: neighbour } = await workspace()
-  const provider = await connect()
   await provider.writes({ from: phoneOf(2), text: 'hello' })
   const [other] = (await api.get('/contacts')).body.data
   await api.patch(`/contacts/${other.id}`, { name: 'Old', company: 'Acme', tags: ['b'], attributes: { x: 1, y: 1 } })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type Api, assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, signIn, start, until, withProvider } from './support.ts'
 
 const phoneOf = (i: number) => `+1415555${String(1000 + i)}`
 
@@ -10,13 +10,11 @@ const idsIn = ({ body }: { body: Json }): string[] => body.data.map(({ id }: Jso
 
 /** Five conversations, the oldest first, and a signed-in owner. */
 async function startConversations(t: TestContext) {
-  const world = await start(t)
-  const { api, url, owner } = world
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { api, url, owner, provider } = world
   for (let i = 0; i < 5; i++) await provider.writes({ from: phoneOf(i), name: `Person ${i}`, text: `hello ${i}` })
   const ids = idsIn(await api.get('/conversations')).reverse() as [string, string, string, string, string]
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const memberId: string = (await api.get('/members')).body.data[0].id
   return { ...world, provider, ids, browser, memberId }
 }

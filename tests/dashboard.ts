@@ -13,7 +13,7 @@ import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import type { Provider } from './provider.ts'
-import { createBrowser, type Starting, start, type World } from './support.ts'
+import { createBrowser, type Starting, start, type World, withProvider } from './support.ts'
 
 const executablePath = resolveChromium()
 /** The reason to skip the tests of a file, or false: `test('…', { skip }, …)`. */
@@ -57,8 +57,8 @@ export async function openDashboard(
   options: Window = {},
   starting: Starting = {},
 ): Promise<Dashboard> {
-  const world = await start(t, { pages: true, ...starting })
-  const provider = await world.connect()
+  const world = await withProvider(start(t, { pages: true, ...starting }))
+  const { provider } = world
   const complaints: string[] = []
   const contexts: BrowserContext[] = []
   t.after(async () => {

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addEndpoint, queueEvents } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, createBrowser, type Json, main, startSignedIn, until } from './support.ts'
+import { assertRefused, type Json, main, signIn, startSignedIn, until, withProvider } from './support.ts'
 
 test(
   'events are listed newest first with their deliveries, and found by name, id, phone and event id',
   main,
   async (t) => {
-    const { api, url, ask, get, browser, workspace, connect } = await startSignedIn(t)
-    const provider = await connect()
+    const { api, url, ask, get, browser, workspace, provider } = await withProvider(startSignedIn(t))
     const [good, bad] = [await startReceiver(t), await startReceiver(t)]
     bad.answers(404)
     const all = ['contact.created', 'message.received']
@@ -66,8 +65,7 @@ test(
     assert.deepEqual(resent?.deliveries.map(({ status }: Json) => status).sort(), ['delivered', 'delivered'])
 
     const { owner } = await workspace()
-    const stranger = createBrowser(url)
-    await stranger.signIn(owner)
+    const stranger = await signIn({ url, owner })
     assertRefused(await stranger.call('GET', `/events/${created?.id}`), 404, 'not_found')
     for (const query of ['', `?search=${contact.id}`, `?search=${created?.id}`]) {
       assert.deepEqual((await stranger.call('GET', `/events${query}`)).body.data, [], query)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
 import { type Db, idAt, newId, pastId, scopes, sweepListeners } from './internals.ts'
-import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, start, until, withProvider } from './support.ts'
 
 type Line = {
   response: Response
@@ -55,8 +55,7 @@ test(
   'without a webhook, a stream delivers the events of its workspace since it opened, byte for byte',
   main,
   async (t) => {
-    const { url, api, db, connect, workspace } = await start(t)
-    const provider = await connect()
+    const { url, api, db, provider, workspace } = await withProvider(start(t))
     const { api: theirs } = await workspace()
     const key = await api.key('webhooks:manage')
     await api.post('/contacts', { phone: '+14155550199', name: 'Before' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recipientFollower, sweepPending } from './internals.ts'
 import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, publicUrl, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 const hello = { type: 'template', template: { name: 'hello_world' } }
@@ -20,10 +20,9 @@ async function createdConversation(api: Api, id: string): Promise<Json> {
 }
 
 test('events of an inbound message carry message, contact and conversation as the API shows them, on every channel', async (t) => {
-  const world = await start(t)
-  const { api, connect, url } = world
+  const world = await withProvider(start(t))
+  const { api, url, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   const place = { latitude: 52.5, longitude: 13.4, name: 'Café "Ö"', address: 'Straße 1' }
   const location = {
     from: phone.slice(1),
@@ -103,9 +102,8 @@ test('the event of a contact created with tags contains the tags', async (t) => 
 })
 
 test('a status event contains the updated message, and an event without a subscriber is not recorded', async (t) => {
-  const world = await start(t)
-  const { api, connect, db } = world
-  const provider = await connect()
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   await provider.fault({ mode: 'no_statuses' })
   await api.post('/messages', { to: phone, ...hello })
   assert.equal((await db`select 1 from webhook_events where workspace_id = ${api.workspaceId}`).length, 0)
@@ -142,10 +140,9 @@ test('a status event contains the updated message, and an event without a subscr
 })
 
 test('every transition to failed is an event: a rejection, no report within 15 minutes, a broadcast', async (t) => {
-  const world = await start(t)
-  const { api, connect, db } = world
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   const failures = async () => (await eventsOf('message.status_updated')).filter(({ data }) => data.status === 'failed')
   const only = async (conversationId: string, status = 'failed') => {
     const events = (await failures()).filter(({ data }) => data.conversation_id === conversationId)
@@ -195,10 +192,9 @@ test('every transition to failed is an event: a rejection, no report within 15 m
 })
 
 test('a change and its event are stored together or not at all', async (t) => {
-  const world = await start(t)
-  const { api, db, connect } = world
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   await recordEvents(t, world)
-  const provider = await connect()
   const timestamp = String(Math.floor(Date.now() / 1000))
   const post = (value: Json) => {
     const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', ...value } }]

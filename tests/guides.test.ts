@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { filterFields } from './internals.ts'
-import { type Json, start } from './support.ts'
+import { type Json, start, withProvider } from './support.ts'
 
 const readBlocks = (document: string): string[] =>
   [...readFileSync(document, 'utf8').matchAll(/```json\n(.*?)```/gs)].map(([, block = '']) => block)
 
 test('every message of the guide about sending is accepted', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is it?' })
   const { body: conversations } = await api.get('/conversations')
   const { body: messages } = await api.get(`/conversations/${conversations.data[0].id}/messages`)

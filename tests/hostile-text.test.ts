@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBrowser, type Json, start } from './support.ts'
+import { createBrowser, type Json, signIn, start, withProvider } from './support.ts'
 
 const size = 65_536
 /** Of headers and URLs: Node's own limit for all of them is 16 KiB. */
@@ -64,8 +64,7 @@ async function assertCheap(what: string, call: () => Promise<unknown>): Promise<
 type Schema = Record<string, Json>
 
 test('no text of a caller takes more than linear work', async (t) => {
-  const { api, url, owner, contract, connect } = await start(t)
-  const provider = await connect()
+  const { api, url, owner, contract, provider } = await withProvider(start(t))
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'hello' })
   const [conversation] = (await api.get('/conversations')).body.data
   const [message] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
@@ -132,8 +131,7 @@ test('no text of a caller takes more than linear work', async (t) => {
     }
   }
 
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const site = `${url}/web-chat/${provider.connections.web.id}`
   for (let i = 0; i < shapes.length; i += 4) {
     const shape = shapes[i + (turn++ % 4)] ?? String

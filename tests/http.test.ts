@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { createLog, eventNames } from './internals.ts'
-import { assertRefused, createBrowser, type Json, start, times, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, signIn, start, times, until, withProvider } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -362,8 +362,7 @@ test('a 500 reveals no internals, and its log line has the request id and no sec
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })
   const { api, db, url, owner } = await start(t, { log })
   const key = await api.key('contacts:read')
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const invited = await browser.call('POST', '/members', { email: 'new@acme.test', role: 'agent' })
   const { invitation_token: token } = invited.body.data
   await browser.call('POST', `/invitations/${token}`, { name: 'New', password: 'short' })
@@ -612,8 +611,7 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
 })
 
 test('the limits in the OpenAPI document are those of the service', async (t) => {
-  const { api, connect, contract } = await start(t)
-  const provider = await connect()
+  const { api, provider, contract } = await withProvider(start(t))
   await provider.writes({ from: '+14155550100', text: 'hello' })
   const [{ id }] = (await api.get('/conversations')).body.data
   const fieldOf = (schema: string, field: string): Json =>

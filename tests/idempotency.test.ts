@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepAnswers } from './internals.ts'
-import { assertRefused, createBrowser, type Json, start, startSignedIn, until } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { createBrowser, type Json, signIn, start, startSignedIn, until, withProvider } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
@@ -21,8 +22,7 @@ test('the same key and bytes replay the first answer', async (t) => {
 test('a dashboard call repeated with a key runs once and is recorded once', async (t) => {
   const { api, url, owner, connect, db } = await start(t)
   await connect()
-  const member = createBrowser(url)
-  await member.signIn(owner)
+  const member = await signIn({ url, owner })
   const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550100' }] }
   const send = () => member.call('POST', '/broadcasts', body, { 'idempotency-key': 'k1' })
   const [first, again] = [await send(), await send()]
@@ -267,8 +267,7 @@ test('a key has 1 to 255 characters and applies to POST only', async (t) => {
 const hello = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
 
 test('concurrent sends with one key, in any process, reach the channel once and get one answer', async (t) => {
-  const { api, url, twin, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, url, twin, provider, db } = await withProvider(start(t))
   await provider.fault({ mode: 'delay', delay_ms: 300 })
   const bases = [url, await twin()]
   const key = await api.key('messages:send')
@@ -291,8 +290,7 @@ test('concurrent sends with one key, in any process, reach the channel once and 
 })
 
 test('a 500 is not stored: the retry runs and does not send a second time', async (t) => {
-  const { api, connect, db } = await start(t, { alone: 'creates triggers' })
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t, { alone: 'creates triggers' }))
   const send = (key: string) => api.post('/messages', hello, withKey(key))
   const failOn = async (when: 'insert' | 'update') => {
     await db`
@@ -375,8 +373,7 @@ test('a request that waited too long for its key gets an answer and does not cla
 })
 
 test('a send whose outcome is unknown is answered again, not sent again', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await provider.fault({ mode: 'drop_connection_after_accept', count: 1 })
   const first = await api.post('/messages', hello, withKey('lost'))
   assertRefused(first, 502, 'platform_error', /not sent again/)
@@ -386,8 +383,7 @@ test('a send whose outcome is unknown is answered again, not sent again', async 
 })
 
 test('a send that crashed before it was prepared is sent by its retry; a failed send keeps its outcome', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   const die = () => db`
     update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
     where workspace_id = ${api.workspaceId}`
@@ -415,10 +411,8 @@ test('a send that crashed before it was prepared is sent by its retry; a failed 
 })
 
 test('a member’s send that was in flight during a crash is not repeated on any channel, and its retry returns the outcome', async (t) => {
-  const { api, url, owner, connect, db } = await start(t)
-  const provider = await connect()
-  const member = createBrowser(url)
-  await member.signIn(owner)
+  const { api, url, owner, provider, db } = await withProvider(start(t))
+  const member = await signIn({ url, owner })
   const die = (id: string) => db`
     with died as (update messages set status = 'pending', external_id = null where id = ${id})
     update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
@@ -493,8 +487,7 @@ async function visit(url: string, siteId: string): Promise<void> {
 }
 
 test('an exhausted quota is not stored: with quota available again the same key sends', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   await db`update workspaces set plan_messages_per_month = 0 where id = ${api.workspaceId}`
   assertRefused(await api.post('/messages', hello, withKey('plan')), 402, 'plan_limit_reached')
   await db`update workspaces set plan_messages_per_month = 1 where id = ${api.workspaceId}`

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { brokenMessages, createLog, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Api, assertRefused, createBrowser, type Json, main, publicUrl, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, publicUrl, signIn, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -36,10 +36,9 @@ test(
   'an inbound message creates contact, conversation, message and events; a repeated callback changes nothing',
   main,
   async (t) => {
-    const world = await start(t)
-    const { api, connect } = world
+    const world = await withProvider(start(t))
+    const { api, provider } = world
     const eventsOf = await recordEvents(t, world)
-    const provider = await connect()
     const id = await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello' })
     await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello', message_id: id })
 
@@ -75,8 +74,7 @@ test(
 )
 
 test('every kind of inbound message is stored in the content model of the API', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const first = await provider.writes({ from: phone, text: 'first' })
   const kinds: [Json, Json][] = [
     [
@@ -152,10 +150,9 @@ test('every kind of inbound message is stored in the content model of the API', 
 })
 
 test('a callback with 1,000 messages of 100 contacts is stored completely, in order and once', async (t) => {
-  const world = await start(t)
-  const { api, connect, db } = world
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   const messages = Array.from({ length: 1_000 }, (_, i) => text(`+1415556${String(1000 + (i % 100))}`, `message ${i}`))
   const body = envelope({ messages })
   assert.deepEqual(await Promise.all([provider.callback(body), provider.callback(body)]), [200, 200])
@@ -175,10 +172,9 @@ test('a callback with 1,000 messages of 100 contacts is stored completely, in or
 })
 
 test('status reports in any order: the stored status only advances, and every report is an event', async (t) => {
-  const world = await start(t)
-  const { api, connect } = world
+  const world = await withProvider(start(t))
+  const { api, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   await provider.fault({ mode: 'no_statuses' })
   const orders: [string[], string][] = [
     [['sent', 'delivered', 'read'], 'read'],
@@ -214,8 +210,7 @@ test('status reports in any order: the stored status only advances, and every re
 })
 
 test('of two reports that wait for the same message the higher status stays', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   await provider.fault({ mode: 'no_statuses' })
   const to = '+14155550210'
   const sent = (await api.post('/messages', { to, ...hello })).body.data
@@ -243,10 +238,9 @@ test('of two reports that wait for the same message the higher status stays', as
 })
 
 test('a report that arrives before its message waits for it', async (t) => {
-  const world = await start(t)
-  const { api, connect, db } = world
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   await provider.fault({ mode: 'no_statuses' })
   await provider.writes({ from: phone, text: 'hi' })
   const [conversation] = await conversationsOf(api)
@@ -273,8 +267,7 @@ test('a report that arrives before its message waits for it', async (t) => {
 })
 
 test('without a report a message fails after 15 minutes; a later delivered report still wins', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   await provider.fault({ to: phone, mode: 'http_500' })
   await api.post('/messages', { to: phone, ...hello })
   const [conversation] = await conversationsOf(api)
@@ -304,8 +297,7 @@ test('without a report a message fails after 15 minutes; a later delivered repor
 })
 
 test('an edit replaces the text, a revoke empties the message, and a changed number keeps the contact', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const id = await provider.writes({ from: phone, name: 'Ann', text: 'tpyo' })
   const from = { from: phone.slice(1), timestamp: now() }
   const edit = { type: 'edit', edit: { original_message_id: id, message: { type: 'text', text: { body: 'typo' } } } }
@@ -330,8 +322,7 @@ test('an edit replaces the text, a revoke empties the message, and a changed num
 })
 
 test('only the author can change a message, and a list shows only the last message', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const texts = Array.from({ length: 5 }, (_, i) => text(phone, `t${i}`))
   await provider.callback(envelope({ messages: texts }))
   const theirs = await provider.writes({ from: '+14155550101', text: 'theirs' })
@@ -361,8 +352,7 @@ test('only the author can change a message, and a list shows only the last messa
 })
 
 test('a reply in the same callback as its message quotes it', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const first = text(phone, 'first')
   const context = { from: phone.slice(1), id: first.id }
   const reaction = { type: 'reaction', reaction: { message_id: first.id, emoji: '👍' } }
@@ -375,8 +365,7 @@ test('a reply in the same callback as its message quotes it', async (t) => {
 })
 
 test('a new user id keeps the number, a number of another contact stays with that contact, and an old message creates no contact', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   const from = { from: phone.slice(1), from_user_id: 'US.1111111111' }
   const old = text(phone, 'hi')
   await provider.callback(envelope({ messages: [{ ...old, ...from }] }))
@@ -417,8 +406,7 @@ test('a new user id keeps the number, a number of another contact stays with tha
 })
 
 test('a status with two conflicting message ids applies to the one named by the channel’s id', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await provider.fault({ mode: 'no_statuses' })
   const named = (await api.post('/messages', { to: phone, ...hello })).body.data
   await provider.fault({ to: '+14155550101', mode: 'http_500' })
@@ -436,12 +424,10 @@ test('a status with two conflicting message ids applies to the one named by the 
 })
 
 test('equal texts sent to a social thread at once are settled separately', async (t) => {
-  const { api, connect, url, owner } = await start(t)
-  const provider = await connect()
+  const { api, provider, url, owner } = await withProvider(start(t))
   await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hey' })
   const [conversation] = await conversationsOf(api)
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   await provider.fault({ to: '90000001', mode: 'delay', delay_ms: 300 })
   const replies = await Promise.all(
     Array.from({ length: 3 }, () => browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ok' })),
@@ -458,16 +444,14 @@ test('equal texts sent to a social thread at once are settled separately', async
 })
 
 test('a user name of the primary channel is not used as a social user name', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const contacts = [{ profile: { name: 'Ann', username: '@ann.r' }, wa_id: phone.slice(1), user_id: 'US.1' }]
   await provider.callback(envelope({ contacts, messages: [{ ...text(phone, 'hi'), from_user_id: 'US.1' }] }))
   assert.equal((await conversationsOf(api))[0].contact.social_username, null)
 })
 
 test('a contact without a number stays one contact when the number arrives', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const userId = 'US.13491208655302741918'
   const contacts = (more: Json) => [{ profile: { name: 'Ann' }, user_id: userId, ...more }]
   const message = (more: Json) => ({ ...text(phone, 'hi'), from: undefined, from_user_id: userId, ...more })
@@ -488,13 +472,11 @@ test('a contact without a number stays one contact when the number arrives', asy
 })
 
 test('a member replies to a contact who has only a user id', async (t) => {
-  const { connect, url, owner } = await start(t)
-  const provider = await connect()
+  const { provider, url, owner } = await withProvider(start(t))
   const userId = 'US.99491208655302741918'
   const message = { ...text(phone, 'hi'), from: undefined, from_user_id: userId }
   await provider.callback(envelope({ contacts: [{ user_id: userId }], messages: [message] }))
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const [conversation] = (await browser.call('GET', '/conversations')).body.data
   assert.equal(conversation.contact.phone, null)
   const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello' })
@@ -503,8 +485,7 @@ test('a member replies to a contact who has only a user id', async (t) => {
 })
 
 test('a number that the provider normalises differently stays one contact', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   for (const [ours, theirs] of [
     ['+525512345678', '+5215512345678'],
     ['+551187654321', '+5511987654321'],
@@ -526,8 +507,7 @@ test('a number that the provider normalises differently stays one contact', asyn
 })
 
 test('callbacks that are unsigned, wrongly signed, oversized or for an unknown connection are rejected; signed garbage is accepted and dropped', async (t) => {
-  const { api, connect, url, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, url, db } = await withProvider(start(t))
   const { id, app_secret } = provider.connections.msgapp
   const body = JSON.stringify(envelope({ messages: [text(phone, 'hi')] }))
   const sign = (bytes: string, secret = app_secret) =>
@@ -622,8 +602,7 @@ test('a callback with more reports than a provider sends is refused as a whole, 
 })
 
 test('no inbound message is lost, however malformed its content, and its neighbours are stored', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   const number = phone.slice(1)
   const brokenOf = (channel: 'msgapp' | 'social', count: number) =>
     fc
@@ -656,8 +635,7 @@ test('no inbound message is lost, however malformed its content, and its neighbo
 })
 
 test('structured content can be read with a key, in the structure of the channel', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const captured = (name: string) =>
     fixture(name) as { entry: { changes: { value: { messages: Json[] } }[]; messaging: { message: Json }[] }[] }
   const names = ['order', 'form-reply', 'contacts', 'location', 'text-from-ad', 'text-about-product']
@@ -689,8 +667,7 @@ test('structured content can be read with a key, in the structure of the channel
 })
 
 test('group messages, calls and unreadable messages appear with the data available; a call appears once', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, connect, provider } = await withProvider(start(t))
   const from = phone.slice(1)
   const messages = [
     { ...text(phone, 'hi all'), group_id: 'Y2FwaV9ncm91cDox' },
@@ -718,11 +695,9 @@ test('group messages, calls and unreadable messages appear with the data availab
 })
 
 test('the handshake returns the challenge for the right verify token, and members see whether the provider verified it and sent callbacks', async (t) => {
-  const { connect, url, owner } = await start(t)
-  const provider = await connect()
+  const { provider, url, owner } = await withProvider(start(t))
   const { id, account_id, verify_token } = provider.connections.msgapp
-  const member = createBrowser(url)
-  await member.signIn(owner)
+  const member = await signIn({ url, owner })
   const seen = async () => {
     const { data } = (await member.call('GET', '/channels')).body
     const { callback_verified_at: verified, callback_received_at: received } = data.find((one: Json) => one.id === id)
@@ -746,8 +721,7 @@ test('the handshake returns the challenge for the right verify token, and member
 })
 
 test('inbound media is fetched at once and served under an unguessable link', async (t) => {
-  const { api, connect, url } = await start(t)
-  const provider = await connect()
+  const { api, provider, url } = await withProvider(start(t))
   await provider.writes({ from: phone, type: 'image', media: { caption: 'look' } })
   const [conversation] = await conversationsOf(api)
   const [message] = await until('the media', async () => {
@@ -767,8 +741,7 @@ test('inbound media is fetched at once and served under an unguessable link', as
 })
 
 test('a template status reported by the provider decides whether the template is sent', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
   const value = { event: 'PAUSED', message_template_name: 'hello_world', message_template_language: 'en-US' }
   await provider.callback({
@@ -781,8 +754,7 @@ test('a template status reported by the provider decides whether the template is
 })
 
 test('lists of conversations: newest first, filtered by status, contact and channel', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   for (let i = 0; i < 5; i++) await provider.writes({ from: `+1415555030${i}`, text: 'hi' })
   await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hey' })
   const all = await conversationsOf(api)
@@ -816,10 +788,9 @@ test('lists of conversations: newest first, filtered by status, contact and chan
 })
 
 test('a social thread has the profile name, shows each echo once, takes replies from the dashboard, and is marked read up to a message', async (t) => {
-  const world = await start(t)
-  const { api, connect, url, owner } = world
+  const world = await withProvider(start(t))
+  const { api, url, owner, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   const id = await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', name: 'Ann', text: 'hey' })
   const [conversation] = await conversationsOf(api)
   assert.deepEqual(
@@ -842,8 +813,7 @@ test('a social thread has the profile name, shows each echo once, takes replies 
     content_type: 'text',
     text: 'hey',
   })
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello Ann' })
   assert.equal(replied.status, 201, replied.text)
   const messages = await until('the read report', async () => {

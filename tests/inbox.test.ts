@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashPassword, insertMember, newId } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, main, start, until, type World } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const channels = ['msgapp', 'social', 'web'] as const
@@ -207,8 +208,7 @@ test(
   'only customers and members move a conversation; automated messages neither put it into the inbox nor move it',
   main,
   async (t) => {
-    const { connect, browser, api } = await startInbox(t)
-    const provider = await connect()
+    const { provider, browser, api } = await withProvider(startInbox(t))
     const list = async (query = '?status=open'): Promise<Json[]> =>
       (await browser.call('GET', `/conversations${query}`)).body.data
     const phones = async (query?: string) => (await list(query)).map(({ contact }: Json) => contact.phone)
@@ -277,8 +277,7 @@ test(
 )
 
 test('a customer waits again when the reply of a member fails, and no longer when it arrives after all', async (t) => {
-  const { connect, browser, url, api } = await startInbox(t)
-  const provider = await connect()
+  const { provider, browser, url, api } = await withProvider(startInbox(t))
   const phone = '+14155550111'
   await provider.writes({ from: phone, text: 'one' })
   const [{ id, waiting_since: since }] = (await browser.call('GET', '/conversations')).body.data
@@ -338,8 +337,7 @@ test('a customer waits again when the reply of a member fails, and no longer whe
 })
 
 test('a snoozed conversation is pending until its time, or until the customer writes', async (t) => {
-  const { connect, browser, api } = await startInbox(t)
-  const provider = await connect()
+  const { provider, browser, api } = await withProvider(startInbox(t))
   await provider.writes({ from: '+14155550101', text: 'one' })
   await provider.writes({ from: '+14155550102', text: 'two' })
   const [second, first] = (await browser.call('GET', '/conversations')).body.data
@@ -385,8 +383,7 @@ test('a snoozed conversation is pending until its time, or until the customer wr
 })
 
 test('labels are created by their first use, unique without regard to case, and shown in the API', async (t) => {
-  const { connect, browser, api } = await startInbox(t)
-  const provider = await connect()
+  const { provider, browser, api } = await withProvider(startInbox(t))
   await provider.writes({ from: '+14155550101', text: 'one' })
   const [{ id }] = (await browser.call('GET', '/conversations')).body.data
   const path = `/conversations/${id}`
@@ -561,8 +558,7 @@ test('a rare match among thousands is found in a bounded number of steps, and so
 })
 
 test('a conversation shows when its window closes, its assignee and its last message', main, async (t) => {
-  const { connect, browser, me, api, db } = await startInbox(t)
-  const provider = await connect()
+  const { provider, browser, me, api, db } = await withProvider(startInbox(t))
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'hello' })
   await provider.writes({ channel: 'social', from: '90000001', username: 'bob', text: 'hi' })
   const rows = (await browser.call('GET', '/conversations')).body.data
@@ -611,8 +607,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
 })
 
 test('a message shows its author, the quoted message, its file, and an explanation of its failure', async (t) => {
-  const { connect, browser, me } = await startInbox(t)
-  const provider = await connect()
+  const { provider, browser, me } = await withProvider(startInbox(t))
   await provider.writes({ from: '+14155550100', text: 'a question' })
   await provider.writes({ from: '+14155550100', type: 'document', media: { filename: 'bill.pdf' } })
   const [{ id }] = (await browser.call('GET', '/conversations')).body.data
@@ -657,8 +652,7 @@ test('a message shows its author, the quoted message, its file, and an explanati
 })
 
 test('a template preview looks as the customer sees it, and shows placeholders without a value', async (t) => {
-  const { connect, browser, url, workspace } = await startInbox(t)
-  const provider = await connect()
+  const { provider, browser, url, workspace } = await withProvider(startInbox(t))
   await browser.call('POST', '/templates/refresh')
   const show = async (body: Json, path = '/templates/preview') => (await browser.call('POST', path, body)).body.data
   const none = { header: null, header_media: null, footer: null, buttons: [], cards: [], missing: [] }

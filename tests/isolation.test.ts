@@ -10,21 +10,9 @@ import { type TestContext, test } from 'node:test'
 import { createWorkspace, type Db, deleteWorkspace, encodeCursor } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
-import {
-  type Answer,
-  type Api,
-  assertRefused,
-  type Browser,
-  createBrowser,
-  createDatabase,
-  file,
-  type Json,
-  main,
-  type Owner,
-  start,
-  until,
-  type World,
-} from './support.ts'
+import { type Answer, assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, signIn } from './browser.ts'
+import { type Api, createDatabase, file, type Json, main, type Owner, start, until, type World } from './support.ts'
 
 /** What a workspace has, one of each; both have people, tags and segments of the same names. */
 type Estate = {
@@ -217,9 +205,8 @@ const bodies: Record<string, (estate: Estate) => Json> = {
 }
 
 /** A member's browser that sees nothing of theirs. */
-async function signIn({ url, owner, assertBlind }: Awaited<ReturnType<typeof startNeighbours>>) {
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+async function createCaller({ url, owner, assertBlind }: Awaited<ReturnType<typeof startNeighbours>>) {
+  const browser = await signIn({ url, owner })
   return async (method: string, path: string, body?: Json) => {
     const answer = await browser.call(method, path, body)
     assertBlind(answer, `${method} ${path} ${JSON.stringify(body ?? '')}`)
@@ -451,7 +438,7 @@ test('a visitor token and a conversation of another workspace are unknown to web
 test('a member reads, answers and changes conversations and channels of their own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
   const { api, db, foreign, own, theirs, assertUnchanged } = neighbours
-  const call = await signIn(neighbours)
+  const call = await createCaller(neighbours)
   const sentByThem = (await foreign.provider.sent()).length
   const { conversations, socialConversations, webConversations } = foreign
   for (const id of [conversations, socialConversations, webConversations, foreign.contacts, foreign.message]) {
@@ -536,7 +523,7 @@ test('a member reads, answers and changes conversations and channels of their ow
 test('a person who writes to two workspaces opts out of one, by the opt-out words of that one', async (t) => {
   const neighbours = await startNeighbours(t, { isFresh: true })
   const { url, theirOwner, foreign, own, api, assertUnchanged } = neighbours
-  const call = await signIn(neighbours)
+  const call = await createCaller(neighbours)
   await call('PATCH', '/workspace', { opt_out_words: ['enough'] })
   const isOut = async () => (await call('GET', `/contacts/${own.contacts}`)).body.data.opted_out_by
   const preference = (value: string) => ({
@@ -575,7 +562,7 @@ test('a person who writes to two workspaces opts out of one, by the opt-out word
 test('a member reads and runs broadcasts of their own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
   const { db, foreign, own, assertUnchanged } = neighbours
-  const call = await signIn(neighbours)
+  const call = await createCaller(neighbours)
   const sentByThem = (await foreign.provider.sent()).length
   for (const id of [foreign.broadcasts, foreign.broadcasts.toUpperCase(), foreign.segments, own.segments]) {
     for (const [method, path] of [
@@ -622,7 +609,7 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
 test('a member reads, imports, exports and erases contacts of their own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
   const { url, owner, foreign, own, assertBlind, assertUnchanged } = neighbours
-  const call = await signIn(neighbours)
+  const call = await createCaller(neighbours)
   for (const query of ['', `?tag=${foreign.tag}`, '?search=theirword', `?cursor=${encodeCursor(foreign.contacts)}`]) {
     assert.equal((await call('GET', `/contacts${query}`)).status, 200)
   }
@@ -746,8 +733,7 @@ test('a member reads and changes keys and members of their own workspace only', 
   const theirKey = await theirs.key('contacts:read')
   const states = () => db`select id, revoked_at from api_keys where workspace_id = ${theirs.workspaceId} order by id`
   const before = await states()
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const call = async (method: string, path: string, body?: Json) => {
     const answer = await browser.call(method, path, body)
     assertBlind(answer, `${method} ${path} ${JSON.stringify(body ?? '')}`)

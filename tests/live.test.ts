@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { times } from '../common/times.ts'
 import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
-import { type Answer, assertRefused, type Json, publicUrl, start, until, type World } from './support.ts'
+import { type Answer, assertRefused, type Json, publicUrl, start, until, type World, withProvider } from './support.ts'
 
 /** A member's page: signed in, with its cookie at hand. */
 async function openPage(url: string, owner: World['owner']) {
@@ -161,8 +161,7 @@ test('a live stream reports inbound messages, statuses and changes of other memb
 })
 
 test('a live stream sends far fewer updates than there are changes, and always the last state', async (t) => {
-  const { url, owner, connect } = await start(t)
-  const provider = await connect()
+  const { url, owner, provider } = await withProvider(start(t))
   const page = await openPage(url, owner)
   const stream = await openReadyStream(t, url, page)
   // An event lists up to 50 conversations.
@@ -230,8 +229,7 @@ test('a live stream requires a session and ends with it; a member can have fifty
 const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), randomBytes(5_000)])
 
 test('an uploaded file is sent, stored, and served to the channel', async (t) => {
-  const { url, owner, connect, api, db } = await start(t)
-  const provider = await connect()
+  const { url, owner, provider, api, db } = await withProvider(start(t))
   const page = await openPage(url, owner)
   await provider.writes({ from: '+14155550100', text: 'show me' })
   const [{ id }] = (await page.call('GET', '/conversations')).body.data
@@ -328,8 +326,7 @@ test('while the bucket does not answer, uploads and files are 503 with Retry-Aft
 })
 
 test('a file whose message is rejected does not count as sent', async (t) => {
-  const { url, owner, connect, db, api } = await start(t)
-  const provider = await connect()
+  const { url, owner, provider, db, api } = await withProvider(start(t))
   const page = await openPage(url, owner)
   await provider.writes({ from: '+14155550100', text: 'hi' })
   const { media_url } = (await page.call('POST', '/uploads?filename=plan.png', png)).body.data
@@ -349,8 +346,7 @@ test('a file whose message is rejected does not count as sent', async (t) => {
 })
 
 test('a sent file is deleted with the last contact it was sent to', async (t) => {
-  const { url, owner, connect, db, api } = await start(t)
-  const provider = await connect()
+  const { url, owner, provider, db, api } = await withProvider(start(t))
   const page = await openPage(url, owner)
   for (const from of ['+14155550100', '+14155550101']) await provider.writes({ from, text: 'hi' })
   const { media_url } = (await page.call('POST', '/uploads?filename=plan.png', png)).body.data
@@ -454,8 +450,7 @@ test('an upload may take longer than other requests', async (t) => {
 })
 
 test('a file of another workspace is treated as any other URL: sent, but neither shown nor stored', async (t) => {
-  const { url, owner, workspace, connect, db } = await start(t)
-  const provider = await connect()
+  const { url, owner, workspace, provider, db } = await withProvider(start(t))
   const page = await openPage(url, owner)
   const other = await workspace()
   const theirs = await openPage(url, other.owner)

@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+import { assertRefused, type Browser, type Json, signIn, start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
 async function startLong(t: TestContext, options?: Parameters<typeof start>[1]) {
-  const world = await start(t, options)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
-  const provider = await world.connect()
+  const world = await withProvider(start(t, options))
+  const browser = await signIn(world)
+  const { provider } = world
   await provider.writes({ from: phone, name: 'Ann', text: 'begin' })
   const [conversation] = (await world.api.get('/conversations')).body.data
   return { ...world, browser, provider, conversationId: conversation.id as string }

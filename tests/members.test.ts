@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChecksum } from './rows.ts'
-import { assertRefused, type Browser, createBrowser, type Json, main, start, until, type World } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 type Role = 'owner' | 'admin' | 'agent' | 'viewer'
 type Person = { browser: Browser; id: string; email: string; password: string }
@@ -211,11 +212,10 @@ test('a removed member is rejected by every process from the next request on, an
 })
 
 test('a member who is removed during an assignment does not get the conversation', async (t) => {
-  const world = await start(t)
-  const { api, db } = world
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   const owner = await signIn(world, world.owner)
   const agent = await join(world, owner, 'agent')
-  const provider = await world.connect()
   await provider.writes({ from: '+14155550100', text: 'hello' })
   const [{ id }] = (await api.get('/conversations')).body.data
   const assigning = await db.begin(async (sql) => {
@@ -396,11 +396,11 @@ const ownCalls = [
 ]
 
 test('a viewer reads everything that an agent reads and changes nothing', main, async (t) => {
-  const world = await start(t)
+  const world = await withProvider(start(t))
   const owner = await signIn(world, world.owner)
   const viewer = await join(world, owner, 'viewer')
   const agent = await join(world, owner, 'agent')
-  const provider = await world.connect()
+  const { provider } = world
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Hello' })
   const [{ id }] = (await owner.call('GET', '/conversations')).body.data
   const read = await createChecksum(world.db, { except: ['sessions', 'audit_log'] })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pastId } from './internals.ts'
-import { assertRefused, createBrowser, type Json, main, type SignedIn, startSignedIn, until } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { createBrowser, type Json, main, type SignedIn, startSignedIn, until, withProvider } from './support.ts'
 
 const phoneOf = (i: number) => `+1415559${String(i).padStart(4, '0')}`
 
@@ -35,9 +36,8 @@ test(
   'merging moves conversations, messages, files, notes, tags, attributes and recipients; nothing is lost',
   main,
   async (t) => {
-    const world = await signedIn(t)
-    const { api, db, ask, get, connect, idOf, merge } = world
-    const provider = await connect()
+    const world = await withProvider(signedIn(t))
+    const { api, db, ask, get, idOf, merge, provider } = world
     const [kept, gone] = [phoneOf(1), phoneOf(2)]
     await api.post('/contacts', { phone: kept, name: 'Ann Porter', tags: ['vip', 'both'] })
     await api.post('/contacts', {
@@ -148,8 +148,7 @@ test(
 )
 
 test('a channel that only the merged contact has keeps its conversation', async (t) => {
-  const { ask, connect, idOf, merge, api } = await signedIn(t)
-  const provider = await connect()
+  const { ask, provider, idOf, merge, api } = await withProvider(signedIn(t))
   await api.post('/contacts', { phone: phoneOf(10), name: 'Ann' })
   await provider.writes({ channel: 'social', from: '90000010', username: 'ann.p', text: 'hey' })
   const [social] = (await ask('GET', '/conversations?channel=social')).data
@@ -161,9 +160,8 @@ test('a channel that only the merged contact has keeps its conversation', async 
 })
 
 test('messages that arrive, are sent or are reported during a merge are stored once, with the contact that stays', async (t) => {
-  const world = await signedIn(t)
-  const { api, db, ask, get, connect, idOf, merge } = world
-  const provider = await connect()
+  const world = await withProvider(signedIn(t))
+  const { api, db, ask, get, idOf, merge, provider } = world
   const rounds = 6
   const perNumber = 8
   for (let round = 0; round < rounds; round++) {
@@ -228,9 +226,8 @@ async function plantHistory({ db, api }: SignedIn, conversationId: string, count
 }
 
 test('a long history moves while customers write, and a worker completes a merge that was interrupted', async (t) => {
-  const world = await signedIn(t)
-  const { api, db, get, browser, connect, idOf, merge } = world
-  const provider = await connect()
+  const world = await withProvider(signedIn(t))
+  const { api, db, get, browser, idOf, merge, provider } = world
   const readContact = async (phone: string) => {
     await provider.writes({ from: phone, text: 'before' })
     const contactId = await idOf(phone)
@@ -276,8 +273,7 @@ test('a long history moves while customers write, and a worker completes a merge
 })
 
 test('a call to a merged conversation reaches the one with its content, and a write at that moment is never an error', async (t) => {
-  const { ask, get, browser, connect, idOf, merge } = await signedIn(t)
-  const provider = await connect()
+  const { ask, get, browser, provider, idOf, merge } = await withProvider(signedIn(t))
   const member = (await ask('GET', '/session')).data.member
   const writes: [method: string, path: string, body?: Json][] = [
     ['POST', '/notes', { text: 'a note', mentions: [member.id] }],

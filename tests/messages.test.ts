@@ -3,18 +3,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import {
-  type Answer,
-  type Api,
-  assertRefused,
-  createBrowser,
-  divideTimes,
-  type Json,
-  main,
-  start,
-  startSignedIn,
-  until,
-} from './support.ts'
+import { type Answer, assertRefused } from './assertions.ts'
+import { type Api, divideTimes, type Json, main, signIn, start, startSignedIn, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -30,10 +20,9 @@ test(
   'a template reaches the phone, and the answer contains the ids of message, contact and conversation',
   main,
   async (t) => {
-    const world = await start(t)
-    const { api, connect } = world
+    const world = await withProvider(start(t))
+    const { api, provider } = world
     const eventsOf = await recordEvents(t, world)
-    const provider = await connect()
     const sent = await api.post('/messages', {
       to: '(415) 555-0100',
       name: 'Ann',
@@ -98,8 +87,7 @@ test(
 )
 
 test('every structured template of the demo has the wire format of the provider', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const cases: [Json, Json][] = [
     [{ name: 'order_confirmed', params: { body: ['Ann', 'A-1'], headerText: 'not there' } }, ['body']],
     [{ name: 'order_update', params: { body: ['Ann', 'A-1'], buttonParams: { 0: 'A-1?x=1' } } }, ['body', 'button']],
@@ -144,8 +132,7 @@ test('every structured template of the demo has the wire format of the provider'
 })
 
 test('a missing template value, an unknown or unapproved template: 400 names it, and nothing is created', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const named = { bodyNamed: { name: 'Ann', time: '9' } }
   const card = { headerMediaUrl: 'https://x.test/a.png', body: ['One'], buttonParams: { 0: 'one' } }
   for (const [given, message] of [
@@ -189,8 +176,7 @@ test('a missing template value, an unknown or unapproved template: 400 names it,
 })
 
 test('a template approved a moment ago is found', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await api.post('/messages', { to: phone, ...template('hello_world') })
   const { account_id, access_token, base_url, api_version } = provider.connections.msgapp
   const created = await fetch(`${base_url}/${api_version}/${account_id}/message_templates`, {
@@ -209,8 +195,7 @@ test('a template approved a moment ago is found', async (t) => {
 })
 
 test('a template that is not stored while the channel is down: 502, and the request works later under its key', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const broadcast = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: phone }] }
   const requests = {
     '/messages/check': { to: phone, ...template('hello_world') },
@@ -245,8 +230,7 @@ test('a template that is not stored while the channel is down: 502, and the requ
 })
 
 test('text and media need an open 24-hour window', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const never = await api.post('/messages', { to: phone, text: 'hello' })
   assertRefused(never, 400, 'bad_request', /has not written yet.*template/)
   assert.deepEqual((await api.get('/contacts')).body.data, [])
@@ -318,8 +302,7 @@ test('without a connection: msgapp_not_configured, after the scope is checked', 
 })
 
 test('a reply quotes a message of the same conversation, in both directions', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const first = await provider.writes({ from: phone, text: 'a question' })
   const other = await provider.writes({ from: '+14155550101', text: 'another person' })
   const conversations = (await api.get('/conversations')).body.data
@@ -342,8 +325,7 @@ test('a reply quotes a message of the same conversation, in both directions', as
 })
 
 test('a message without a channel id cannot be quoted, and the reply is not stored', async (t) => {
-  const { api, connect, browser } = await startSignedIn(t)
-  const provider = await connect()
+  const { api, provider, browser } = await withProvider(startSignedIn(t))
   await provider.writes({ from: phone, text: 'a question' })
   const [{ id: conversationId }] = (await api.get('/conversations')).body.data
   const quote = (reply_to_message_id: string) => ({ text: 'about that', reply_to_message_id })
@@ -379,8 +361,7 @@ test('a message without a channel id cannot be quoted, and the reply is not stor
 })
 
 test('the channel rejects a message: 502 with its reason, the message is stored as failed, and no quota is used', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   await provider.fault({ to: phone, mode: 'reject', code: 131026 })
   const refused = await api.post('/messages', { to: phone, ...template('hello_world') })
   assertRefused(refused, 502, 'platform_error', /131026/)
@@ -395,8 +376,7 @@ test('the channel rejects a message: 502 with its reason, the message is stored 
 })
 
 test('a send the channel refuses does not rename the contact; one it accepts does', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const sendAs = (to: string, name: string) => api.post('/messages', { to, name, ...template('hello_world') })
   const { contact_id } = (await sendAs(phone, 'Ann')).body.data
   const nameOf = async (id: string) => (await api.get(`/contacts/${id}`)).body.data.name
@@ -413,8 +393,7 @@ test('a send the channel refuses does not rename the contact; one it accepts doe
 })
 
 test('a message that the channel refuses is not the last message of its conversation', async (t) => {
-  const { api, connect, browser } = await startSignedIn(t)
-  const provider = await connect()
+  const { api, provider, browser } = await withProvider(startSignedIn(t))
   await provider.writes({ from: phone, text: 'a question' })
   const [{ id }] = (await api.get('/conversations')).body.data
   const lastOf = async (conversationId: string) => {
@@ -450,8 +429,7 @@ test('a message that the channel refuses is not the last message of its conversa
 })
 
 test('a temporary rejection of the channel is retried at most twice', async (t) => {
-  const { api, connect } = await start(t, { times: divideTimes(10) })
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t, { times: divideTimes(10) }))
   await provider.fault({ to: phone, mode: 'throttle', count: 2 })
   await provider.fault({ to: '+14155550101', mode: 'throttle' })
   const [through, refused] = await Promise.all([
@@ -464,8 +442,7 @@ test('a temporary rejection of the channel is retried at most twice', async (t) 
 })
 
 test('after a 500 or a lost connection the outcome is unknown: the message stays pending, is not sent again, and a report settles it', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await provider.fault({ to: phone, mode: 'http_500', count: 1 })
   await provider.fault({ to: '+14155550101', mode: 'drop_connection_after_accept', count: 1 })
   assertRefused(await api.post('/messages', { to: phone, ...template('hello_world') }), 502, 'platform_error')
@@ -485,8 +462,7 @@ test('after a 500 or a lost connection the outcome is unknown: the message stays
 })
 
 test('a message whose reports arrive before the answer to its send keeps the status of the reports', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   // The template is cached first, so that only the answer is late.
   await api.post('/messages', { to: '+14155550101', ...template('hello_world') })
   await provider.fault({ to: phone, mode: 'delay', delay_ms: 4_000 })
@@ -506,8 +482,7 @@ test('a message whose reports arrive before the answer to its send keeps the sta
 
 /** After 15 seconds: `common/times.test.ts` has the real time. */
 test('no answer in time: 502, pending', async (t) => {
-  const { api, connect } = await start(t, { times: divideTimes(10) })
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t, { times: divideTimes(10) }))
   await provider.fault({ to: phone, mode: 'hang' })
   assertRefused(
     await api.post('/messages', { to: phone, ...template('hello_world') }),
@@ -546,8 +521,7 @@ test('45 concurrent first messages to one new number create one contact and one 
 })
 
 test('an Idempotency-Key sends once: concurrent requests share the answer, a 502 is replayed, a rejection is not stored', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const call = { headers: { 'idempotency-key': 'once' } }
   const body = { to: phone, ...template('hello_world') }
   const twins = await Promise.all(Array.from({ length: 4 }, () => api.post('/messages', body, call)))
@@ -567,8 +541,7 @@ test('an Idempotency-Key sends once: concurrent requests share the answer, a 502
 })
 
 test('a request repeated after a crash does not send a prepared message again', async (t) => {
-  const { api, connect, db } = await start(t)
-  const provider = await connect()
+  const { api, provider, db } = await withProvider(start(t))
   const body = { to: phone, ...template('hello_world') }
   const call = { headers: { 'idempotency-key': 'crash' } }
   const sent = await api.post('/messages', body, call)
@@ -584,10 +557,8 @@ test('a request repeated after a crash does not send a prepared message again', 
 })
 
 test('a member replies in the dashboard and sees why a message failed', async (t) => {
-  const { api, connect, url, owner } = await start(t)
-  const provider = await connect()
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const { api, provider, url, owner } = await withProvider(start(t))
+  const browser = await signIn({ url, owner })
   await provider.writes({ from: phone, text: 'hello?', name: 'Ann' })
   const [conversation] = (await browser.call('GET', '/conversations')).body.data
   assert.equal(conversation.unread_count, 1)

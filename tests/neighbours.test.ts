@@ -1,7 +1,7 @@
 /** What one workspace does, however slow, delays no other: searches, filters and bulk writes leave connections to all other calls. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBrowser, type Json, start, until } from './support.ts'
+import { type Json, signIn, start, until, withProvider } from './support.ts'
 
 test('while the filters of ten workspaces take for ever, another workspace is served in the API, the dashboard and the web chat', async (t) => {
   const { api, url, db, owner, workspace, connect } = await start(t, { alone: 'locks a table' })
@@ -29,8 +29,7 @@ test('while the filters of ten workspaces take for ever, another workspace is se
   })
 
   // Each of these would wait for the lock if a filter had its connection.
-  const browser = createBrowser(url)
-  assert.equal((await browser.signIn(owner)).status, 200)
+  const browser = await signIn({ url, owner })
   for (const path of ['/session', '/conversations', `/contacts/${contactId}`, '/broadcasts']) {
     assert.equal((await browser.call('GET', path)).status, 200, path)
   }
@@ -60,9 +59,8 @@ test('while the filters of ten workspaces take for ever, another workspace is se
 })
 
 test('a flood of messages of one workspace does not delay the message of another', async (t) => {
-  const { api, db, connect, workspace } = await start(t)
+  const { api, db, connect, workspace, provider } = await withProvider(start(t))
   const { api: flooded } = await workspace()
-  const provider = await connect()
   const hostile = await connect({ workspaceId: flooded.workspaceId })
   const flood = (from: number) => {
     const messages = Array.from({ length: 3_000 }, (_, i) => ({

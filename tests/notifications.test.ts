@@ -1,7 +1,7 @@
 /** Preferences of a member, and what the member's browser notifies about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused, createBrowser, type Json, main, start, until, type World } from './support.ts'
+import { assertRefused, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 async function signIn(world: World, who = world.owner) {
   const browser = createBrowser(world.url)
@@ -51,10 +51,10 @@ test(
   'a browser is notified once of each customer message that matches the preference, never of our own',
   main,
   async (t) => {
-    const world = await start(t)
+    const world = await withProvider(start(t))
     const owner = await signIn(world)
     const ben = await join(world, owner)
-    const provider = await world.connect()
+    const { provider } = world
     const [ann, cleo] = ['+14155550100', '+14155550101']
     const seen = new Set<string>()
     let cursor = ''
@@ -110,10 +110,10 @@ test(
 )
 
 test('the end of a snooze notifies the assigned member, and members who want everything', async (t) => {
-  const world = await start(t)
+  const world = await withProvider(start(t))
   const owner = await signIn(world)
   const ben = await join(world, owner, 'snooze@acme.test')
-  const provider = await world.connect()
+  const { provider } = world
   await provider.writes({ from: '+14155550110', name: 'Ann Porter', text: 'Please call me tomorrow' })
   const [{ id }] = await owner.ask('GET', '/conversations')
   await owner.ask('POST', `/conversations/${id}/read`)

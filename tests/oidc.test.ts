@@ -3,17 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { insertMember, unlinkAccountsOf } from './internals.ts'
 import { type OidcServer, startOidcServer } from './oidc-server.ts'
-import {
-  assertRefused,
-  createBrowser,
-  type Json,
-  main,
-  publicUrl,
-  type Starting,
-  startSignedIn,
-  until,
-  type World,
-} from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { createBrowser, publicUrl } from './browser.ts'
+import { type Json, main, type Starting, startSignedIn, until, type World } from './support.ts'
 
 const callbackUrl = `${publicUrl}/app/api/oidc/callback`
 

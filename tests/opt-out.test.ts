@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import { assertRefused, createBrowser, type Json, start, type World } from './support.ts'
+import { assertRefused, createBrowser, type Json, signIn, start, type World } from './support.ts'
 
 const phone = '+14155550100'
 const hello = { type: 'template', template: { name: 'hello_world' } }
@@ -16,8 +16,7 @@ const isoOf = (seconds: number) => new Date(seconds * secondMs).toISOString()
 async function startOptingOut(t: TestContext) {
   const world = await start(t)
   const provider = await world.connect({ messagesPerSecond: 10_000 })
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const browser = await signIn(world)
   const writes = (text: string, more: Json = {}) => provider.writes({ from: phone, text, ...more })
   const prefers = (value: string, timestamp = ago(0), who: Json = { wa_id: phone.slice(1) }) =>
     provider.callback({

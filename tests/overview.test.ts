@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
-import { type Answer, assertRefused, createBrowser, type Json, main, type Starting, start, until } from './support.ts'
+import { type Answer, assertRefused } from './assertions.ts'
+import { createBrowser, type Json, main, type Starting, signIn, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
 async function startLooking(t: TestContext, starting?: Starting) {
   const world = await start(t, starting)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const browser = await signIn(world)
   const overview = async (query = ''): Promise<Json> => (await browser.call('GET', `/overview${query}`)).body.data
   return { ...world, browser, overview }
 }
@@ -144,8 +144,7 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
 })
 
 test('the counts of open conversations stay exact while conversations change and rows are folded', main, async (t) => {
-  const { api, db, browser, connect, overview } = await startLooking(t)
-  const provider = await connect()
+  const { api, db, browser, provider, overview } = await withProvider(startLooking(t))
   const [member] = (await browser.call('GET', '/members')).body.data
   const people = Array.from({ length: 12 }, (_, i) => `+1415555${String(1_000 + i)}`)
   await Promise.all(people.map((from) => provider.writes({ from, text: 'hello' })))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setPlan } from './internals.ts'
-import { assertRefused, createBrowser, type Json, start, type World } from './support.ts'
+import { assertRefused, type Json, signIn, start, type World } from './support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 const phone = '+14155550100'
@@ -11,8 +11,7 @@ const phone = '+14155550100'
 async function startLimited(world: World, limit: number) {
   const { api, db, url, owner, connect } = world
   const provider = await connect({ messagesPerSecond: 10_000 })
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const set = (state: 'active' | 'lapsed', messages_per_month: number | null) =>
     setPlan(db, api.workspaceId, { state, messages_per_month })
   await set('active', limit)

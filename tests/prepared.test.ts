@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { addEndpoint } from './deliveries.ts'
 import { perCallComment } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { createBrowser, type Json, start, until } from './support.ts'
+import { type Json, signIn, start, until } from './support.ts'
 
 /** Lists the texts that this process sends to PostgreSQL to be parsed, except those that are planned per call. */
 function recordParses(t: TestContext): string[] {
@@ -48,8 +48,7 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
   const receiver = await startReceiver(t)
   const endpoint = await addEndpoint(api, receiver.url)
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is my order?' })
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const [conversation] = (await api.get('/conversations')).body.data
   const [message] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
   const segment = (await api.post('/segments', { name: 'All' })).body.data

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 const userId = '90000001'
@@ -35,9 +35,8 @@ const newest = async (api: Api, id: string): Promise<Json> =>
 
 /** A customer on each channel has just written. */
 async function startTalk(t: TestContext) {
-  const world = await start(t)
-  const { api, url } = world
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { api, url, provider } = world
   const inboundId = await provider.writes({ from: phone, name: 'Ann', text: 'hello' })
   await provider.writes({ channel: 'social', from: userId, username: 'ann', text: 'hello' })
   const site = `${url}/web-chat/${provider.connections.web.id}`
@@ -352,8 +351,7 @@ test('what a channel cannot carry, and what breaks a rule, is a 400 that names i
 })
 
 test('outside the 24-hour window only a template is sent, in a conversation too', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const old = new Date(Date.now() - 25 * 3_600_000).toISOString()
   await provider.writes({ from: phone, text: 'hello', timestamp: old })
   await provider.writes({ channel: 'social', from: userId, text: 'hello', timestamp: old })
@@ -428,8 +426,7 @@ test(
 )
 
 test('with contact_fields, contact fields in template values are filled, as in broadcasts', main, async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await api.post('/contacts', { phone, name: 'Ann {{contact.email}}', email: 'ann@example.com' })
   const withFields = { name: 'order_confirmed', contact_fields: true }
   const send = (params: unknown, more: Json = {}) =>
@@ -467,8 +464,7 @@ test('with contact_fields, contact fields in template values are filled, as in b
 })
 
 test('template values are literal, in every send, check and broadcast', main, async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await api.post('/contacts', { phone, name: 'Ann', email: 'ann@example.com' })
   const values = ['Alice {{contact.x}}', '{{contact.phone}} {{contact.company}}']
   const template = { name: 'order_confirmed', params: values }

@@ -1,7 +1,8 @@
 /** The request log that members read: which requests it has, what it shows of each, and that no request waits for it. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Answer, assertRefused, createBrowser, type Json, main, startSignedIn, until } from './support.ts'
+import { type Answer, assertRefused } from './assertions.ts'
+import { createBrowser, type Json, main, signIn, startSignedIn, until, withProvider } from './support.ts'
 
 /** A workspace whose owner reads the log. `logged` waits until the log has the request of an answer. */
 async function startReader(t: TestContext) {
@@ -94,8 +95,7 @@ test('a member sees requests of their own workspace only', async (t) => {
   const refused = await logged(await api.post('/contacts', { phone: 'theirword' }))
   const cursor = (await ask('GET', '/requests?limit=1')).meta.next_cursor
   const { owner } = await workspace()
-  const stranger = createBrowser(url)
-  await stranger.signIn(owner)
+  const stranger = await signIn({ url, owner })
   assertRefused(await stranger.call('GET', `/requests/${refused.id}`), 404, 'not_found')
   for (const query of ['', `?cursor=${cursor}`, `?request_id=${refused.request_id}`, `?key_id=${refused.key.id}`]) {
     assert.deepEqual((await stranger.call('GET', `/requests${query}`)).body.data, [], query)
@@ -151,8 +151,7 @@ test('the body of a failed write is kept without secrets, that of any other requ
 })
 
 test('a replayed failure has its error, and a request whose client left has no status', async (t) => {
-  const { api, url, connect, get, list, logged } = await startReader(t)
-  const provider = await connect()
+  const { api, url, provider, get, list, logged } = await withProvider(startReader(t))
   const [rejected, slow] = ['+14155550101', '+14155550102']
   await provider.fault({ to: rejected, mode: 'reject', count: 1 })
   await provider.fault({ to: slow, mode: 'delay', delay_ms: 20_000 })

@@ -15,7 +15,7 @@ import {
 import { contentTypes, eventNames, scopes } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { cases, secret, t as signedAt, vectors } from './signatures.ts'
-import { start, until } from './support.ts'
+import { start, until, withProvider } from './support.ts'
 
 type Delivered = Parameters<typeof verifyWebhook>[0]
 
@@ -115,8 +115,8 @@ function kindOf({ event, data }: WebhookEvent): string {
 }
 
 test('delivered events pass verification and have exactly the keys of their types', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   const customer = await startReceiver(t)
   const parley = new Parley({ apiKey: await world.api.key(...scopes), baseUrl: `${world.url}/v1` })
   const webhook = await parley.webhooks.create({ url: customer.url, events: [...eventNames] })

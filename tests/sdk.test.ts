@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import { clientErrors } from '../sdk/src/errors.ts'
 import { type ChangePosition, type Fetch, Parley, ParleyError, type ParleyOptions } from '../sdk/src/index.ts'
 import { scopes, statusOf } from './internals.ts'
-import { start, until, type World } from './support.ts'
+import { start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 const absent = '01890000-0000-7000-8000-000000000000'
@@ -80,8 +80,8 @@ async function failureOf(call: PromiseLike<unknown>): Promise<ParleyError> {
 }
 
 test('every operation of the OpenAPI document has a method', async (t) => {
-  const world = await start(t, { alone })
-  const provider = await world.connect()
+  const world = await withProvider(start(t, { alone }))
+  const { provider } = world
   const { fetch, used } = createCheckedFetch(world)
   const parley = await open(world, { fetch })
 
@@ -269,8 +269,8 @@ test('a failed page is retried without repeating earlier items', async (t) => {
 })
 
 test('a message is sent once even if the response is lost', async (t) => {
-  const world = await start(t, { alone })
-  const provider = await world.connect()
+  const world = await withProvider(start(t, { alone }))
+  const { provider } = world
   const keys: (string | null)[] = []
   const parley = await open(world, {
     fetch: async (url, init) => {
@@ -408,8 +408,8 @@ test('a signal aborts a call and its delays; a timeout ends an attempt', async (
 })
 
 test('an error carries the code, status and message of the service', async (t) => {
-  const world = await start(t, { alone })
-  const provider = await world.connect()
+  const world = await withProvider(start(t, { alone }))
+  const { provider } = world
   const parley = await open(world, { maxRetries: 0 })
 
   const missing = await failureOf(parley.contacts.get(absent))

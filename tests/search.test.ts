@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
-import {
-  type Answer,
-  assertRefused,
-  type Browser,
-  createBrowser,
-  type Json,
-  main,
-  start,
-  until,
-  type World,
-} from './support.ts'
+import { type Answer, assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, signIn } from './browser.ts'
+import { type Json, main, start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -24,8 +16,7 @@ const textsOf = ({ body }: Answer): string[] => body.data.map(({ message }: Json
 /** A signed-in member, and a wait for everything written so far to be digested. */
 async function startSearching(t: TestContext) {
   const world = await start(t)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const browser = await signIn(world)
   return { ...world, browser, digested: () => untilDigested(world) }
 }
 
@@ -56,8 +47,7 @@ const envelope = (message: Json) => ({
 })
 
 test('a message is found within moments by any of its words, inbound or outbound', main, async (t) => {
-  const { api, url, owner, workspace, connect, browser, digested } = await startSearching(t)
-  const provider = await connect()
+  const { api, url, owner, workspace, provider, browser, digested } = await withProvider(startSearching(t))
   await provider.writes({ from: phone, name: 'Ann', text: 'Où est ma COMMANDE numéro 4711, s’il vous plaît?' })
   await provider.writes({ from: phone, type: 'image', media: { caption: 'the broken vase' } })
   await api.post('/messages', { to: phone, text: 'We will replace the vase tomorrow.' })
@@ -111,8 +101,7 @@ test('a message is found within moments by any of its words, inbound or outbound
 })
 
 test('an edited message is found by its new words, a revoked or erased one by none', async (t) => {
-  const { api, db, connect, browser, digested } = await startSearching(t)
-  const provider = await connect()
+  const { api, db, provider, browser, digested } = await withProvider(startSearching(t))
   const changed = await provider.writes({ from: phone, text: 'meet me at nyne' })
   const revoked = await provider.writes({ from: phone, text: 'a regrettable remark' })
   const other = '+14155550109'

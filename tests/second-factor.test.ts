@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { totpCodeOf, totpStepOf } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, main, startSignedIn, type World } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, type Json, main, signIn, startSignedIn, type World } from './support.ts'
 
 /** The next code by default: the current one was used for the setup. Both stay valid if the period changes meanwhile. */
 const codeOf = (secret: string, offset = 1) => totpCodeOf(secret, totpStepOf(Date.now()) + offset)
@@ -136,8 +137,7 @@ test('a browser is known until the password or the second factor changes, or the
     await forgetUse(world)
     assert.equal((await enter(from, code)).status, 200)
   }
-  const early = createBrowser(url)
-  await early.signIn(owner)
+  const early = await signIn({ url, owner })
   const { secret } = await setUp(browser, owner.password)
   await useUp()
   assertRefused(await enter(early, codeOf(secret)), 429, 'rate_limited')

@@ -1,7 +1,7 @@
 /** Concurrent requests for the same list share one run, and still see every write that was answered before them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Json, start } from './support.ts'
+import { type Json, start, withProvider } from './support.ts'
 
 test('each of many concurrent readers sees the contact whose creation was answered before it asked', async (t) => {
   const { api } = await start(t)
@@ -48,8 +48,7 @@ test('workspaces and filters share nothing, and all of them get the refusal of a
 })
 
 test('a row of a list has the same bytes as the resource by its id, whatever its texts contain', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   const odd = 'quote " backslash \\ line\nend tab\t one\u0001two \u0001tag_ids x\u0001 é 😀 \u2028'
   const tags = ['b "quoted"', 'a\\b', 'C 😀']
   const attributes = { plan: 'pro', seats: 12, ratio: 0.5, text: odd, flag: false }

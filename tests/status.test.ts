@@ -4,16 +4,8 @@ import { test } from 'node:test'
 import { addEndpoint, happen } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { alertsOf, namesOf, untilStatus } from './status.ts'
-import {
-  assertRefused,
-  type Browser,
-  createBrowser,
-  file,
-  type Json,
-  main,
-  type SignedIn,
-  startSignedIn,
-} from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, file, type Json, main, type SignedIn, startSignedIn } from './support.ts'
 
 const queueOf = (status: Json, name: string): Json => status.queues?.find((queue: Json) => queue.name === name)
 

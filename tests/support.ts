@@ -5,7 +5,6 @@
  * SQL names that workspace. A test that changes the service's settings starts its own service, and so does a test with DDL, locks or
  * sweeps (`{ alone: 'the reason' }`).
  */
-import assert from 'node:assert/strict'
 import { argon2, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -45,6 +44,8 @@ import { createGuard } from '../server/webhooks/guard.ts'
 import { keepEventDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
+import type { Answer } from './assertions.ts'
+import { type Browser, publicUrl, signIn } from './browser.ts'
 import { type Contract, readContract } from './contract.ts'
 import { createDatabase, file, type TestDatabase } from './database.ts'
 import { createFolder } from './folder.ts'
@@ -52,13 +53,12 @@ import type { Json, Owner } from './owner.ts'
 import type { Provider } from './provider.ts'
 import { spend } from './spent.ts'
 
-export const publicUrl = 'http://parley.test'
 export { divideTimes, times } from '../common/times.ts'
+export { type Answer, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+export { type Browser, createBrowser, createMember, type Member, publicUrl, signIn } from './browser.ts'
 export { createDatabase, file, type TestDatabase } from './database.ts'
 export type { Json, Owner } from './owner.ts'
-export { until } from './until.ts'
-
-export type Answer = { status: number; headers: Headers; body: Json; text: string }
+export { until, untilHolds } from './until.ts'
 
 type Call = {
   body?: unknown
@@ -332,64 +332,19 @@ function createApi(db: Db, url: string, contract: Contract, workspaceId: string)
   }
 }
 
-/** A member's browser: keeps its cookies, says where it comes from. */
-export type Browser = {
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** The cookies, for calls that `call` cannot make. */
-  cookie(): string
-  signIn(who: { email: string; password: string }): Promise<Answer>
-}
-
-/** `origin`: where its pages come from. */
-export function createBrowser(url: string, origin = publicUrl): Browser {
-  const cookies = new Map<string, string>()
-  const call: Browser['call'] = async (method, path, body, headers = {}) => {
-    const response = await fetch(`${url}/app/api${path}`, {
-      method,
-      headers: {
-        origin,
-        cookie: [...cookies.values()].join('; '),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    for (const text of response.headers.getSetCookie()) {
-      const [cookie = ''] = text.split(';')
-      const [name = '', value] = cookie.split('=')
-      if (value) cookies.set(name, cookie)
-      else cookies.delete(name)
-    }
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
-  }
-  const cookie = () => [...cookies.values()].join('; ')
-  return { call, cookie, signIn: (who) => call('POST', '/session', who) }
-}
-
 /** A world with its owner signed in: `ask` answers the body of what must go well, `get` what is in its envelope. */
-export type SignedIn = World & {
-  browser: Browser
-  ask(method: string, path: string, body?: Json, status?: number): Promise<Json>
-  get(path: string): Promise<Json>
-}
+export type SignedIn = World & Pick<Browser, 'ask'> & { browser: Browser; get(path: string): Promise<Json> }
 
 export async function startSignedIn(owner: Owner, starting?: Starting): Promise<SignedIn> {
   const world = await start(owner, starting)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
-  const ask: SignedIn['ask'] = async (method, path, body, status = 200) => {
-    const answer = await browser.call(method, path, body)
-    assert.equal(answer.status, status, answer.text)
-    return answer.body
-  }
-  return { ...world, browser, ask, get: async (path) => (await ask('GET', path)).data }
+  const browser = await signIn(world)
+  return { ...world, browser, ask: browser.ask, get: async (path) => (await browser.ask('GET', path)).data }
 }
 
-/** A refusal with its code, and with a message that names what it must. */
-export function assertRefused(answer: Answer, status: number, code: string, message?: RegExp | string): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.code, code, answer.text)
-  if (typeof message === 'string') assert.equal(answer.body.error.message, message)
-  else if (message) assert.match(answer.body.error.message, message)
+/** The same world, connected to the simulator on every channel: `withProvider(start(t))`. */
+export async function withProvider<Started extends World>(
+  starting: Promise<Started>,
+): Promise<Started & { provider: Provider }> {
+  const world = await starting
+  return { ...world, provider: await world.connect() }
 }

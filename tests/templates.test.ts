@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Provider } from './provider.ts'
-import { assertRefused, type Json, main, start, startSignedIn } from './support.ts'
+import { assertRefused, type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
 async function createTemplate({ connections }: Provider, template: Json): Promise<void> {
   const { account_id, access_token, base_url, api_version } = connections.msgapp
@@ -20,8 +20,7 @@ test(
   'templates are listed with the params that a message needs, and a message takes them as they are',
   main,
   async (t) => {
-    const { api, connect } = await start(t)
-    const provider = await connect()
+    const { api, provider } = await withProvider(start(t))
     const all = (await api.get('/templates?limit=100')).body.data
     assert.ok(all.length >= 5, 'the copy is empty, so the list is fetched')
     const keyOf = ({ name, language }: Json) => `${name} ${language}`
@@ -53,10 +52,9 @@ test(
 )
 
 test('templates are filtered, and one is read by name and language', async (t) => {
-  const { api, connect, workspace } = await start(t)
+  const { api, provider, workspace } = await withProvider(start(t))
   assert.deepEqual((await api.get('/templates')).body.data, [], 'without a connection there are none')
   assertRefused(await api.get('/templates/hello_world'), 404, 'not_found', 'template not found')
-  const provider = await connect()
   const components = [{ type: 'BODY', text: 'Hola {{name}}, hay noticias.', example: { body_text_named_params: [] } }]
   await createTemplate(provider, { name: 'late_news', language: 'es', parameter_format: 'NAMED', components })
   const { data } = (await api.get('/templates/late_news?language=es')).body
@@ -82,8 +80,7 @@ test('templates are filtered, and one is read by name and language', async (t) =
 })
 
 test('a channel that does not return its templates is reported, and a stored copy is served without it', async (t) => {
-  const { api, connect } = await start(t)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t))
   await provider.goDown()
   assertRefused(await api.get('/templates'), 502, 'platform_error', /templates/)
   assertRefused(await api.get('/templates/hello_world'), 502, 'platform_error')
@@ -97,8 +94,7 @@ test('a channel that does not return its templates is reported, and a stored cop
 })
 
 test('a template that cannot be turned into a message is a 400 in every call, so that no caller retries it', async (t) => {
-  const { api, connect, browser } = await startSignedIn(t)
-  const provider = await connect()
+  const { api, provider, browser } = await withProvider(startSignedIn(t))
   const offer = { type: 'LIMITED_TIME_OFFER', limited_time_offer: { text: 'Now', has_expiration: true } }
   await createTemplate(provider, { name: 'offer', components: [{ type: 'BODY', text: 'Our sale.' }, offer] })
   const template = { name: 'offer' }

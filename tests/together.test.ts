@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createChecksum } from './rows.ts'
-import { assertRefused, createBrowser, type Json, main, publicUrl, start, until, type World } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { createBrowser, type Json, main, publicUrl, start, until, type World, withProvider } from './support.ts'
 
 const pageOf = (letter: string) => letter.repeat(32)
 
@@ -252,9 +253,8 @@ test('a member of another workspace sees, writes and deletes no note', async (t)
 })
 
 test('the thread shows who assigned, closed, reopened, labelled and snoozed a conversation', main, async (t) => {
-  const world = await start(t)
-  const { db } = world
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { db, provider } = world
   const owner = await signIn(world)
   const ben = await join(world, owner, 'Ben')
   const id = await openConversation(world, owner)

@@ -8,17 +8,8 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { createFolderStore, newId, sweepUploads, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import {
-  type Answer,
-  assertRefused,
-  createBrowser,
-  type Json,
-  main,
-  publicUrl,
-  start,
-  until,
-  type World,
-} from './support.ts'
+import { type Answer, assertRefused } from './assertions.ts'
+import { createBrowser, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -101,8 +92,7 @@ async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
   const world = await start(t, { trustedProxies })
   const siteId = (await world.connect()).connections.web.id
   const address = `198.18.0.${++sites}`
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const browser = await signIn(world)
   const answers = async (conversationId: string, text: string) => {
     const answer = await browser.call('POST', `/conversations/${conversationId}/messages`, { text })
     assert.equal(answer.status, 201, answer.text)

@@ -5,11 +5,10 @@ import { test } from 'node:test'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+import { assertRefused, type Browser, createBrowser, type Json, signIn, start, until, type World } from './support.ts'
 
 async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent' | 'viewer'): Promise<Browser> {
-  const inviter = createBrowser(url)
-  await inviter.signIn(owner)
+  const inviter = await signIn({ url, owner })
   if (role === 'owner') return inviter
   const { invitation_token } = (await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })).body.data
   const browser = createBrowser(url)

@@ -7,7 +7,7 @@ import { verifyWebhook } from '../receivers/verify.ts'
 import { addEndpoint, happen, queueEvents, waitForAttempts } from './deliveries.ts'
 import { sweepOldSecrets } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
-import { type Api, assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, signIn, start, until } from './support.ts'
 
 async function rotate(api: Api, id: string, body: Json = {}): Promise<string> {
   const answer = await api.post(`/webhooks/${id}/rotate-secret`, body)
@@ -195,8 +195,7 @@ test('deliveries are listed in pages with their attempts, and sent again', async
 test('owners and admins rotate a secret in the dashboard, and the audit log has no secret', async (t) => {
   const { api, url, owner } = await start(t)
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/in')
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const rotated = await browser.call('POST', `/webhooks/${id}/rotate-secret`, { overlap_hours: 24 })
   assert.equal(rotated.status, 200, rotated.text)
   const [shown] = (await browser.call('GET', '/webhooks')).body.data

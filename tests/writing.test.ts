@@ -1,7 +1,9 @@
 /** How members write: drafts, canned replies and reactions, through the calls of the dashboard. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, type Browser, createBrowser, type Json, main, publicUrl, start, until } from './support.ts'
+import { assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
+import { type Json, main, start, until, withProvider } from './support.ts'
 
 const ann = '+14155550100'
 const png = Buffer.from(
@@ -11,10 +13,9 @@ const png = Buffer.from(
 
 /** The owner and an agent of a workspace with one conversation. */
 async function startTeam(t: TestContext) {
-  const world = await start(t)
-  const provider = await world.connect()
-  const owner = createBrowser(world.url)
-  await owner.signIn(world.owner)
+  const world = await withProvider(start(t))
+  const { provider } = world
+  const owner = await signIn(world)
   const invited = await owner.call('POST', '/members', { email: `${crypto.randomUUID()}@acme.test`, role: 'agent' })
   const agent = createBrowser(world.url)
   const joined = await agent.call('POST', `/invitations/${invited.body.data.invitation_token}`, {

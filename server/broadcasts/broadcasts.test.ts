@@ -5,16 +5,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from '../../tests/receiver.ts'
-import {
-  type Api,
-  assertRefused,
-  type Json,
-  main,
-  publicUrl,
-  start,
-  type TestDatabase,
-  until,
-} from '../../tests/support.ts'
+import { assertRefused } from '../../tests/assertions.ts'
+import { publicUrl } from '../../tests/browser.ts'
+import { type Api, type Json, main, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
@@ -104,8 +97,7 @@ test(
   'a broadcast reaches every recipient once as a message of their conversation, and its counters end at read',
   main,
   async (t) => {
-    const { api, url, db, connect } = await start(t)
-    const provider = await connect()
+    const { api, url, db, provider } = await withProvider(start(t))
     await api.post('/contacts', { phone: phoneOf(0), name: 'Ann' })
     const recipients = [{ to: phoneOf(0) }, { to: phoneOf(1), name: 'Bob' }, { to: '(415) 556-0002' }]
 
@@ -160,8 +152,7 @@ test(
 )
 
 test('duplicate numbers count once, and unreachable recipients are skipped with a reason', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const numbers = [
     '+55 11 99123-4567',
     '+551191234567',
@@ -192,8 +183,7 @@ test('duplicate numbers count once, and unreachable recipients are skipped with 
 })
 
 test('an invalid broadcast is rejected with the field name, and nothing is written', async (t) => {
-  const { api, db, workspace, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, workspace, provider } = await withProvider(start(t))
   const { api: theirs } = await workspace()
   const recipients = people(2)
   const values = { name: 'order_confirmed' }
@@ -242,8 +232,7 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
 })
 
 test('with contact_fields, template values use the fields of each contact, and params of a recipient replace all of them', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const person = { phone: phoneOf(0), name: 'Ann {{contact.phone}}', email: 'ann@example.com', company: 'Acme' }
   await api.post('/contacts', person)
   const { id } = await accept(api, {
@@ -278,8 +267,7 @@ test('with contact_fields, template values use the fields of each contact, and p
 })
 
 test('the name of a recipient is stored only when the channel accepts the message', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const names = { 0: 'Ann', 1: undefined, 2: 'Cid', 3: undefined }
   for (const [i, name] of Object.entries(names)) await api.post('/contacts', { phone: phoneOf(Number(i)), name })
   for (const i of [0, 1]) await provider.fault({ to: phoneOf(i), mode: 'reject' })
@@ -293,8 +281,7 @@ test('the name of a recipient is stored only when the channel accepts the messag
 })
 
 test('a scheduled broadcast starts at its time and not before, one up to 5 minutes late at once, and one a day late asks for confirmation', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const at = soon(3_600_000)
   const scheduled = await accept(api, { recipients: people(2), scheduled_at: at })
   assert.deepEqual([scheduled.status, scheduled.scheduled_at, scheduled.started_at], ['scheduled', at, null])
@@ -326,8 +313,7 @@ test('a scheduled broadcast starts at its time and not before, one up to 5 minut
 })
 
 test('a segment is evaluated when sending starts, static or dynamic', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const contacts: string[] = []
   for (let i = 0; i < 6; i++) {
     const { id } = (await api.post('/contacts', { phone: phoneOf(i), tags: i < 4 ? ['vip'] : [] })).body.data
@@ -402,8 +388,7 @@ test('a segment of several chunks is filled completely, even after a crash halfw
 })
 
 test('counters are exact through every outcome, repeated and out of order', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const magic = ['+15005550001', '+15005550002', '+15005550005', '+15005550006']
   await provider.fault({ to: phoneOf(0), mode: 'duplicate_statuses' })
   await provider.fault({ to: phoneOf(1), mode: 'reorder_statuses' })
@@ -475,8 +460,7 @@ test('a throttled message is requeued and sent later, once; it fails after five 
 })
 
 test('a recipient who is over the pair limit waits alone, and the number keeps its pace', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   await provider.fault({ to: phoneOf(0), mode: 'throttle', code: 131056, count: 1 })
   const { id } = await accept(api, { recipients: people(10) })
   await until('all but one', async () => (await read(api, id)).sent_count === 9)
@@ -490,8 +474,7 @@ test('a recipient who is over the pair limit waits alone, and the number keeps i
 })
 
 test('a message with an unknown outcome is never sent again: reports settle it, or the timeout, or a late report', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   await provider.fault({ to: phoneOf(0), mode: 'http_500' })
   await provider.fault({ to: phoneOf(1), mode: 'drop_connection_after_accept' })
   const { id } = await accept(api, { recipients: people(3) })
@@ -523,8 +506,7 @@ test('a message with an unknown outcome is never sent again: reports settle it, 
 })
 
 test('a recipient who opts out during a broadcast is skipped, and the quota is returned', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   for (const i of [1, 2]) await api.post('/contacts', { phone: phoneOf(i) })
   const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
   await pauseBroadcast(db, api.workspaceId, id)
@@ -621,8 +603,7 @@ test('a quota admits whole broadcasts only, however many are created at once', a
 })
 
 test('quota reserved in one month is used in the month of sending', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   await provider.fault({ to: phoneOf(0), mode: 'reject' })
   const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
   await db`
@@ -728,10 +709,9 @@ test('a broadcast is paused, resumed and canceled; recipients not yet sent to ar
 })
 
 test('a requeued message of a canceled broadcast is never sent and becomes failed', async (t) => {
-  const world = await start(t)
-  const { api, db, connect } = world
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle' })
   const { id } = await accept(api, { recipients: people(2) })
   await until('one to be requeued', async () => (await requeued(db, api)).length)
@@ -826,8 +806,7 @@ test('a broadcast that is resumed at once, beside another one, finds that its te
 })
 
 test('a repeated request creates one broadcast', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   const body = { name: 'News', template: hello, recipients: people(3) }
   const request = { headers: { 'idempotency-key': 'k' } }
   const [one, other] = await Promise.all([
@@ -867,8 +846,7 @@ test('a connection that replaces another continues its broadcasts', async (t) =>
 })
 
 test('a message that was requeued long ago and is accepted during the sweep counts as sent and uses quota', async (t) => {
-  const { api, db, connect } = await start(t)
-  const provider = await connect()
+  const { api, db, provider } = await withProvider(start(t))
   await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
   await provider.fault({ to: phoneOf(0), mode: 'no_statuses' })
   const { id } = await accept(api, { recipients: people(1) })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createChecksum, listTenantTables } from '../../tests/rows.ts'
-import { assertRefused, type Json, type Starting, startSignedIn, until } from '../../tests/support.ts'
+import { assertRefused, type Json, type Starting, startSignedIn, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
@@ -66,9 +66,8 @@ async function listTraces(db: Db, workspaceId: string, words: readonly string[])
 }
 
 test('erasing a contact leaves nothing in any table or in the store, and no other contact changes', async (t) => {
-  const { api, db, url, browser, ask, erase, idOf, send, connect, workspace } = await signedIn(t)
+  const { api, db, url, browser, ask, erase, idOf, send, provider, workspace } = await withProvider(signedIn(t))
   const { api: neighbour } = await workspace()
-  const provider = await connect()
   for (const [phone, name] of [
     [phoneOf(1), 'Erasable'],
     [phoneOf(2), 'Staying'],
@@ -238,8 +237,7 @@ test('a contact erased while a broadcast is filled is no recipient', async (t) =
 })
 
 test('a reply to a contact who is erased at that moment is 404 and uses no quota', async (t) => {
-  const { api, db, browser, idOf, erase, connect, get } = await signedIn(t)
-  const provider = await connect()
+  const { api, db, browser, idOf, erase, provider, get } = await withProvider(signedIn(t))
   for (const i of [1, 2]) await provider.writes({ from: phoneOf(i), text: 'hi' })
   const [second, first] = await get('/conversations')
   const gone = await db.begin(async (sql) => {
@@ -269,8 +267,7 @@ test('a reply to a contact who is erased at that moment is 404 and uses no quota
 })
 
 test('an interrupted erase leaves no search words behind', async (t) => {
-  const { db, ask, erase, idOf, connect } = await signedIn(t, { alone: 'creates a trigger on contacts' })
-  const provider = await connect()
+  const { db, ask, erase, idOf, provider } = await withProvider(signedIn(t, { alone: 'creates a trigger on contacts' }))
   await provider.writes({ from: phoneOf(2), text: 'my parcel' })
   await provider.writes({ from: phoneOf(1), text: 'my parcel too' })
   const id = await idOf(phoneOf(1))
@@ -293,8 +290,7 @@ test('an interrupted erase leaves no search words behind', async (t) => {
 })
 
 test('a contact with thousands of messages is erased, and a failure leaves the rest to a retry', async (t) => {
-  const { api, db, idOf, connect, get } = await signedIn(t)
-  const provider = await connect()
+  const { api, db, idOf, provider, get } = await withProvider(signedIn(t))
   await provider.writes({ from: phoneOf(1), text: 'hi' })
   await provider.writes({ from: phoneOf(1), type: 'image', media: { caption: 'picture' } })
   await until(

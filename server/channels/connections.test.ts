@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import {
-  assertRefused,
-  createBrowser,
-  createDatabase,
-  type Json,
-  main,
-  publicUrl,
-  start,
-  type World,
-} from '../../tests/support.ts'
+import { assertRefused } from '../../tests/assertions.ts'
+import { createBrowser, publicUrl, signIn } from '../../tests/browser.ts'
+import { createDatabase, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
@@ -28,15 +21,13 @@ const settings = {
 /** A workspace without any channel, and its owner. */
 async function startBare(t: TestContext) {
   const world = await start(t)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const browser = await signIn(world)
   const list = async (): Promise<Json[]> => (await browser.call('GET', '/channels')).body.data
   return { ...world, browser, list }
 }
 
 async function member({ url, owner }: World, role: 'admin' | 'agent') {
-  const inviter = createBrowser(url)
-  await inviter.signIn(owner)
+  const inviter = await signIn({ url, owner })
   const invited = await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })
   const browser = createBrowser(url)
   const path = `/invitations/${invited.body.data.invitation_token}`
@@ -236,11 +227,10 @@ const accountChange = (field: string, value: Json, at = Date.now()) => ({
 })
 
 test('account notices of the provider are shown until they are resolved, dismissed or expired', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   const { id } = provider.connections.msgapp
-  const owner = createBrowser(world.url)
-  await owner.signIn(world.owner)
+  const owner = await signIn(world)
   const agent = await member(world, 'agent')
   const signals = async (browser = owner): Promise<Json[]> =>
     (await browser.call('GET', '/channels')).body.data.find((one: Json) => one.id === id).signals
@@ -293,10 +283,9 @@ test('account notices of the provider are shown until they are resolved, dismiss
 })
 
 test('messages for a number that is not connected are counted as ignored and shown on the card', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const world = await withProvider(start(t))
+  const { provider } = world
+  const browser = await signIn(world)
   const message = { from: '14155550100', id: 'wamid.1', timestamp: '1750000000', type: 'text', text: { body: 'hi' } }
   const metadata = { display_phone_number: '15550009999', phone_number_id: '999' }
   const read = async () => {
@@ -330,10 +319,9 @@ test('messages for a number that is not connected are counted as ignored and sho
 })
 
 test('members see template changes of the provider: status with reason, quality and category', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const world = await withProvider(start(t))
+  const { provider } = world
+  const browser = await signIn(world)
   const refresh = () => browser.call('POST', '/templates/refresh')
   await refresh()
   const template = async () => {
@@ -403,8 +391,7 @@ test('sealed secrets open only in their own row, and a seal without a row opens 
   const { api, browser, list, db, url, workspace } = await startBare(t)
   await browser.call('PUT', '/channels/msgapp', settings)
   const { owner, api: other } = await workspace()
-  const stranger = createBrowser(url)
-  await stranger.signIn(owner)
+  const stranger = await signIn({ url, owner })
   await stranger.call('PUT', '/channels/msgapp', { ...settings, app_secret: 'fedcba9876543210' })
   const isMsgapp = ({ channel }: Json) => channel === 'msgapp'
   const shown = async () => (await stranger.call('GET', '/channels')).body.data.find(isMsgapp)

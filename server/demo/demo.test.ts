@@ -4,16 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import {
-  type Browser,
-  createBrowser,
-  createDatabase,
-  file,
-  type Json,
-  type Owner,
-  start,
-  until,
-} from '../../tests/support.ts'
+import { type Browser, createBrowser } from '../../tests/browser.ts'
+import { createDatabase, file, type Json, type Owner, start, until } from '../../tests/support.ts'
 import { createSealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'

@@ -18,17 +18,9 @@ import {
   waitForAttempts,
 } from '../../tests/deliveries.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
-import {
-  createBrowser,
-  file,
-  type Json,
-  main,
-  start,
-  startSignedIn,
-  times,
-  until,
-  type World,
-} from '../../tests/support.ts'
+import { signIn } from '../../tests/browser.ts'
+import { until } from '../../tests/until.ts'
+import { file, type Json, main, start, startSignedIn, times, type World, withProvider } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { firstIdOf } from '../lib/partitions.ts'
@@ -63,8 +55,7 @@ function names(known: Record<string, string | 'silent'>): DnsResolver {
 }
 
 test('an event is posted with both sets of headers, and its bytes match the signature', main, async (t) => {
-  const { api, connect } = await start(t, brisk)
-  const provider = await connect()
+  const { api, provider } = await withProvider(start(t, brisk))
   const receiver = await startReceiver(t)
   const created = await api.post('/webhooks', { url: receiver.url, events: everything })
   assert.equal(created.status, 201, created.text)
@@ -616,8 +607,7 @@ test('14 failed events, a success and 14 more leave an endpoint active; the next
   assert.deepEqual([last.attempt, last.error, last.is_first], [1, 'the endpoint was switched off', false])
   assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   const sent = receiver.received.length
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const log = (await browser.call('GET', `/webhooks/${id}/deliveries?limit=100`)).body.data
   const statuses = log.map(({ status }: Json) => status)
   assert.deepEqual(statuses.slice(0, 3), ['failed', 'canceled', 'failed'])
@@ -803,8 +793,7 @@ test('a delivery whose worker crashed in the first attempt is in the log once', 
   // The first worker, taken for crashed, settles late.
   await settleAttempts(db, [lost], times.webhooks)
   await api.patch(`/webhooks/${id}`, { is_active: false })
-  const browser = createBrowser(url)
-  await browser.signIn(owner)
+  const browser = await signIn({ url, owner })
   const log = (await browser.call('GET', `/webhooks/${id}/deliveries`)).body.data
   assert.deepEqual(
     log.map(({ id, status, attempt_count }: Json) => [id, status, attempt_count]),

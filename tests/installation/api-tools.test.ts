@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { collectionFile } from '../../scripts/collection.ts'
 import { scopes } from '../internals.ts'
-import { start } from '../support.ts'
+import { start, withProvider } from '../support.ts'
 import { resolveNodePackages, resolvePythonPackages, runProgram, sources } from '../tools.ts'
 
 function createFolder(t: TestContext): string {
@@ -62,8 +62,7 @@ async function startProxy(t: TestContext, url: string, keys: readonly string[]):
 test('Schemathesis finds no response that the document does not promise, and no way around a key', async (t) => {
   const programs = await resolvePythonPackages('schemathesis')
   if (!programs) return t.skip('Schemathesis could not be installed. It needs Python 3.11 or newer with venv.')
-  const { url, api, contract, connect } = await start(t, { resolver })
-  const provider = await connect()
+  const { url, api, contract, provider } = await withProvider(start(t, { resolver }))
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is it?' })
   const keys = await Promise.all(Array.from({ length: keyCount }, () => api.key(...scopes)))
   const proxy = await startProxy(t, url, keys)

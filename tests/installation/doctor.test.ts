@@ -15,7 +15,8 @@ import { connect, findEmbeddedPostgres } from '../internals.ts'
 import { startMailServer } from '../mail-server.ts'
 import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
 import { startService } from '../program.ts'
-import { createDatabase, type Json, main, type Owner, start, type TestDatabase, testEncryptionKey } from '../support.ts'
+import type { Json, Owner } from '../owner.ts'
+import { createDatabase, main, start, type TestDatabase, testEncryptionKey, withProvider } from '../support.ts'
 
 type Finding = { name: string; state: string; found: string; fix: string | null }
 type Doctor = { code: number; text: string; findings: Finding[] }
@@ -523,8 +524,7 @@ test('the mail server is asked to accept the password, and no e-mail is sent', a
 })
 
 test('the callback of each channel is verified as the provider does it', async (t) => {
-  const { database, url, db, connect, api } = await start(t, { alone: 'runs commands on its database' })
-  const provider = await connect()
+  const { database, url, db, provider, api } = await withProvider(start(t, { alone: 'runs commands on its database' }))
   const env = await settingsOf(t, database, url)
   const fine = await runDoctor(env)
   assert.equal(fine.code, 0, fine.text)

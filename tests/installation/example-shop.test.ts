@@ -5,14 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runExample } from '../example.ts'
-import { start, until } from '../support.ts'
+import { start, until, withProvider } from '../support.ts'
 
 const phoneOf = (i: number) => `+1415555${1_000 + i}`
 
 test('the shop sends each update once, survives kills, and shows outcomes and replies', async (t) => {
-  const world = await start(t)
-  const { api, db, connect } = world
-  const provider = await connect()
+  const world = await withProvider(start(t))
+  const { api, db, provider } = world
   const key = await api.key('messages:send', 'messages:read', 'webhooks:manage')
   const folder = mkdtempSync(join(tmpdir(), 'parley-shop-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runExample } from '../example.ts'
-import { type Json, start, until } from '../support.ts'
+import { type Json, start, until, withProvider } from '../support.ts'
 
 const phone = '+14155550100'
 const userId = '90000001'
 
 test('the bot answers buttons and text on all channels, hands over, and survives kills', async (t) => {
-  const world = await start(t)
-  const { api, url, connect } = world
-  const provider = await connect()
+  const world = await withProvider(start(t))
+  const { api, url, provider } = world
   const folder = mkdtempSync(join(tmpdir(), 'parley-bot-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const key = await api.key(

@@ -17,7 +17,7 @@ import { verifyWebhook } from '../../receivers/verify.ts'
 import { freePort } from '../../scripts/free-port.ts'
 import { ParleyError } from '../../sdk/src/index.ts'
 import { startMs } from '../program.ts'
-import { type Json, start, until, type World } from '../support.ts'
+import { type Json, start, until, type World, withProvider } from '../support.ts'
 
 type Running = {
   child: ChildProcess
@@ -121,8 +121,8 @@ async function startProxy(t: TestContext, url: string) {
 }
 
 test('listen forwards each event once and signed, even if the connection is lost or the receiver fails', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   const proxy = await startProxy(t, world.url)
   const hook = await startHook(t)
   hook.statuses.push(500)
@@ -172,8 +172,8 @@ test('listen forwards each event once and signed, even if the connection is lost
 })
 
 test('trigger and send cause real events, and tail prints them, with the key of the demo', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-cli-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const { PARLEY_API_KEY: api_key } = await envOf(world)
@@ -449,8 +449,8 @@ test('an assistant reads what its key allows, and sends nothing without --allow-
 })
 
 test('with --allow-send an assistant sends only what a dry run showed, and only once', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
   const key = await world.api.key(
     ...(['contacts:read', 'contacts:write', 'conversations:write', 'messages:send', 'broadcasts:send'] as const),

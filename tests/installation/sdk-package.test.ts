@@ -17,7 +17,7 @@ import { buildPages } from '../../scripts/build.ts'
 import { javaScriptPackage, pythonPackage } from '../../scripts/sdk.ts'
 import { scopes } from '../internals.ts'
 import { listSamples } from '../reference-samples.ts'
-import { start, until } from '../support.ts'
+import { start, until, withProvider } from '../support.ts'
 
 const root = join(import.meta.dirname, '../..')
 const secret = 'whsec_of_the_readme'
@@ -78,8 +78,8 @@ test('the examples of the README compile against the published package and run',
   )
   run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], folder)
 
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is it?' })
   const logged: string[] = []
   t.mock.method(console, 'log', (...words: unknown[]) => {
@@ -165,8 +165,8 @@ async function command(env: Record<string, string>, ...args: string[]): Promise<
 }
 
 test('npx parley-sdk runs every command of integrators from the installed package', async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   const env = { PARLEY_API_KEY: await world.api.key(...scopes), PARLEY_URL: world.url }
   assert.equal(await command(env, '--version'), `${version}\n`)
   const help = await command(env, 'help')

@@ -17,7 +17,7 @@ import { Parley } from '../../sdk/src/index.ts'
 import { scopes } from '../internals.ts'
 import { listSamples } from '../reference-samples.ts'
 import { cases } from '../signatures.ts'
-import { start, type World } from '../support.ts'
+import { start, type World, withProvider } from '../support.ts'
 
 const folder = join(import.meta.dirname, '../../sdk-python')
 const runs = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 20_000 }).status === 0
@@ -121,8 +121,8 @@ async function startProxy(t: TestContext, { url, contract }: World): Promise<{ u
 
 for (const client of ['Parley', 'AsyncParley']) {
   test(`${client} has a method for every operation, and sends once if a response is lost`, { skip }, async (t) => {
-    const world = await start(t)
-    const provider = await world.connect()
+    const world = await withProvider(start(t))
+    const { provider } = world
     const proxy = await startProxy(t, world)
     const env = {
       PARLEY_TEST_URL: proxy.url,
@@ -164,8 +164,8 @@ def deliver(secret):
 print(deliver('whsec_other') + deliver('${webhookSecret}'))`
 
 test('the examples of the Python README run', { skip }, async (t) => {
-  const world = await start(t)
-  const provider = await world.connect()
+  const world = await withProvider(start(t))
+  const { provider } = world
   await provider.writes({ from: phone, name: 'Ann', text: 'Where is it?' })
   const program = join(createFolder(t), 'example.py')
   writeFileSync(program, readExamples() + callHandler)

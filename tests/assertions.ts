@@ -1,0 +1,32 @@
+/** Assertions that many tests share. */
+import assert from 'node:assert/strict'
+import type { Json } from './owner.ts'
+
+export type Answer = { status: number; headers: Headers; body: Json; text: string }
+
+export function assertStatus(answer: Pick<Answer, 'status' | 'text'>, status: number): void {
+  assert.equal(answer.status, status, answer.text)
+}
+
+/** Returns the `data` of an answer that must have this status. */
+export function dataOf(answer: Omit<Answer, 'headers'>, status = 200): Json {
+  assertStatus(answer, status)
+  return answer.body.data
+}
+
+/** A refusal with its code, and with a message that names what it must. */
+export function assertRefused(answer: Answer, status: number, code: string, message?: RegExp | string): void {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.body.error.code, code, answer.text)
+  if (typeof message === 'string') assert.equal(answer.body.error.message, message)
+  else if (message) assert.match(answer.body.error.message, message)
+}
+
+/** Compares the named fields of a value. Its other fields do not count. */
+export function assertFields(actual: Json, expected: Record<string, unknown>, message?: string): void {
+  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, actual[name]])), expected, message)
+}
+
+/** The same field of each row. */
+export const pluck = <Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] =>
+  rows.map((row) => row[name])
