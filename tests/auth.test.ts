@@ -2,19 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
-import { assertRefused, type Json, main, signIn, start, until } from './support.ts'
+import { assertRefused, dataOf, type Json, main, signIn, start, until } from './support.ts'
 
 test('GET /me describes the key, even one without scopes', main, async (t) => {
   const { api } = await start(t)
   const key = await api.key()
 
-  const me = await api.get('/me', { key })
-
-  assert.equal(me.status, 200)
-  assert.deepEqual(me.body.data.account, { id: api.workspaceId, name: 'Acme' })
-  assert.deepEqual(me.body.data.key.scopes, [])
+  const me = dataOf(await api.get('/me', { key }))
+  assert.deepEqual(me.account, { id: api.workspaceId, name: 'Acme' })
+  assert.deepEqual(me.key.scopes, [])
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-  assert.equal(me.body.data.version, version)
+  assert.equal(me.version, version)
   assert.equal(JSON.parse(readFileSync('sdk/package.json', 'utf8')).version, version)
   assertRefused(await api.get('/contacts', { key }), 403, 'forbidden', /contacts:read/)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { setPlan, sweepDrafts } from './internals.ts'
-import { type Api, assertRefused, type Json, main, signIn, start, until } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, signIn, start, until } from './support.ts'
 
 const template = { name: 'order_confirmed' }
 const phoneOf = (i: number) => `+1415${String(5_000_000 + i)}`
@@ -12,16 +12,13 @@ const people = (count: number, from = 0) =>
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()
 
 async function createDraft(api: Api, more: Json = {}): Promise<Json> {
-  const created = await api.post('/broadcasts', { name: 'Campaign', template, draft: true, ...more })
-  assert.equal(created.status, 202, created.text)
-  assert.equal(created.body.data.status, 'draft')
-  return created.body.data
+  const created = dataOf(await api.post('/broadcasts', { name: 'Campaign', template, draft: true, ...more }), 202)
+  assert.equal(created.status, 'draft')
+  return created
 }
 
 async function add(api: Api, id: string, recipients: Json[]): Promise<Json> {
-  const added = await api.post(`/broadcasts/${id}/recipients`, { recipients })
-  assert.equal(added.status, 200, added.text)
-  return added.body.data
+  return dataOf(await api.post(`/broadcasts/${id}/recipients`, { recipients }))
 }
 
 const untilOver = (api: Api, id: string) =>
@@ -88,9 +85,8 @@ test('a draft collects recipients with values of their own in batches, and each 
   const ready = (await api.get(`/broadcasts/${draft.id}`)).body.data
   assert.deepEqual([ready.status, ready.total_count, ready.pending_count], ['draft', 81, 81])
 
-  const started = await api.post(`/broadcasts/${draft.id}/start`)
-  assert.equal(started.status, 200, started.text)
-  assert.equal(started.body.data.status, 'sending')
+  const started = dataOf(await api.post(`/broadcasts/${draft.id}/start`))
+  assert.equal(started.status, 'sending')
   const over = await untilOver(api, draft.id)
   assert.deepEqual([over.status, over.sent_count, over.failed_count, over.skipped_count], ['sent', 81, 0, 0])
   const sent = await provider.sent()
@@ -159,9 +155,7 @@ test('a broadcast is paused, resumed and canceled through the API', async (t) =>
   })
   const { id } = body.data
   const change = async (verb: string) => {
-    const answer = await api.post(`/broadcasts/${id}/${verb}`)
-    assert.equal(answer.status, 200, answer.text)
-    return answer.body.data
+    return dataOf(await api.post(`/broadcasts/${id}/${verb}`))
   }
   assert.equal((await change('pause')).is_paused, true)
   assert.equal((await change('pause')).is_paused, true)
@@ -362,9 +356,8 @@ test('a workspace has at most 1,000 drafts and 1,000,000 recipients that are not
   const draft = { name: 'Campaign', template, draft: true }
   assertRefused(await api.post('/broadcasts', draft), 400, 'bad_request', /^draft: the workspace has 1,000 drafts/)
   // A broadcast that is sent at once is no draft.
-  const now = await api.post('/broadcasts', { name: 'Now', template, recipients: people(1) })
-  assert.equal(now.status, 202, now.text)
-  await untilOver(api, now.body.data.id)
+  const now = dataOf(await api.post('/broadcasts', { name: 'Now', template, recipients: people(1) }), 202)
+  await untilOver(api, now.id)
   await api.delete(`/broadcasts/${last}`)
   const { id: next } = await createDraft(api)
 

@@ -3,20 +3,19 @@ import assert from 'node:assert/strict'
 import { type ClientRequest, request } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, start, until } from './support.ts'
 
 const phoneOf = (n: number) => `+1415${String(5_550_000 + n).padStart(7, '0')}`
 const post = (api: Api, contacts: unknown[], headers: Record<string, string> = {}) =>
   api.post('/contacts/batch', { contacts }, { headers })
 
 async function batch(api: Api, contacts: unknown[]): Promise<Json[]> {
-  const answer = await post(api, contacts)
-  assert.equal(answer.status, 200, answer.text)
+  const answer = dataOf(await post(api, contacts))
   assert.deepEqual(
-    answer.body.data.map(({ index }: Json) => index),
+    answer.map(({ index }: Json) => index),
     contacts.map((_, index) => index),
   )
-  return answer.body.data
+  return answer
 }
 
 const getContact = async (api: Api, id: string): Promise<Json> => (await api.get(`/contacts/${id}`)).body.data

@@ -1,15 +1,13 @@
 /** Fields and calls of contacts that integrations need: attributes, opt-out, single tags, erasing, merging, the list of tags. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, main, start, startSignedIn, withProvider } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 const phoneOf = (n: number) => `+1415555${String(n).padStart(4, '0')}`
 
 async function create(api: Api, contact: object): Promise<Json> {
-  const answer = await api.post('/contacts', contact)
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data
+  return dataOf(await api.post('/contacts', contact), 201)
 }
 
 const tagNames = ({ tags }: Json): string[] => tags.map(({ name }: Json) => name)

@@ -1,12 +1,10 @@
 /** Synchronisation of contacts: `GET /contacts?updated_after=` shows every change, in order, and skips none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, start, until } from './support.ts'
 
 const createContact = async (api: Api, n: number, more: object = {}): Promise<Json> => {
-  const answer = await api.post('/contacts', { phone: `+1415555${String(n).padStart(4, '0')}`, ...more })
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data
+  return dataOf(await api.post('/contacts', { phone: `+1415555${String(n).padStart(4, '0')}`, ...more }), 201)
 }
 
 /** Reads the changes after a time, page by page. */

@@ -1,23 +1,18 @@
 /** Helpers of delivery tests: endpoints, events, and reads of the queue and the log. */
-import assert from 'node:assert/strict'
 import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
 import { sealContext } from '../server/webhooks/endpoints.ts'
-import { type Api, type TestDatabase, testEncryptionKey, until } from './support.ts'
+import { type Api, dataOf, type TestDatabase, testEncryptionKey, until } from './support.ts'
 
 export async function addEndpoint(api: Api, url: string): Promise<{ id: string; secret: string }> {
-  const created = await api.post('/webhooks', { url, events: ['contact.created'] })
-  assert.equal(created.status, 201, created.text)
-  return created.body.data
+  return dataOf(await api.post('/webhooks', { url, events: ['contact.created'] }), 201)
 }
 
 let lastPhone = 14155550100
 /** Causes an event: creates a contact. Answers its id. */
 export async function happen(api: Api): Promise<string> {
-  const created = await api.post('/contacts', { phone: `+${lastPhone++}` })
-  assert.equal(created.status, 201, created.text)
-  return created.body.data.id
+  return dataOf(await api.post('/contacts', { phone: `+${lastPhone++}` }), 201).id
 }
 
 export type Attempt = {

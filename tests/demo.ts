@@ -1,12 +1,11 @@
 /** The demo of a service that runs as a process, and the command line beside it. */
-import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFolder } from './folder.ts'
 import { startService } from './program.ts'
-import { createBrowser, file, type Json, type Owner } from './support.ts'
+import { assertStatus, createBrowser, file, type Json, type Owner } from './support.ts'
 
 let stopped: Promise<string> | undefined
 
@@ -29,8 +28,7 @@ export const me = (url: string, key: string) => fetch(`${url}/v1/me`, { headers:
 /** The connections as a member sees them. */
 export async function channelsOf(url: string, owner: { email: string; password: string }): Promise<Json[]> {
   const browser = createBrowser(url)
-  const signedIn = await browser.call('POST', '/session', owner, { origin: url })
-  assert.equal(signedIn.status, 200, signedIn.text)
+  assertStatus(await browser.call('POST', '/session', owner, { origin: url }), 200)
   return (await browser.call('GET', '/channels')).body.data
 }
 

@@ -5,7 +5,8 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { createLog, eventNames } from './internals.ts'
-import { assertRefused, createBrowser, type Json, signIn, start, times, until, withProvider } from './support.ts'
+import { assertRefused, assertStatus } from './assertions.ts'
+import { createBrowser, type Json, signIn, start, times, until, withProvider } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -182,8 +183,7 @@ test('a body that is not JSON is rejected with an explanation', async (t) => {
 
 test('a body may begin with a byte order mark', async (t) => {
   const { api } = await start(t)
-  const marked = await api.post('/contacts', undefined, { raw: '\uFEFF{"phone":"+14155550100"}' })
-  assert.equal(marked.status, 201, marked.text)
+  assertStatus(await api.post('/contacts', undefined, { raw: '\uFEFF{"phone":"+14155550100"}' }), 201)
 })
 
 test('a client that has the newest version of a document gets 304 without a body', async (t) => {
@@ -454,8 +454,7 @@ test('metrics have the estimated space of each workspace in the database', async
     [api, 1_000],
     [small, 100],
   ] as const) {
-    const created = await each.post('/contacts/batch', { contacts: contacts.slice(0, count) })
-    assert.equal(created.status, 200, created.text)
+    assertStatus(await each.post('/contacts/batch', { contacts: contacts.slice(0, count) }), 200)
   }
   await db`analyze contacts, contact_identities`
   const metrics = await (await fetch(`${url}/metrics`)).text()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepAnswers } from './internals.ts'
-import { assertRefused } from './assertions.ts'
+import { assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { createBrowser, type Json, signIn, start, startSignedIn, until, withProvider } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
@@ -333,11 +333,10 @@ test('a broadcast whose answer failed is the same broadcast when the request is 
   await db`alter table audit_log rename to hidden_log`
   assertRefused(await send(), 500, 'internal')
   await db`alter table hidden_log rename to audit_log`
-  const repeated = await send()
-  assert.equal(repeated.status, 202, repeated.text)
+  const repeated = dataOf(await send(), 202)
   assert.deepEqual(
     (await db`select id from broadcasts`).map(({ id }) => id),
-    [repeated.body.data.id],
+    [repeated.id],
   )
 })
 
@@ -390,8 +389,7 @@ test('a send that crashed before it was prepared is sent by its retry; a failed 
   await api.post('/messages', hello, withKey('early'))
   await db`delete from messages where workspace_id = ${api.workspaceId}`
   await die()
-  const taken = await api.post('/messages', hello, withKey('early'))
-  assert.equal(taken.status, 201, taken.text)
+  assertStatus(await api.post('/messages', hello, withKey('early')), 201)
   assert.equal((await provider.sent()).length, 2)
 
   await provider.fault({ mode: 'reject', code: 131026, count: 1 })
@@ -433,9 +431,7 @@ test('a member’s send that was in flight during a crash is not repeated on any
     const [conversation] = (await member.call('GET', `/conversations?channel=${channel}`)).body.data
     const path = `/conversations/${conversation.id}/messages`
     const reply = () => member.call('POST', path, { text: 'Hello' }, { 'idempotency-key': channel })
-    const first = await reply()
-    assert.equal(first.status, 201, first.text)
-    const { id, msgapp_message_id, message_id } = first.body.data
+    const { id, msgapp_message_id, message_id } = dataOf(await reply(), 201)
     const sent = (await provider.sent()).length
     if (channel !== 'web') await isReported(id)
     await die(id)

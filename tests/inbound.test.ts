@@ -6,7 +6,8 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { brokenMessages, createLog, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Api, assertRefused, type Json, main, publicUrl, signIn, start, until, withProvider } from './support.ts'
+import { assertRefused, assertStatus, dataOf } from './assertions.ts'
+import { type Api, type Json, main, publicUrl, signIn, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -379,8 +380,7 @@ test('a new user id keeps the number, a number of another contact stays with tha
   await provider.callback(
     envelope({ messages: [system({ type: 'user_changed_user_id', body: 'x', user_id: 'US.2222222222' })] }),
   )
-  const sent = await api.post('/messages', { to: phone, text: 'still you?' })
-  assert.equal(sent.status, 201, sent.text)
+  assertStatus(await api.post('/messages', { to: phone, text: 'still you?' }), 201)
   await provider.callback(
     envelope({ messages: [{ ...text(phone, 'yes'), from: undefined, from_user_id: 'US.2222222222' }] }),
   )
@@ -479,8 +479,7 @@ test('a member replies to a contact who has only a user id', async (t) => {
   const browser = await signIn({ url, owner })
   const [conversation] = (await browser.call('GET', '/conversations')).body.data
   assert.equal(conversation.contact.phone, null)
-  const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello' })
-  assert.equal(replied.status, 201, replied.text)
+  assertStatus(await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello' }), 201)
   assert.equal((await provider.sent())[0]?.body.recipient, userId)
 })
 
@@ -490,18 +489,16 @@ test('a number that the provider normalises differently stays one contact', asyn
     ['+525512345678', '+5215512345678'],
     ['+551187654321', '+5511987654321'],
   ] as const) {
-    const sent = await api.post('/messages', { to: ours, ...hello })
-    assert.equal(sent.status, 201, sent.text)
+    const sent = dataOf(await api.post('/messages', { to: ours, ...hello }), 201)
     await provider.callback(envelope({ messages: [text(theirs, 'hi')] }))
     await provider.callback(envelope({ messages: [text(ours, 'hi')] }))
-    const again = await api.post('/messages', { to: theirs, ...hello })
-    assert.equal(again.status, 201, again.text)
+    const again = dataOf(await api.post('/messages', { to: theirs, ...hello }), 201)
     assert.deepEqual(
-      [again.body.data.contact_id, again.body.data.conversation_id],
-      [sent.body.data.contact_id, sent.body.data.conversation_id],
+      [again.contact_id, again.conversation_id],
+      [sent.contact_id, sent.conversation_id],
     )
     const known = await api.post('/contacts', { phone: theirs })
-    assert.deepEqual([known.status, known.body.data.id], [200, sent.body.data.contact_id])
+    assert.deepEqual([known.status, known.body.data.id], [200, sent.contact_id])
   }
   assert.equal((await conversationsOf(api)).length, 2)
 })
@@ -814,8 +811,7 @@ test('a social thread has the profile name, shows each echo once, takes replies 
     text: 'hey',
   })
   const browser = await signIn({ url, owner })
-  const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello Ann' })
-  assert.equal(replied.status, 201, replied.text)
+  assertStatus(await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello Ann' }), 201)
   const messages = await until('the read report', async () => {
     const messages = await messagesOf(api, conversation.id)
     return messages[0].status === 'read' && messages

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashPassword, insertMember, newId } from './internals.ts'
-import { assertRefused } from './assertions.ts'
+import { assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -257,8 +257,7 @@ test(
     const [, unmoved] = await list()
     assert.deepEqual([unmoved?.contact.phone, unmoved?.waiting_since], ['+14155550103', third?.waiting_since])
     assert.equal(unmoved?.last_message_text, 'automatic')
-    const replied = await browser.call('POST', `/conversations/${third?.id}/messages`, { text: 'hello' })
-    assert.equal(replied.status, 201, replied.text)
+    assertStatus(await browser.call('POST', `/conversations/${third?.id}/messages`, { text: 'hello' }), 201)
     const [top] = await list()
     assert.deepEqual([top?.id, top?.waiting_since], [third?.id, null])
 
@@ -496,13 +495,12 @@ test('a view is private to its member or shared with all', async (t) => {
   const colleague = createBrowser(url)
   await colleague.signIn({ email: other.email, password: 'correct horse' })
   const filters = { status: 'open', assigned: 'me', label: 'VIP', waiting_minutes: '30', sort: 'waiting' }
-  const mine = await browser.call('POST', '/views', { name: 'My VIPs', filters })
-  assert.equal(mine.status, 201, mine.text)
-  assert.deepEqual(mine.body.data, { id: mine.body.data.id, name: 'My VIPs', is_shared: false, filters })
+  const mine = dataOf(await browser.call('POST', '/views', { name: 'My VIPs', filters }), 201)
+  assert.deepEqual(mine, { id: mine.id, name: 'My VIPs', is_shared: false, filters })
   const shared = await browser.call('POST', '/views', { name: 'Team', is_shared: true, filters: {} })
   const namesOf = async (who: Browser) => (await who.call('GET', '/views')).body.data.map(({ name }: Json) => name)
   assert.deepEqual([await namesOf(browser), await namesOf(colleague)], [['My VIPs', 'Team'], ['Team']])
-  const path = `/views/${mine.body.data.id}`
+  const path = `/views/${mine.id}`
   assertRefused(await colleague.call('PATCH', path, { name: 'Taken' }), 404, 'not_found')
   assertRefused(await colleague.call('DELETE', path), 404, 'not_found')
   const renamed = await colleague.call('PATCH', `/views/${shared.body.data.id}`, {

@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { createWorkspace, type Db, deleteWorkspace, encodeCursor } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
-import { type Answer, assertRefused } from './assertions.ts'
+import { type Answer, assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { type Browser, createBrowser, signIn } from './browser.ts'
 import { type Api, createDatabase, file, type Json, main, type Owner, start, until, type World } from './support.ts'
 
@@ -242,8 +242,7 @@ test('deliveries, broadcasts, templates and usage of another workspace are unkno
   await call('PATCH', `/webhooks/${own.webhooks}`, { is_active: true })
   for (const id of [foreign.delivery, foreign.delivery.toUpperCase()])
     assertRefused(await call('POST', `/webhooks/${own.webhooks}/deliveries/${id}/redeliver`), 404, 'not_found')
-  const deliveries = await call('GET', `/webhooks/${own.webhooks}/deliveries?cursor=${encodeCursor(foreign.delivery)}`)
-  assert.equal(deliveries.status, 200)
+  assertStatus(await call('GET', `/webhooks/${own.webhooks}/deliveries?cursor=${encodeCursor(foreign.delivery)}`), 200)
   assert.deepEqual(
     (await call('GET', '/broadcasts')).body.data.map(({ id }: Json) => id),
     [own.broadcasts],
@@ -329,9 +328,8 @@ test('a message of another workspace cannot be quoted, and a message to its cont
   )
   const theirTemplate = { type: 'template', template: { name: 'theirword_template' } }
   assertRefused(await call('POST', '/messages', { to: shared.phone, ...theirTemplate }), 400, 'bad_request')
-  const sent = await call('POST', '/messages', { to: shared.phone, text: 'ours', name: 'Taken' })
-  assert.equal(sent.status, 201, sent.text)
-  assert.deepEqual([sent.body.data.contact_id, sent.body.data.conversation_id], [own.contacts, own.conversations])
+  const sent = dataOf(await call('POST', '/messages', { to: shared.phone, text: 'ours', name: 'Taken' }), 201)
+  assert.deepEqual([sent.contact_id, sent.conversation_id], [own.contacts, own.conversations])
   assert.equal((await foreign.provider.sent()).length, sentByThem)
   assert.equal((await own.provider.sent(shared.phone)).length, 4)
   assert.equal((await theirs.get(`/contacts/${foreign.contacts}`)).body.data.name, 'theirword name')
@@ -512,10 +510,8 @@ test('a member reads, answers and changes conversations and channels of their ow
   assert.equal((await call('GET', '/channels')).body.data.length, 3)
   assert.ok((await call('GET', '/templates')).body.data.length > 0)
   assert.equal((await call('POST', '/templates/refresh')).status, 200)
-  const replied = await call('POST', `/conversations/${own.conversations}/messages`, { text: 'ours' })
-  assert.equal(replied.status, 201, replied.text)
-  const gone = await call('DELETE', `/channels/${own.provider.connections.msgapp.id}`)
-  assert.equal(gone.status, 200)
+  assertStatus(await call('POST', `/conversations/${own.conversations}/messages`, { text: 'ours' }), 201)
+  assertStatus(await call('DELETE', `/channels/${own.provider.connections.msgapp.id}`), 200)
   assert.equal((await foreign.provider.sent()).length, sentByThem)
   await assertUnchanged()
 })
@@ -710,13 +706,11 @@ test('unique values are unique within one workspace only', async (t) => {
   const { api: ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t, { isFresh: true })
   assert.notEqual(own.tag, foreign.tag)
   assert.notEqual(own.contacts, foreign.contacts)
-  const segment = await call('POST', '/segments', { name: 'theirword segment' })
-  assert.equal(segment.status, 201)
+  assertStatus(await call('POST', '/segments', { name: 'theirword segment' }), 201)
   const tagged = await call('PATCH', `/contacts/${own.contacts}`, { tags: ['theirword tag', shared.tag] })
   assert.equal(tagged.body.data.tags.length, 2)
   assert.ok(tagged.body.data.tags.every(({ id }: { id: string }) => !foreign.secrets.has(id)))
-  const deleted = await call('DELETE', `/segments/${own.segments}`)
-  assert.equal(deleted.status, 200)
+  assertStatus(await call('DELETE', `/segments/${own.segments}`), 200)
   await assertUnchanged()
 
   const request = { headers: { 'idempotency-key': 'one and the same' } }

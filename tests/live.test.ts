@@ -8,7 +8,8 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { times } from '../common/times.ts'
 import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
-import { type Answer, assertRefused, type Json, publicUrl, start, until, type World, withProvider } from './support.ts'
+import { type Answer, assertRefused, assertStatus } from './assertions.ts'
+import { type Json, publicUrl, start, until, type World, withProvider } from './support.ts'
 
 /** A member's page: signed in, with its cookie at hand. */
 async function openPage(url: string, owner: World['owner']) {
@@ -87,8 +88,7 @@ let marks = 0
 async function passMarks(stream: Stream, conversationId: string, ...pages: Page[]): Promise<void> {
   for (const page of pages) {
     const mark = `mark ${++marks}`
-    const changed = await page.call('PATCH', `/conversations/${conversationId}`, { labels: [mark] })
-    assert.equal(changed.status, 200, changed.text)
+    assertStatus(await page.call('PATCH', `/conversations/${conversationId}`, { labels: [mark] }), 200)
     await until(mark, async () => JSON.stringify(stream.inbox() ?? null).includes(`"${mark}"`))
   }
 }
@@ -352,14 +352,12 @@ test('a sent file is deleted with the last contact it was sent to', async (t) =>
   const { media_url } = (await page.call('POST', '/uploads?filename=plan.png', png)).body.data
   const people: { id: string; contact_id: string }[] = (await page.call('GET', '/conversations')).body.data
   for (const { id } of people) {
-    const sent = await page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url })
-    assert.equal(sent.status, 201, sent.text)
+    assertStatus(await page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url }), 201)
   }
   const statusOf = async () => (await fetch(`${url}${new URL(media_url).pathname}`)).status
   for (const [place, { contact_id: contact }] of people.entries()) {
     assert.equal(await statusOf(), 200)
-    const erased = await page.call('DELETE', `/contacts/${contact}`)
-    assert.equal(erased.status, 200, erased.text)
+    assertStatus(await page.call('DELETE', `/contacts/${contact}`), 200)
     assert.equal((await db`select 1 from uploads where workspace_id = ${api.workspaceId}`).length, place === 0 ? 1 : 0)
   }
   assert.equal(await statusOf(), 404)

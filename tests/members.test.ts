@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChecksum } from './rows.ts'
-import { assertRefused } from './assertions.ts'
+import { assertRefused, dataOf } from './assertions.ts'
 import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 type Role = 'owner' | 'admin' | 'agent' | 'viewer'
@@ -23,9 +23,8 @@ async function join(world: World, owner: Browser, role: Role): Promise<Person> {
   const invitation = await owner.call('POST', '/members', { email, role })
   const browser = createBrowser(world.url)
   const path = `/invitations/${invitation.body.data.invitation_token}`
-  const joined = await browser.call('POST', path, { name: `The ${role}`, password })
-  assert.equal(joined.status, 201, joined.text)
-  return { browser, id: joined.body.data.member.id, email, password }
+  const joined = dataOf(await browser.call('POST', path, { name: `The ${role}`, password }), 201)
+  return { browser, id: joined.member.id, email, password }
 }
 
 const idOf = async (browser: Browser): Promise<string> => (await browser.call('GET', '/session')).body.data.member.id
@@ -140,9 +139,8 @@ test('an invitation ends when its inviter may no longer invite to its role', asy
   const boss = await join(world, owner, 'owner')
   const admin = await join(world, owner, 'admin')
   const invite = async (by: Browser, role: Role) => {
-    const answer = await by.call('POST', '/members', { email: `${role}-${invited++}@new.test`, role })
-    assert.equal(answer.status, 201, answer.text)
-    return `/invitations/${answer.body.data.invitation_token}`
+    const answer = dataOf(await by.call('POST', '/members', { email: `${role}-${invited++}@new.test`, role }), 201)
+    return `/invitations/${answer.invitation_token}`
   }
   const anyone = createBrowser(world.url)
   const accept = (path: string) => createBrowser(world.url).call('POST', path, { name: 'New', password })

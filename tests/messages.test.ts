@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import { type Answer, assertRefused } from './assertions.ts'
+import { type Answer, assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { type Api, divideTimes, type Json, main, signIn, start, startSignedIn, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
@@ -190,8 +190,7 @@ test('a template approved a moment ago is found', async (t) => {
     }),
   })
   assert.equal(created.status, 200, await created.text())
-  const sent = await api.post('/messages', { to: phone, ...template('fresh', ['Ann']) })
-  assert.equal(sent.status, 201, sent.text)
+  assertStatus(await api.post('/messages', { to: phone, ...template('fresh', ['Ann']) }), 201)
 })
 
 test('a template that is not stored while the channel is down: 502, and the request works later under its key', async (t) => {
@@ -253,8 +252,7 @@ test('text and media need an open 24-hour window', async (t) => {
     { type: 'document', media_url: 'https://cdn.example/a.pdf', filename: 'a.pdf', text: 'read me' },
     { type: 'audio', media_url: 'https://cdn.example/a.ogg' },
   ]) {
-    const sent = await api.post('/messages', { to: phone, ...body })
-    assert.equal(sent.status, 201, sent.text)
+    assertStatus(await api.post('/messages', { to: phone, ...body }), 201)
   }
   const bodies = (await provider.sent(phone)).map(({ body }) => body)
   assert.deepEqual(
@@ -544,15 +542,13 @@ test('a request repeated after a crash does not send a prepared message again', 
   const { api, provider, db } = await withProvider(start(t))
   const body = { to: phone, ...template('hello_world') }
   const call = { headers: { 'idempotency-key': 'crash' } }
-  const sent = await api.post('/messages', body, call)
-  assert.equal(sent.status, 201)
+  const sent = dataOf(await api.post('/messages', body, call), 201)
   // As a process leaves it that dies between the channel's answer and its own.
   await db`
     update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
     where workspace_id = ${api.workspaceId}`
-  const repeated = await api.post('/messages', body, call)
-  assert.equal(repeated.status, 201, repeated.text)
-  assert.deepEqual({ ...repeated.body.data, contact_created: true }, sent.body.data)
+  const repeated = dataOf(await api.post('/messages', body, call), 201)
+  assert.deepEqual({ ...repeated, contact_created: true }, sent)
   assert.equal((await provider.sent(phone)).length, 1)
 })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setPlan } from './internals.ts'
-import { assertRefused, type Json, signIn, start, type World } from './support.ts'
+import { assertRefused, dataOf, type Json, signIn, start, type World } from './support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 const phone = '+14155550100'
@@ -99,9 +99,7 @@ test('a lapsed subscription is reported before the quota; without quota no conta
   const world = await start(t)
   const { api } = world
   const { provider, browser, set, planOf } = await startLimited(world, 1)
-  const first = await api.post('/messages', { to: phone, ...hello })
-  assert.equal(first.status, 201)
-  const { conversation_id: id, contact_id } = first.body.data
+  const { conversation_id: id, contact_id } = dataOf(await api.post('/messages', { to: phone, ...hello }), 201)
   const refused = async (code: string, message: RegExp) => {
     for (const to of [phone, '+14155550999']) {
       assertRefused(await api.post('/messages', { to, ...hello }), 402, code, message)

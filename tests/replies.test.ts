@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, type Json, main, start, until, withProvider } from './support.ts'
+import { assertRefused, assertStatus, dataOf } from './assertions.ts'
+import { type Api, type Json, main, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 const userId = '90000001'
@@ -64,17 +65,15 @@ async function startTalk(t: TestContext) {
 test('a reply reaches the customer on every channel, and GET /messages/{id} returns it', main, async (t) => {
   const { api, provider, ids, reply, visit } = await startTalk(t)
   for (const channel of ['msgapp', 'social', 'web'] as const) {
-    const sent = await reply(channel, { text: `Hello on ${channel}` })
-    assert.equal(sent.status, 201, sent.text)
-    const { id, conversation_id, direction, sender_type, content_text } = sent.body.data
+    const sent = dataOf(await reply(channel, { text: `Hello on ${channel}` }), 201)
+    const { id, conversation_id, direction, sender_type, content_text } = sent
     assert.deepEqual(
       [conversation_id, direction, sender_type, content_text],
       [ids[channel], 'outbound', 'agent', `Hello on ${channel}`],
     )
-    const read = await api.get(`/messages/${id}`)
-    assert.equal(read.status, 200, read.text)
-    const { status: _, ...fields } = sent.body.data
-    const { status: __, ...same } = read.body.data
+    const read = dataOf(await api.get(`/messages/${id}`))
+    const { status: _, ...fields } = sent
+    const { status: __, ...same } = read
     assert.deepEqual(same, fields)
   }
   assert.equal((await provider.sent(phone)).at(-1)?.body.text.body, 'Hello on msgapp')
@@ -105,9 +104,8 @@ test('buttons, lists, links and locations have the wire format of each channel, 
   const wire = async (to: string) => (await provider.sent(to)).at(-1)?.body
   const header = { header: 'Order A-1', footer: 'Acme' }
   const send = async (channel: 'msgapp' | 'social', body: Json) => {
-    const sent = await reply(channel, body)
-    assert.equal(sent.status, 201, sent.text)
-    return { stored: sent.body.data, wire: await wire(channel === 'msgapp' ? phone : userId) }
+    const sent = dataOf(await reply(channel, body), 201)
+    return { stored: sent, wire: await wire(channel === 'msgapp' ? phone : userId) }
   }
   const shown = await send('msgapp', { type: 'interactive', interactive: buttons(header) })
   assert.deepEqual(shown.wire.interactive, {
@@ -166,11 +164,9 @@ test('buttons, lists, links and locations have the wire format of each channel, 
   await until('the echoes', async () => (await newest(api, ids.social)).status === 'read')
   assert.equal((await api.get(`/conversations/${ids.social}/messages`)).body.data.length, 3)
   // The same through a phone number.
-  const direct = await api.post('/messages', { to: phone, type: 'interactive', interactive: buttons() })
-  assert.equal(direct.status, 201, direct.text)
+  assertStatus(await api.post('/messages', { to: phone, type: 'interactive', interactive: buttons() }), 201)
   assert.equal((await wire(phone)).interactive.type, 'button')
-  const checked = await api.post('/messages/check', { to: phone, type: 'location', location })
-  assert.equal(checked.status, 200, checked.text)
+  assertStatus(await api.post('/messages/check', { to: phone, type: 'location', location }), 200)
 })
 
 test('a tap on a button or a row arrives as an interactive reply on every channel', main, async (t) => {
@@ -178,9 +174,7 @@ test('a tap on a button or a row arrives as an interactive reply on every channe
   const { api, provider, ids, reply, visit } = world
   const eventsOf = await recordEvents(t, world)
   const ask = async (channel: keyof typeof ids, interactive: Json) => {
-    const sent = await reply(channel, { type: 'interactive', interactive })
-    assert.equal(sent.status, 201, sent.text)
-    return sent.body.data
+    return dataOf(await reply(channel, { type: 'interactive', interactive }), 201)
   }
   const assertTapped = async (channel: keyof typeof ids, question: Json, id: string, title: string) => {
     const tapped = await newest(api, ids[channel])
@@ -227,15 +221,13 @@ test('reactions: sent, replaced, removed, and refused elsewhere', async (t) => {
   const { api, provider, inboundId, ids, reply, workspace, connect } = await startTalk(t)
   const [hello] = (await api.get(`/conversations/${ids.msgapp}/messages`)).body.data
   const react = (message_id: string, emoji: string) => ({ type: 'reaction', reaction: { message_id, emoji } })
-  const sent = await reply('msgapp', react(hello.id, '👍'))
-  assert.equal(sent.status, 201, sent.text)
+  const sent = dataOf(await reply('msgapp', react(hello.id, '👍')), 201)
   assert.deepEqual((await provider.sent(phone)).at(-1)?.body.reaction, { message_id: inboundId, emoji: '👍' })
   assert.deepEqual(
-    [sent.body.data.content_type, sent.body.data.content_text, sent.body.data.reply_to_message_id],
+    [sent.content_type, sent.content_text, sent.reply_to_message_id],
     ['reaction', '👍', hello.id],
   )
-  const removed = await api.post('/messages', { to: phone, ...react(hello.id, '') })
-  assert.equal(removed.status, 201, removed.text)
+  assertStatus(await api.post('/messages', { to: phone, ...react(hello.id, '') }), 201)
   const [post] = (await api.get(`/conversations/${ids.social}/messages`)).body.data
   assert.equal((await reply('social', react(post.id, '❤️'))).status, 201)
 
@@ -439,8 +431,7 @@ test('with contact_fields, contact fields in template values are filled, as in b
   assert.deepEqual(await texts(), ['Bea', 'ann@example.com'])
   const { id } = await conversationOn(api, 'msgapp')
   const template = { ...withFields, params: { body: ['{{contact.phone}}', '{{name}}'] } }
-  const reply = await api.post(`/conversations/${id}/messages`, { type: 'template', template })
-  assert.equal(reply.status, 201, reply.text)
+  assertStatus(await api.post(`/conversations/${id}/messages`, { type: 'template', template }), 201)
   assert.deepEqual(await texts(), [phone, '{{name}}'])
   const fresh = '+14155550111'
   assert.equal((await send(['{{contact.name|there}}', '{{contact.phone}}'], { to: fresh })).status, 201)
@@ -472,10 +463,9 @@ test('template values are literal, in every send, check and broadcast', main, as
     (await provider.sent()).map(({ body }) => body.template.components[0].parameters.map(({ text }: Json) => text))
   const message = { type: 'template', template }
   assert.equal((await api.post('/messages/check', { to: phone, ...message })).status, 200)
-  const sent = await api.post('/messages', { to: phone, ...message })
-  assert.equal(sent.status, 201, sent.text)
+  const sent = dataOf(await api.post('/messages', { to: phone, ...message }), 201)
   const isOff = { type: 'template', template: { ...template, contact_fields: false } }
-  assert.equal((await api.post(`/conversations/${sent.body.data.conversation_id}/messages`, isOff)).status, 201)
+  assert.equal((await api.post(`/conversations/${sent.conversation_id}/messages`, isOff)).status, 201)
 
   const own = { to: '+14155550111', params: values }
   const broadcast = { name: 'News', template, recipients: [{ to: phone }, own] }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { totpCodeOf, totpStepOf } from './internals.ts'
 import { assertRefused } from './assertions.ts'
-import { type Browser, createBrowser, type Json, main, signIn, startSignedIn, type World } from './support.ts'
+import { type Browser, createBrowser, dataOf, type Json, main, signIn, startSignedIn, type World } from './support.ts'
 
 /** The next code by default: the current one was used for the setup. Both stay valid if the period changes meanwhile. */
 const codeOf = (secret: string, offset = 1) => totpCodeOf(secret, totpStepOf(Date.now()) + offset)
@@ -13,12 +13,9 @@ const forgetUse = (world: World) =>
   world.db`update member_second_factors set last_step = 0 where workspace_id = ${world.api.workspaceId}`
 
 async function setUp(browser: Browser, password: string): Promise<{ secret: string; codes: string[] }> {
-  const started = await browser.call('POST', '/profile/second-factor', { current_password: password })
-  assert.equal(started.status, 200, started.text)
-  const { secret } = started.body.data
-  const confirmed = await browser.call('POST', '/profile/second-factor/confirm', { code: codeOf(secret, 0) })
-  assert.equal(confirmed.status, 200, confirmed.text)
-  return { secret, codes: confirmed.body.data.recovery_codes }
+  const { secret } = dataOf(await browser.call('POST', '/profile/second-factor', { current_password: password }))
+  const confirmed = dataOf(await browser.call('POST', '/profile/second-factor/confirm', { code: codeOf(secret, 0) }))
+  return { secret, codes: confirmed.recovery_codes }
 }
 
 const actionsOf = async (browser: Browser): Promise<string[]> =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, main, start } from './support.ts'
+import { type Api, assertRefused, assertStatus, dataOf, type Json, main, start } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 const byTag = (value: string) => ({ match: 'all', rules: [{ field: 'tag', op: 'has', value }] })
@@ -109,9 +109,8 @@ test('an invalid segment is rejected', async (t) => {
   assert.equal((await api.post('/segments', { name: emoji, description: null })).body.data.name, emoji)
   for (const [i, kind] of [undefined, 'static', null].entries()) {
     for (const [j, given] of [byTag('x'), null, 'x', { match: 'none' }, byTag('')].entries()) {
-      const dropped = await api.post('/segments', { name: `Drops ${i} ${j}`, kind, filter: given })
-      assert.equal(dropped.status, 201, dropped.text)
-      assert.deepEqual([dropped.body.data.kind, dropped.body.data.filter], ['static', null])
+      const dropped = dataOf(await api.post('/segments', { name: `Drops ${i} ${j}`, kind, filter: given }), 201)
+      assert.deepEqual([dropped.kind, dropped.filter], ['static', null])
     }
   }
   const full = { match: 'any', rules: rules.slice(0, 50) }
@@ -157,10 +156,9 @@ test('a rule may be a nested filter, and an operator without a value is returned
     rules: [isNamed, { match: 'any', rules: [isVip, isAtAcme, { ...isNamed, extra: 1 }] }],
   }
   const post = (given: object) => api.post('/segments', { name: 'Nested', kind: 'dynamic', filter: given })
-  const made = await post({ match: 'all', rules: [isNamed, { match: 'any', rules: [isVip, isAtAcme] }] })
-  assert.equal(made.status, 201, made.text)
-  assert.equal(made.body.data.member_count, 2)
-  const { id } = made.body.data
+  const made = dataOf(await post({ match: 'all', rules: [isNamed, { match: 'any', rules: [isVip, isAtAcme] }] }), 201)
+  assert.equal(made.member_count, 2)
+  const { id } = made
   assert.deepEqual(
     (await api.get(`/segments/${id}/contacts`)).body.data.map(({ id }: Json) => id),
     [bob, ann],
@@ -397,8 +395,7 @@ test('a filter compares attributes as text and as numbers', async (t) => {
     ['Di', {}],
   ]
   for (const [i, [name, attributes]] of people.entries()) {
-    const made = await api.post('/contacts', { phone: `+1415555030${i}`, name, attributes })
-    assert.equal(made.status, 201, made.text)
+    assertStatus(await api.post('/contacts', { phone: `+1415555030${i}`, name, attributes }), 201)
   }
   const find = async (...rules: Json[]) => {
     const filter = { match: 'all', rules }

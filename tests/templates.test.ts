@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Provider } from './provider.ts'
-import { assertRefused, type Json, main, start, startSignedIn, withProvider } from './support.ts'
+import { assertRefused, dataOf, type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
 async function createTemplate({ connections }: Provider, template: Json): Promise<void> {
   const { account_id, access_token, base_url, api_version } = connections.msgapp
@@ -64,9 +64,7 @@ test('templates are filtered, and one is read by name and language', async (t) =
   assertRefused(await api.get(`/templates/late_news?language=${'x'.repeat(21)}`), 400, 'bad_request', /^language: /)
 
   const names = async (query: string) => {
-    const page = await api.get(`/templates?${query}`)
-    assert.equal(page.status, 200, page.text)
-    return page.body.data.map(({ name }: Json) => name)
+    return dataOf(await api.get(`/templates?${query}`)).map(({ name }: Json) => name)
   }
   assert.deepEqual(await names('search=TE_new'), ['late_news'])
   assert.deepEqual(await names('language=es'), ['late_news'])

@@ -9,7 +9,7 @@ import pino from 'pino'
 import { createFolderStore, newId, sweepUploads, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { type Answer, assertRefused } from './assertions.ts'
-import { createBrowser, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
+import { createBrowser, dataOf, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -94,9 +94,7 @@ async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
   const address = `198.18.0.${++sites}`
   const browser = await signIn(world)
   const answers = async (conversationId: string, text: string) => {
-    const answer = await browser.call('POST', `/conversations/${conversationId}/messages`, { text })
-    assert.equal(answer.status, 201, answer.text)
-    return answer.body.data
+    return dataOf(await browser.call('POST', `/conversations/${conversationId}/messages`, { text }), 201)
   }
   const open = (token?: string, url = world.url) => openPage(t, { url, siteId, address }, token)
   return { ...world, siteId, address, browser, answers, page: await open(), open }

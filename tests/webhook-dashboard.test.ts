@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, type Browser, createBrowser, type Json, signIn, start, until, type World } from './support.ts'
+import { assertRefused, dataOf } from './assertions.ts'
+import { type Browser, createBrowser, type Json, signIn, start, until, type World } from './support.ts'
 
 async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent' | 'viewer'): Promise<Browser> {
   const inviter = await signIn({ url, owner })
@@ -23,9 +24,7 @@ test('owners and admins create, change and delete webhooks; agents can only list
   const body = { url: 'https://127.0.0.1:9/in', events: ['contact.created', 'contact.created'] }
   for (const role of ['owner', 'admin'] as const) {
     const browser = await member(world, role)
-    const made = await browser.call('POST', '/webhooks', { ...body, provider: 'tool_a' })
-    assert.equal(made.status, 201, made.text)
-    const { secret, ...shown } = made.body.data
+    const { secret, ...shown } = dataOf(await browser.call('POST', '/webhooks', { ...body, provider: 'tool_a' }), 201)
     assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
     assert.deepEqual([shown.events, shown.provider, shown.is_active], [['contact.created'], 'api', true])
     const listed = await agent.call('GET', '/webhooks')

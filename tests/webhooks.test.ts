@@ -5,7 +5,8 @@ import { type TestContext, test } from 'node:test'
 import type { DnsResolver } from '../common/address.ts'
 import { deleteEndpoint, newId, timeOfId } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { type Api, assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+import { assertRefused, dataOf } from './assertions.ts'
+import { type Api, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
 const absent = '01890000-0000-7000-8000-000000000000'
@@ -53,9 +54,7 @@ async function member(world: World, role: 'admin' | 'agent'): Promise<Browser> {
 }
 
 async function create(api: Api, body: object = {}): Promise<Json> {
-  const made = await api.post('/webhooks', { url, events: everything, ...body })
-  assert.equal(made.status, 201, made.text)
-  return made.body.data
+  return dataOf(await api.post('/webhooks', { url, events: everything, ...body }), 201)
 }
 
 /** An id that was made at this time. */
@@ -423,9 +422,7 @@ test('owners and admins connect a tool and test it; every member can see it', as
   const admin = await member(world, 'admin')
   const integration = { provider: 'tool_b', url: receiver.url, events: ['contact.created'] }
   assertRefused(await agent.call('POST', '/integrations', integration), 403, 'forbidden')
-  const made = await admin.call('POST', '/integrations', integration)
-  assert.equal(made.status, 201, made.text)
-  const { id, secret, created_at: _, ...rest } = made.body.data
+  const { id, secret, created_at: _, ...rest } = dataOf(await admin.call('POST', '/integrations', integration), 201)
   assert.deepEqual(rest, { ...integration, is_active: true, last_delivery_at: null, failure_count: 0 })
   assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
   for (const wrong of [{ provider: 'api' }, { provider: 'tool_c' }, { provider: undefined }]) {
@@ -456,9 +453,7 @@ test('owners and admins connect a tool and test it; every member can see it', as
   for (const other of [plain.id, absent, 'nonsense']) {
     assertRefused(await admin.call('POST', `/integrations/${other}/test`), 404, 'not_found')
   }
-  const tested = await admin.call('POST', `/integrations/${id}/test`)
-  assert.equal(tested.status, 201, tested.text)
-  const { event, event_id, status, attempts } = tested.body.data
+  const { event, event_id, status, attempts } = dataOf(await admin.call('POST', `/integrations/${id}/test`), 201)
   assert.deepEqual([event, status, attempts], ['tool_b.test', 'pending', []])
   const [received] = await receiver.until(1)
   const { id: sentId, event: sentEvent, account_id, data } = received?.body ?? {}
@@ -632,11 +627,10 @@ test('a delivery can be resent with the same event', async (t) => {
   const path = `/deliveries/${delivery.id}/redeliver`
   const agent = await member(world, 'agent')
   assertRefused(await agent.call('POST', path), 403, 'forbidden')
-  const again = await owner.call('POST', path)
-  assert.equal(again.status, 201, again.text)
-  assert.notEqual(again.body.data.id, delivery.id)
+  const again = dataOf(await owner.call('POST', path), 201)
+  assert.notEqual(again.id, delivery.id)
   assert.deepEqual(
-    [again.body.data.event_id, again.body.data.event, again.body.data.status, again.body.data.attempts],
+    [again.event_id, again.event, again.status, again.attempts],
     [delivery.event_id, 'contact.created', 'pending', []],
   )
   const [, second] = await receiver.until(2)
@@ -647,7 +641,7 @@ test('a delivery can be resent with the same event', async (t) => {
   })
   assert.deepEqual(
     both.map((one: Json) => one.id),
-    [again.body.data.id, delivery.id],
+    [again.id, delivery.id],
   )
 
   const untried = await queue(world, id, delivery.event_id)

@@ -10,7 +10,7 @@ import { readableOn } from '../widget/src/color.ts'
 import { findLinks } from '../widget/src/links.ts'
 import { findMarks } from '../widget/src/marks.ts'
 import { assertAccessible, openDashboard, skip } from './dashboard.ts'
-import { createBrowser, type Json, start, until } from './support.ts'
+import { assertStatus, createBrowser, type Json, start, until } from './support.ts'
 
 type Shop = { url: string; stop(): void }
 
@@ -51,8 +51,7 @@ async function openSite(t: TestContext, widget: Json = {}, html?: string) {
   const member = createBrowser(world.url, world.url)
   await member.signIn(world.owner)
   const set = async (changes: Json) => {
-    const answer = await member.call('PATCH', '/channels/web/widget', changes)
-    assert.equal(answer.status, 200, answer.text)
+    assertStatus(await member.call('PATCH', '/channels/web/widget', changes), 200)
   }
   if (Object.keys(widget).length > 0) await set(widget)
   const shop = await openShop(t, world.url, siteId, html)
@@ -61,8 +60,7 @@ async function openSite(t: TestContext, widget: Json = {}, html?: string) {
     where workspace_id = ${world.api.workspaceId} and direction = 'inbound' order by id`
   const reply = async (text: string) => {
     const [{ conversation_id } = assert.fail('no visitor has written')] = await messages()
-    const answer = await member.call('POST', `/conversations/${conversation_id}/messages`, { text })
-    assert.equal(answer.status, 201, answer.text)
+    assertStatus(await member.call('POST', `/conversations/${conversation_id}/messages`, { text }), 201)
   }
   const storedTexts = async () => (await messages()).map(({ content_text }) => content_text)
   return { ...world, siteId, shop, set, reply, storedTexts, member }
@@ -216,8 +214,7 @@ test('a visitor taps buttons and rows by mouse and keyboard, opens a link, and s
   await page.keyboard.press('Enter')
   const { id } = await until('the conversation', async () => (await api.get('/conversations')).body.data[0])
   const send = async (body: Json) => {
-    const answer = await api.post(`/conversations/${id}/messages`, body)
-    assert.equal(answer.status, 201, answer.text)
+    assertStatus(await api.post(`/conversations/${id}/messages`, body), 201)
   }
   const newestReplyId = async () =>
     (await api.get(`/conversations/${id}/messages?limit=1`)).body.data[0].interactive_reply_id

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
-import { type Json, main, start, until, withProvider } from './support.ts'
+import { assertStatus, dataOf, type Json, main, start, until, withProvider } from './support.ts'
 
 const ann = '+14155550100'
 const png = Buffer.from(
@@ -59,14 +59,13 @@ test('a draft belongs to its member, on all their devices; an empty text deletes
   const path = `/conversations/${conversation.id}/draft`
   const [ownEvents, otherEvents] = [await follow(t, url, owner.cookie()), await follow(t, url, agent.cookie())]
   const before = otherEvents.length
-  const saved = await owner.call('PUT', path, { text: 'Hi *Ann*' })
-  assert.equal(saved.status, 200, saved.text)
-  assert.deepEqual((await owner.call('GET', '/drafts')).body.data, [saved.body.data])
+  const saved = dataOf(await owner.call('PUT', path, { text: 'Hi *Ann*' }))
+  assert.deepEqual((await owner.call('GET', '/drafts')).body.data, [saved])
   assert.deepEqual((await agent.call('GET', '/drafts')).body.data, [])
   await until('the event', async () => ownEvents.includes('member_changed'))
 
   const longer = await owner.call('PUT', path, { text: 'Hi Ann, one moment' })
-  assert.ok(longer.body.data.updated_at >= saved.body.data.updated_at)
+  assert.ok(longer.body.data.updated_at >= saved.updated_at)
   assert.deepEqual(
     (await owner.call('GET', '/drafts')).body.data.map(({ text }: Json) => text),
     ['Hi Ann, one moment'],
@@ -92,11 +91,10 @@ test('canned replies are shared or personal, unique by shortcut, and keep their 
   const { url, db, owner, agent, api } = await startTeam(t)
   const link = await upload(url, owner)
   const input = { shortcut: '/Hours', text: 'Hi {{contact.name|there}}', attachments: [link], is_shared: true }
-  const created = await owner.call('POST', '/canned-replies', input)
-  assert.equal(created.status, 201, created.text)
-  const { id } = created.body.data
-  assert.deepEqual([created.body.data.shortcut, created.body.data.is_shared], ['Hours', true])
-  assert.deepEqual(created.body.data.attachments, [
+  const created = dataOf(await owner.call('POST', '/canned-replies', input), 201)
+  const { id } = created
+  assert.deepEqual([created.shortcut, created.is_shared], ['Hours', true])
+  assert.deepEqual(created.attachments, [
     { media_url: link, type: 'image', mime_type: 'image/png', filename: 'table.png', size_bytes: png.length },
   ])
   assertRefused(
@@ -107,8 +105,7 @@ test('canned replies are shared or personal, unique by shortcut, and keep their 
   )
 
   // An agent has personal ones, also with a shortcut that a shared one has, and does not change shared ones.
-  const personal = await agent.call('POST', '/canned-replies', { shortcut: 'hours', text: 'Mine' })
-  assert.equal(personal.status, 201, personal.text)
+  const personal = dataOf(await agent.call('POST', '/canned-replies', { shortcut: 'hours', text: 'Mine' }), 201)
   assertRefused(await agent.call('POST', '/canned-replies', { ...input, shortcut: 'new' }), 403, 'forbidden')
   assertRefused(await agent.call('DELETE', `/canned-replies/${id}`), 403, 'forbidden')
   const listed = async (browser: typeof owner) =>
@@ -121,7 +118,7 @@ test('canned replies are shared or personal, unique by shortcut, and keep their 
     ['Hours', true],
     ['hours', false],
   ])
-  const other = personal.body.data.id
+  const other = personal.id
   assertRefused(await owner.call('PUT', `/canned-replies/${other}`, { shortcut: 'x', text: 'x' }), 404, 'not_found')
 
   // The file is kept while the reply has it, and swept afterwards.
@@ -165,15 +162,13 @@ test('the files of personal canned replies are released when their member is rem
   const { url, db, owner, agent, api } = await startTeam(t)
   const link = await upload(url, agent)
   for (const shortcut of ['one', 'two']) {
-    const created = await agent.call('POST', '/canned-replies', { shortcut, text: 'Hi', attachments: [link] })
-    assert.equal(created.status, 201, created.text)
+    assertStatus(await agent.call('POST', '/canned-replies', { shortcut, text: 'Hi', attachments: [link] }), 201)
   }
   const uses = async () =>
     (await db`select used_at is not null as is_used, use_count from uploads where workspace_id = ${api.workspaceId}`)[0]
   assert.deepEqual({ ...(await uses()) }, { is_used: true, use_count: 2 })
   const { id } = (await agent.call('GET', '/session')).body.data.member
-  const removed = await owner.call('DELETE', `/members/${id}`)
-  assert.equal(removed.status, 200, removed.text)
+  assertStatus(await owner.call('DELETE', `/members/${id}`), 200)
   assert.deepEqual({ ...(await uses()) }, { is_used: false, use_count: 0 })
 })
 

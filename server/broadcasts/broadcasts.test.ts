@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from '../../tests/receiver.ts'
-import { assertRefused } from '../../tests/assertions.ts'
+import { assertRefused, dataOf } from '../../tests/assertions.ts'
 import { publicUrl } from '../../tests/browser.ts'
 import { type Api, type Json, main, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
@@ -22,9 +22,7 @@ const people = (count: number, from = 0) => Array.from({ length: count }, (_, i)
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
 async function accept(api: Api, body: Json): Promise<Json> {
-  const answer = await api.post('/broadcasts', { name: 'News', template: hello, ...body })
-  assert.equal(answer.status, 202, answer.text)
-  return answer.body.data
+  return dataOf(await api.post('/broadcasts', { name: 'News', template: hello, ...body }), 202)
 }
 
 /** Reads a broadcast from the API and checks that its four counts add up. */

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../tests/provider.ts'
-import { type Api, type Json, publicUrl, start, startSignedIn, times, until } from '../../tests/support.ts'
+import { type Api, dataOf, type Json, publicUrl, start, startSignedIn, times, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { sweepPending } from '../messages/settle.ts'
 import { recipientFollower } from './counts.ts'
@@ -16,11 +16,10 @@ const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
 const people = (count: number, from = 0) => Array.from({ length: count }, (_, i) => ({ to: phoneOf(from + i) }))
 
 async function accept(api: Api, recipients: Json): Promise<string> {
-  const answer = await api.post('/broadcasts', { name: 'News', template: hello, recipients })
-  assert.equal(answer.status, 202, answer.text)
-  const { is_paused, paused_reason } = answer.body.data
+  const answer = dataOf(await api.post('/broadcasts', { name: 'News', template: hello, recipients }), 202)
+  const { is_paused, paused_reason } = answer
   assert.deepEqual([is_paused, paused_reason], [false, null])
-  return answer.body.data.id
+  return answer.id
 }
 
 const read = async (api: Api, id: string): Promise<Json> => (await api.get(`/broadcasts/${id}`)).body.data

@@ -3,7 +3,7 @@ import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { assertRefused } from '../../tests/assertions.ts'
 import { createBrowser, publicUrl, signIn } from '../../tests/browser.ts'
-import { createDatabase, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
+import { createDatabase, dataOf, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
@@ -38,9 +38,8 @@ async function member({ url, owner }: World, role: 'admin' | 'agent') {
 test('a channel is connected, shown without secrets, and keeps its callback URL on updates', main, async (t) => {
   const { api, browser, list, db } = await startBare(t)
   assert.deepEqual(await list(), [])
-  const connected = await browser.call('PUT', '/channels/msgapp', settings)
-  assert.equal(connected.status, 200, connected.text)
-  const { id, verify_token, ...shown } = connected.body.data
+  const connected = dataOf(await browser.call('PUT', '/channels/msgapp', settings))
+  const { id, verify_token, ...shown } = connected
   assert.deepEqual(shown, {
     channel: 'msgapp',
     callback_url: `${publicUrl}/channels/msgapp/${id}`,
@@ -58,10 +57,10 @@ test('a channel is connected, shown without secrets, and keeps its callback URL 
     signals: [],
   })
   assert.ok(verify_token.length >= 20)
-  assert.deepEqual(await list(), [connected.body.data])
+  assert.deepEqual(await list(), [connected])
 
   const paced = await browser.call('PUT', '/channels/msgapp', { messages_per_second: 250 })
-  assert.deepEqual(paced.body.data, { ...connected.body.data, messages_per_second: 250 })
+  assert.deepEqual(paced.body.data, { ...connected, messages_per_second: 250 })
   const renewed = await browser.call('PUT', '/channels/msgapp', { access_token: 'EAAJB-another', verify_token: 'mine' })
   assert.deepEqual(renewed.body.data, { ...paced.body.data, verify_token: 'mine' })
 
@@ -75,10 +74,9 @@ test('a channel is connected, shown without secrets, and keeps its callback URL 
 test('each channel has its own required settings', async (t) => {
   const { browser, list } = await startBare(t)
   const { phone_number_id, ...social } = settings
-  const connected = await browser.call('PUT', '/channels/social', { ...social, phone_number_id })
-  assert.equal(connected.status, 200, connected.text)
+  const connected = dataOf(await browser.call('PUT', '/channels/social', { ...social, phone_number_id }))
   assert.deepEqual(
-    [connected.body.data.base_url, connected.body.data.phone_number_id],
+    [connected.base_url, connected.phone_number_id],
     ['https://graph.instagram.com', ''],
   )
   const web = await browser.call('PUT', '/channels/web', {})

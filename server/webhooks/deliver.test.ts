@@ -20,6 +20,7 @@ import {
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
 import { signIn } from '../../tests/browser.ts'
 import { until } from '../../tests/until.ts'
+import { dataOf } from '../../tests/assertions.ts'
 import { file, type Json, main, start, startSignedIn, times, type World, withProvider } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
@@ -57,9 +58,7 @@ function names(known: Record<string, string | 'silent'>): DnsResolver {
 test('an event is posted with both sets of headers, and its bytes match the signature', main, async (t) => {
   const { api, provider } = await withProvider(start(t, brisk))
   const receiver = await startReceiver(t)
-  const created = await api.post('/webhooks', { url: receiver.url, events: everything })
-  assert.equal(created.status, 201, created.text)
-  const { id, secret } = created.body.data
+  const { id, secret } = dataOf(await api.post('/webhooks', { url: receiver.url, events: everything }), 201)
   await provider.writes({ from: '+14155550100', name: 'Ann\u2028 😀', text: 'hi "there"' })
   const received = await receiver.until(3)
   assert.deepEqual(received.map(({ body }) => body.event).toSorted(), [
