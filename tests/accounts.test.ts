@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { scopes, sha256 } from './internals.ts'
 import { assertRefused } from './assertions.ts'
+import { scopes, sha256 } from './internals.ts'
 import { type Browser, createBrowser, file, type Json, main, publicUrl, signIn, start, type World } from './support.ts'
 
 /** A member of the given role, signed in. */
@@ -149,7 +149,9 @@ test('of a burst of guesses at most ten are checked, across all processes', asyn
 
 test('twenty correct sign-ins at the same time all succeed', async () => {
   const { url, owner } = await startGuarded()
-  const signedIn = await Promise.all(Array.from({ length: 20 }, () => signInFrom(createBrowser(url), '203.0.113.3', owner)))
+  const signedIn = await Promise.all(
+    Array.from({ length: 20 }, () => signInFrom(createBrowser(url), '203.0.113.3', owner)),
+  )
   assert.deepEqual(new Set(signedIn.map(({ status }) => status)), new Set([200]))
 })
 

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { type Db, setPlan, writeRecipients } from './internals.ts'
 import { assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
-import { type Json, type Starting, startSignedIn, until, withProvider } from './support.ts'
+import { type Db, setPlan, writeRecipients } from './internals.ts'
+import { assertFields, type Json, pluck, type Starting, startSignedIn, until, withProvider } from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
@@ -112,10 +112,7 @@ test('a member sends a broadcast and finds it in the list with its counters', as
   assert.deepEqual(await get('/broadcasts?is_paused=true'), [])
   await ask('POST', `/broadcasts/${second.id}/pause`)
   for (const query of ['is_paused=true', 'is_paused=true&status=scheduled']) {
-    assert.deepEqual(
-      (await get(`/broadcasts?${query}`)).map(({ id }: Json) => id),
-      [second.id],
-    )
+    assert.deepEqual(pluck(await get(`/broadcasts?${query}`), 'id'), [second.id])
   }
   assert.deepEqual(await get('/broadcasts?is_paused=true&status=sending'), [])
   const page = await ask('GET', '/broadcasts?limit=2')
@@ -276,10 +273,7 @@ test('a preview of a segment counts its contacts and compares them with the rema
     { reason: 'has no phone number', count: noNumber.length },
     { reason: 'the contact has no name', count: noName.length },
   ])
-  assert.deepEqual(
-    [shown.total, shown.sendable, shown.duration_seconds, shown.values_checked],
-    [count, sendable, Math.ceil(sendable / 100), 1_000],
-  )
+  assertFields(shown, { total: count, sendable, duration_seconds: Math.ceil(sendable / 100), values_checked: 1_000 })
   const [first] = usable.filter((i) => i % 3 === 2 && i % 7 > 0)
   assert.equal(shown.sample.to, `+1415${5_000_000 + (first ?? 0)}`)
   assert.match(shown.sample.text, new RegExp(`x@example.com No ${first}\\b`))
@@ -490,11 +484,7 @@ test('recipients are listed in order with their outcome, and filtered by status'
     pending: [],
   })) {
     const found = await list(`?status=${status}`)
-    assert.deepEqual(
-      found.data.map(({ place }: Json) => place),
-      places,
-      status,
-    )
+    assert.deepEqual(pluck(found.data, 'place'), places, status)
     assert.equal(found.meta.next_cursor, null)
   }
   const places: number[] = []
@@ -513,10 +503,7 @@ test('recipients are listed in order with their outcome, and filtered by status'
   await db`
     update broadcast_counts set sent = sent - 1
     where workspace_id = ${api.workspaceId} and shard = (select min(shard) from broadcast_counts where workspace_id = ${api.workspaceId})`
-  assert.deepEqual(
-    (await list('?status=pending')).data.map(({ place }: Json) => place),
-    [3],
-  )
+  assert.deepEqual(pluck((await list('?status=pending')).data, 'place'), [3])
 })
 
 test('one match among many recipients is found in a bounded number of steps, and an empty result without any', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { setPlan, sweepDrafts } from './internals.ts'
-import { type Api, assertRefused, dataOf, type Json, main, signIn, start, until } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, pluck, signIn, start, until } from './support.ts'
 
 const template = { name: 'order_confirmed' }
 const phoneOf = (i: number) => `+1415${String(5_000_000 + i)}`
@@ -103,10 +103,7 @@ test('recipients are listed in order with their outcome, and by status', async (
   await add(api, id, people(120, 2))
   const path = `/broadcasts/${id}/recipients`
   const before = await listAll(api, path)
-  assert.deepEqual(
-    before.map(({ to }) => to),
-    people(122).map(({ to }) => to),
-  )
+  assert.deepEqual(pluck(before, 'to'), pluck(people(122), 'to'))
   assert.deepEqual(before[0], { to: phoneOf(0), contact_id: null, status: 'pending', reason: null, message_id: null })
   for (const i of [1, 60, 121]) await provider.fault({ to: phoneOf(i), mode: 'reject' })
   await api.post(`/broadcasts/${id}/start`)
@@ -116,10 +113,7 @@ test('recipients are listed in order with their outcome, and by status', async (
   assert.equal(all.length, 122)
   for (const { contact_id, message_id } of all) assert.ok(contact_id && message_id)
   const failed = await listAll(api, `${path}?status=failed`)
-  assert.deepEqual(
-    failed.map(({ to }) => to),
-    [1, 60, 121].map(phoneOf),
-  )
+  assert.deepEqual(pluck(failed, 'to'), [1, 60, 121].map(phoneOf))
   for (const { reason } of failed) assert.ok(reason)
   assertRefused(await api.get(`${path}?status=lost`), 400, 'bad_request', /^status: /)
 })

@@ -7,34 +7,26 @@ const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 const later = () => inMs(86_400_000)
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
 
-async function withProvider(t: TestContext) {
+async function startScheduling(t: TestContext) {
   const world = await withProvider(startSignedIn(t))
-  const { provider } = world
+  const news = () => ({
+    name: 'News',
+    template: { name: 'hello_world' },
+    recipients: [{ to: phoneOf(1), name: 'Ann' }, { to: phoneOf(2) }],
+    scheduled_at: later(),
+  })
   const schedule = async (body: Json = {}): Promise<Json> =>
-    (
-      await world.ask(
-        'POST',
-        '/broadcasts',
-        {
-          name: 'News',
-          template: { name: 'hello_world' },
-          recipients: [{ to: phoneOf(1), name: 'Ann' }, { to: phoneOf(2) }],
-          scheduled_at: later(),
-          ...body,
-        },
-        202,
-      )
-    ).data
+    (await world.ask('POST', '/broadcasts', { ...news(), ...body }, 202)).data
   const completed = (id: string) =>
     until('it to be over', async () => {
       const broadcast = await world.get(`/broadcasts/${id}`)
       return broadcast.completed_at !== null && broadcast
     })
-  return { ...world, provider, schedule, completed }
+  return { ...world, schedule, completed }
 }
 
 test('a scheduled broadcast is edited and started now; each recipient gets one message', main, async (t) => {
-  const { ask, get, browser, provider, schedule, completed } = await withProvider(t)
+  const { ask, get, browser, provider, schedule, completed } = await startScheduling(t)
   const { id } = await schedule()
   const at = later()
   const template = { name: 'order_confirmed', language: 'en_US', params: ['Ann', 'A-1'] }
@@ -89,7 +81,7 @@ test('a scheduled broadcast is edited and started now; each recipient gets one m
 })
 
 test('of an edit and the start at the same moment one comes first, and nothing is sent twice', async (t) => {
-  const { browser, get, provider, schedule, completed, ask } = await withProvider(t)
+  const { browser, get, provider, schedule, completed, ask } = await startScheduling(t)
   for (let round = 0; round < 6; round++) {
     const [kept, added] = [phoneOf(100 + 2 * round), phoneOf(101 + 2 * round)]
     // The first ones are due before the calls, the last ones after them.
@@ -111,7 +103,7 @@ test('of an edit and the start at the same moment one comes first, and nothing i
 })
 
 test('a rescheduled broadcast starts by its new time, and values of recipients stay', async (t) => {
-  const { ask, get, provider, schedule, completed } = await withProvider(t)
+  const { ask, get, provider, schedule, completed } = await startScheduling(t)
   const template = { name: 'order_confirmed' }
   const recipients = [{ to: phoneOf(50), params: ['Ann', 'A-50'] }]
   const { id } = await schedule({ template, recipients })
@@ -125,7 +117,7 @@ test('a rescheduled broadcast starts by its new time, and values of recipients s
 })
 
 test('values stay literal or keep their fields when a broadcast is edited, copied or older than the choice', async (t) => {
-  const { api, db, ask, get, provider, completed } = await withProvider(t)
+  const { api, db, ask, get, provider, completed } = await startScheduling(t)
   const template = { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-1'] }
   const create = async (to: string, more: Json = {}) => {
     const body = { name: 'News', template: { ...template, ...more }, recipients: [{ to }], scheduled_at: later() }

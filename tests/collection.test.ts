@@ -13,7 +13,7 @@ import {
 } from '../scripts/collection.ts'
 import { scopes } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { start } from './support.ts'
+import { pluck, start } from './support.ts'
 
 type Pair = { key: string; value: string; disabled?: boolean }
 type Request = {
@@ -109,10 +109,7 @@ test('the collections have the structure that Postman v2.1 requires', () => {
     const enabled = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`)
     assert.equal(raw, [`${host.join('.')}/${path.join('/')}`, ...enabled].join('?'))
     const named = path.flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : []))
-    assert.deepEqual(
-      variable.map(({ key }) => key),
-      named,
-    )
+    assert.deepEqual(pluck(variable, 'key'), named)
     if (request.body) JSON.parse(request.body.raw)
   }
 })

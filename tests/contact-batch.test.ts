@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type ClientRequest, request } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type Api, assertRefused, dataOf, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, pluck, start, until } from './support.ts'
 
 const phoneOf = (n: number) => `+1415${String(5_550_000 + n).padStart(7, '0')}`
 const post = (api: Api, contacts: unknown[], headers: Record<string, string> = {}) =>
@@ -12,7 +12,7 @@ const post = (api: Api, contacts: unknown[], headers: Record<string, string> = {
 async function batch(api: Api, contacts: unknown[]): Promise<Json[]> {
   const answer = dataOf(await post(api, contacts))
   assert.deepEqual(
-    answer.map(({ index }: Json) => index),
+    pluck(answer, 'index'),
     contacts.map((_, index) => index),
   )
   return answer

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, dataOf, type Json, main, start, until } from './support.ts'
+import { type Api, assertRefused, dataOf, type Json, main, pluck, start, until } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 
@@ -46,10 +46,7 @@ test('a new number creates a contact; a known number returns it unchanged', main
     attributes: {},
     opted_out: false,
   })
-  assert.deepEqual(
-    tags.map(({ name }: Json) => name),
-    ['Beta', 'VIP'],
-  )
+  assert.deepEqual(pluck(tags, 'name'), ['Beta', 'VIP'])
   assert.match(tags[0].color, /^#[0-9a-f]{6}$/)
   assert.equal(created_at, updated_at)
   assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 10_000)
@@ -217,10 +214,7 @@ test('tags in an update replace all tags, and existing tags keep their spelling'
   const bob = await create(api, { phone: '+14155550103' })
 
   const changed = (await api.patch(`/contacts/${bob.id}`, { tags: ['ÉTÉ', 'Three'] })).body.data
-  assert.deepEqual(
-    changed.tags.map(({ name }: Json) => name),
-    ['Three', 'Été'],
-  )
+  assert.deepEqual(pluck(changed.tags, 'name'), ['Three', 'Été'])
   const shared = ann.tags.find(({ name }: Json) => name === 'Été')
   assert.ok(changed.tags.some(({ id }: Json) => id === shared.id))
   assert.deepEqual((await api.patch(`/contacts/${bob.id}`, { tags: [] })).body.data.tags, [])
@@ -288,18 +282,12 @@ test('lists are newest first, and pages neither skip nor repeat a row', async (t
   for (let i = 0; i < 25; i++) made.push((await create(api, { phone: `+1415555${String(1000 + i)}` })).id)
 
   const rows = await all(api, '/contacts', 7)
-  assert.deepEqual(
-    rows.map(({ id }) => id),
-    made.toReversed(),
-  )
+  assert.deepEqual(pluck(rows, 'id'), made.toReversed())
 
   const page = await api.get('/contacts?limit=10')
   await create(api, { phone: '+14155552000' })
   const next = await api.get(`/contacts?limit=10&cursor=${page.body.meta.next_cursor}`)
-  assert.deepEqual(
-    next.body.data.map(({ id }: Json) => id),
-    made.toReversed().slice(10, 20),
-  )
+  assert.deepEqual(pluck(next.body.data, 'id'), made.toReversed().slice(10, 20))
 })
 
 test('an invalid page size means 50, an invalid cursor the first page', async (t) => {

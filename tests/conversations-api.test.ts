@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type Api, assertRefused, type Json, main, signIn, start, until, withProvider } from './support.ts'
+import { assertFields, assertRefused, pluck } from './assertions.ts'
+import { type Api, type Json, main, signIn, start, until, withProvider } from './support.ts'
 
 const phoneOf = (i: number) => `+1415555${String(1000 + i)}`
 
@@ -104,10 +105,7 @@ test('the filters by member and label, alone and together', async (t) => {
   }
   await api.patch(`/conversations/${b}`, { labels: ['vip'] })
   const { labels } = (await api.get(`/conversations/${a}`)).body.data
-  assert.deepEqual(
-    labels.map(({ name }: Json) => name),
-    ['Refund', 'VIP'],
-  )
+  assert.deepEqual(pluck(labels, 'name'), ['Refund', 'VIP'])
   for (const [query, expected] of [
     [`assigned_agent_id=${memberId}`, [c, a]],
     [`assigned_agent_id=${memberId.toUpperCase()}`, [c, a]],
@@ -159,10 +157,7 @@ test('PATCH changes a conversation, the thread names the key, and open pages upd
   assert.deepEqual(timeline.map(({ kind }: Json) => kind).sort(), ['assigned', 'labeled', 'snoozed'])
   const none = { snoozed_until: null, assigned_agent_id: null, labels: [] }
   const woken = await api.patch(`/conversations/${a}`, none, bot)
-  assert.deepEqual(
-    [woken.body.data.status, woken.body.data.assigned_agent_id, woken.body.data.labels],
-    ['open', null, []],
-  )
+  assertFields(woken.body.data, { status: 'open', assigned_agent_id: null, labels: [] })
   assert.deepEqual((await api.patch(`/conversations/${a}`, {}, bot)).body.data, woken.body.data)
   assert.equal((await api.patch(`/conversations/${a}`, { status: null, labels: null }, bot)).status, 200)
   assertRefused(await api.get(`/conversations/${a}`, bot), 403, 'forbidden', /conversations:read/)

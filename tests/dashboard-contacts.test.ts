@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
-import { until } from './support.ts'
+import { pluck, until } from './support.ts'
 
 test('a contact is added, found by a few letters, tagged, opted out and erased', {
   skip,
@@ -48,10 +48,7 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
   await page.getByText(/Opted out by a member/).waitFor()
   const { body } = await api.get('/contacts?search=okaf')
   assert.equal(body.data[0].company, 'Acme')
-  assert.deepEqual(
-    body.data[0].tags.map(({ name }: { name: string }) => name),
-    ['VIP'],
-  )
+  assert.deepEqual(pluck(body.data[0].tags, 'name'), ['VIP'])
 
   await visit(page, '/contacts')
   await page.getByLabel('Search contacts').fill('kafo')

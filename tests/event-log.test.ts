@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addEndpoint, queueEvents } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, type Json, main, signIn, startSignedIn, until, withProvider } from './support.ts'
+import { assertRefused, type Json, main, pluck, signIn, startSignedIn, until, withProvider } from './support.ts'
 
 test(
   'events are listed newest first with their deliveries, and found by name, id, phone and event id',
@@ -23,10 +23,7 @@ test(
       const statuses = events.flatMap(({ deliveries }) => deliveries.map(({ status }: Json) => status))
       return statuses.length === 5 && !statuses.includes('pending') && events
     })
-    assert.deepEqual(
-      settled.map(({ event }) => event),
-      ['message.received', 'contact.created', 'contact.created'],
-    )
+    assert.deepEqual(pluck(settled, 'event'), ['message.received', 'contact.created', 'contact.created'])
     const [received, , created] = settled
     assert.equal(created?.subject_id, contact.id)
     const [conversation] = (await api.get('/conversations')).body.data

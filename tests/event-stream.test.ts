@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
 import { type Db, idAt, newId, pastId, scopes, sweepListeners } from './internals.ts'
-import { type Api, assertRefused, type Json, main, start, until, withProvider } from './support.ts'
+import { type Api, assertRefused, type Json, main, pluck, start, until, withProvider } from './support.ts'
 
 type Line = {
   response: Response
@@ -71,10 +71,7 @@ test(
     await some.until(2)
     const kept = await db<{ body: string }[]>`
     select body from webhook_events where workspace_id = ${api.workspaceId} order by id`
-    assert.deepEqual(
-      all.frames.slice(1).map(({ data }) => data),
-      kept.map(({ body }) => body),
-    )
+    assert.deepEqual(pluck(all.frames.slice(1), 'data'), pluck(kept, 'body'))
     const names = (line: Line) => line.frames.slice(1).map(({ name }) => name)
     assert.deepEqual(names(all), ['contact.created', 'conversation.created', 'message.received'])
     assert.deepEqual(names(some), ['contact.created', 'message.received'])
@@ -151,10 +148,7 @@ test('a client that reconnects after a long time gets every missed event in orde
     from unnest(${ids}::uuid[]) id`
   const line = await open(t, url, await api.key('webhooks:manage'), '', idAt(0))
   const events = await line.until(ids.length)
-  assert.deepEqual(
-    events.map(({ id }) => id),
-    ids,
-  )
+  assert.deepEqual(pluck(events, 'id'), ids)
 })
 
 test('events are recorded while a stream is open and for one minute after it', async (t) => {
@@ -204,8 +198,5 @@ test('an invalid event list or Last-Event-ID is rejected by name, and the number
   while (lines.length < 20) lines.push(await open(t, url, key))
   assertRefused(await api.get('/events/stream'), 429, 'rate_limited', /too many streams/)
   lines[0]?.close()
-  await until('a place to be free', async () => {
-    const line = await open(t, url, key).catch(() => undefined)
-    return line !== undefined
-  })
+  await until('a place to be free', () => open(t, url, key).catch(() => undefined))
 })

@@ -4,8 +4,8 @@ import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
-import { createLog, eventNames } from './internals.ts'
 import { assertRefused, assertStatus } from './assertions.ts'
+import { createLog, eventNames } from './internals.ts'
 import { createBrowser, type Json, signIn, start, times, until, withProvider } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */

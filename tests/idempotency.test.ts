@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sweepAnswers } from './internals.ts'
 import { assertRefused, assertStatus, dataOf } from './assertions.ts'
-import { createBrowser, type Json, signIn, start, startSignedIn, until, withProvider } from './support.ts'
+import { sweepAnswers } from './internals.ts'
+import { createBrowser, type Json, pluck, signIn, start, startSignedIn, until, withProvider } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
@@ -334,10 +334,7 @@ test('a broadcast whose answer failed is the same broadcast when the request is 
   assertRefused(await send(), 500, 'internal')
   await db`alter table hidden_log rename to audit_log`
   const repeated = dataOf(await send(), 202)
-  assert.deepEqual(
-    (await db`select id from broadcasts`).map(({ id }) => id),
-    [repeated.id],
-  )
+  assert.deepEqual(pluck(await db`select id from broadcasts`, 'id'), [repeated.id])
 })
 
 test('a request that takes too long is answered, and can be repeated with its key', async (t) => {

@@ -4,9 +4,9 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
+import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { brokenMessages, createLog, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { type Api, type Json, main, publicUrl, signIn, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
@@ -58,10 +58,7 @@ test(
       [messages[0].direction, messages[0].sender_type, messages[0].status, messages[0].msgapp_message_id],
       ['inbound', 'customer', 'received', id],
     )
-    assert.deepEqual(
-      (await eventsOf()).map(({ event }) => event),
-      ['contact.created', 'conversation.created', 'message.received'],
-    )
+    assert.deepEqual(pluck(await eventsOf(), 'event'), ['contact.created', 'conversation.created', 'message.received'])
     const [received] = await eventsOf('message.received')
     assert.deepEqual(withoutResources(received.data), {
       conversation_id: conversation.id,
@@ -432,11 +429,7 @@ test('equal texts sent to a social thread at once are settled separately', async
   const replies = await Promise.all(
     Array.from({ length: 3 }, () => browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ok' })),
   )
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [201, 201, 201],
-    replies[0]?.text,
-  )
+  assert.deepEqual(pluck(replies, 'status'), [201, 201, 201], replies[0]?.text)
   const sent = (await provider.sent('90000001')).map(({ message_id }) => message_id)
   await until('the echoes', async () => (await messagesOf(api, conversation.id)).length === 4)
   const kept = (await messagesOf(api, conversation.id)).slice(0, 3).map(({ message_id }) => message_id)
@@ -493,10 +486,7 @@ test('a number that the provider normalises differently stays one contact', asyn
     await provider.callback(envelope({ messages: [text(theirs, 'hi')] }))
     await provider.callback(envelope({ messages: [text(ours, 'hi')] }))
     const again = dataOf(await api.post('/messages', { to: theirs, ...hello }), 201)
-    assert.deepEqual(
-      [again.contact_id, again.conversation_id],
-      [sent.contact_id, sent.conversation_id],
-    )
+    assertFields(again, { contact_id: sent.contact_id, conversation_id: sent.conversation_id })
     const known = await api.post('/contacts', { phone: theirs })
     assert.deepEqual([known.status, known.body.data.id], [200, sent.contact_id])
   }
@@ -549,10 +539,7 @@ test('callbacks that are unsigned, wrongly signed, oversized or for an unknown c
   // Without a usable id it is kept under one of ours; without a sender there is no conversation for it.
   const stored = await db`
     select content_text from messages where workspace_id = ${api.workspaceId} order by content_text`
-  assert.deepEqual(
-    stored.map(({ content_text }) => content_text),
-    ['good', 'x'],
-  )
+  assert.deepEqual(pluck(stored, 'content_text'), ['good', 'x'])
 })
 
 test('a callback with more reports than a provider sends is refused as a whole, cheaply, and unusable reports are one line of the log', async (t) => {
@@ -664,7 +651,7 @@ test('structured content can be read with a key, in the structure of the channel
 })
 
 test('group messages, calls and unreadable messages appear with the data available; a call appears once', async (t) => {
-  const { api, connect, provider } = await withProvider(start(t))
+  const { api, provider } = await withProvider(start(t))
   const from = phone.slice(1)
   const messages = [
     { ...text(phone, 'hi all'), group_id: 'Y2FwaV9ncm91cDox' },
@@ -771,10 +758,7 @@ test('lists of conversations: newest first, filtered by status, contact and chan
   assert.deepEqual(await ids('status=open&channel=msgapp'), [all[1].id, all[3].id, all[4].id, all[5].id])
   const first = await api.get('/conversations?limit=4')
   const second = await api.get(`/conversations?limit=4&cursor=${first.body.meta.next_cursor}`)
-  assert.deepEqual(
-    [...first.body.data, ...second.body.data].map(({ id }) => id),
-    all.map(({ id }) => id),
-  )
+  assert.deepEqual(pluck([...first.body.data, ...second.body.data], 'id'), pluck(all, 'id'))
   assert.equal(second.body.meta.next_cursor, null)
   assertRefused(await api.get('/conversations?channel=fax'), 400, 'invalid_request')
   assertRefused(await api.get('/conversations?status=lost'), 400, 'bad_request')
@@ -816,10 +800,7 @@ test('a social thread has the profile name, shows each echo once, takes replies 
     const messages = await messagesOf(api, conversation.id)
     return messages[0].status === 'read' && messages
   })
-  assert.deepEqual(
-    messages.map(({ content_text }) => content_text),
-    ['hello Ann', 'hey'],
-  )
+  assert.deepEqual(pluck(messages, 'content_text'), ['hello Ann', 'hey'])
   assert.equal(messages[0].msgapp_message_id, null)
   assert.ok(messages[0].message_id)
   assert.deepEqual(await eventsOf('message.status_updated'), [])

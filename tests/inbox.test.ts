@@ -1,8 +1,8 @@
 /** The members' inbox: every filter and order lists each conversation once, and a conversation shows what happened in it. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { hashPassword, insertMember, newId } from './internals.ts'
-import { assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -401,19 +401,13 @@ test('labels are created by their first use, unique without regard to case, and 
   assertRefused(await browser.call('PATCH', path, { labels: many }), 400, 'bad_request')
 
   const all = (await browser.call('GET', '/labels')).body.data
-  assert.deepEqual(
-    all.map(({ name }: Json) => name),
-    ['New', 'Refund', 'VIP'],
-  )
+  assert.deepEqual(pluck(all, 'name'), ['New', 'Refund', 'VIP'])
   assert.equal((await browser.call('POST', '/labels', { name: 'REFUND' })).status, 200)
   const created = await browser.call('POST', '/labels', { name: 'Delivery', color: '#abcdef' })
   assert.equal(created.status, 201)
   assert.equal(created.body.data.color, '#abcdef')
   await browser.call('PATCH', path, { labels: ['Delivery'] })
-  assert.deepEqual(
-    (await browser.call('GET', '/labels/counts')).body.data.map((one: Json) => one.conversation_count),
-    [1, 0, 0, 0],
-  )
+  assert.deepEqual(pluck((await browser.call('GET', '/labels/counts')).body.data, 'conversation_count'), [1, 0, 0, 0])
   const change = { name: 'Shipping', color: '#123456' }
   const renamed = await browser.call('PATCH', `/labels/${created.body.data.id}`, change)
   assert.deepEqual(renamed.body.data, { id: created.body.data.id, ...change })
@@ -542,10 +536,7 @@ test('a rare match among thousands is found in a bounded number of steps, and so
   assert.deepEqual(rare.ids, inOrder(seeds.filter(({ channel }) => channel === 'web')))
   assert.ok(rare.sizes.length > 1, 'it took more than one look')
   const common = await browser.call('GET', '/conversations?search=sam&limit=100')
-  assert.deepEqual(
-    common.body.data.map(({ id }: Json) => id),
-    inOrder(seeds).slice(0, 100),
-  )
+  assert.deepEqual(pluck(common.body.data, 'id'), inOrder(seeds).slice(0, 100))
   const few = await readAll(browser, '&search=Sam%20699', 4)
   assert.deepEqual(few.ids, inOrder(seeds.filter(({ name }) => name.includes('Sam 699'))))
   const { open, unassigned } = (await browser.call('GET', '/conversations/counts')).body.data
@@ -560,10 +551,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'hello' })
   await provider.writes({ channel: 'social', from: '90000001', username: 'bob', text: 'hi' })
   const rows = (await browser.call('GET', '/conversations')).body.data
-  assert.deepEqual(
-    rows.map(({ channel }: Json) => channel),
-    ['social', 'msgapp'],
-  )
+  assert.deepEqual(pluck(rows, 'channel'), ['social', 'msgapp'])
   const [social, msgapp] = rows
   // The window runs by the clock of the channel, which gives whole seconds.
   const assertWindow = (closesAt: string, receivedAt: string, ms: number) => {
@@ -614,15 +602,9 @@ test('a message shows its author, the quoted message, its file, and an explanati
     const messages = await thread()
     return messages[0].media_url && messages
   })
-  assert.deepEqual(
-    [file.media.filename, file.media.state, file.media.mime_type],
-    ['bill.pdf', 'stored', 'application/pdf'],
-  )
+  assertFields(file.media, { filename: 'bill.pdf', state: 'stored', mime_type: 'application/pdf' })
   assert.ok(file.media.size_bytes > 0)
-  assert.deepEqual(
-    [question.media, question.sender, question.reply_to, question.error_reason],
-    [null, null, null, null],
-  )
+  assertFields(question, { media: null, sender: null, reply_to: null, error_reason: null })
   const answer = await browser.call('POST', `/conversations/${id}/messages`, {
     text: 'an answer',
     reply_to_message_id: question.id,

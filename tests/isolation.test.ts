@@ -7,11 +7,11 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { type Answer, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+import { type Browser, createBrowser, signIn } from './browser.ts'
 import { createWorkspace, type Db, deleteWorkspace, encodeCursor } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
-import { type Answer, assertRefused, assertStatus, dataOf } from './assertions.ts'
-import { type Browser, createBrowser, signIn } from './browser.ts'
 import { type Api, createDatabase, file, type Json, main, type Owner, start, until, type World } from './support.ts'
 
 /** What a workspace has, one of each; both have people, tags and segments of the same names. */
@@ -243,10 +243,7 @@ test('deliveries, broadcasts, templates and usage of another workspace are unkno
   for (const id of [foreign.delivery, foreign.delivery.toUpperCase()])
     assertRefused(await call('POST', `/webhooks/${own.webhooks}/deliveries/${id}/redeliver`), 404, 'not_found')
   assertStatus(await call('GET', `/webhooks/${own.webhooks}/deliveries?cursor=${encodeCursor(foreign.delivery)}`), 200)
-  assert.deepEqual(
-    (await call('GET', '/broadcasts')).body.data.map(({ id }: Json) => id),
-    [own.broadcasts],
-  )
+  assert.deepEqual(pluck((await call('GET', '/broadcasts')).body.data, 'id'), [own.broadcasts])
   assert.deepEqual((await call('GET', `/broadcasts?cursor=${encodeCursor(foreign.broadcasts)}`)).body.data, [])
   assertRefused(await call('GET', '/templates/theirword_template'), 404, 'not_found')
   assert.deepEqual((await call('GET', '/templates?search=theirword')).body.data, [])
@@ -298,10 +295,7 @@ test('a cursor of another workspace is only a position in the caller’s own lis
   const { next_cursor: cursor } = (await theirs.get('/contacts?limit=1')).body.meta
   assert.ok(cursor)
   const below = await call('GET', `/contacts?cursor=${cursor}`)
-  assert.deepEqual(
-    below.body.data.map(({ id }: { id: string }) => id),
-    [early],
-  )
+  assert.deepEqual(pluck(below.body.data, 'id'), [early])
   const segments = await call('GET', `/segments?cursor=${encodeCursor(foreign.segments)}`)
   assert.deepEqual(segments.body.data, [])
   const members = await call('GET', `/segments/${own.segments}/contacts?cursor=${encodeCursor(foreign.contacts)}`)
@@ -423,10 +417,7 @@ test('a visitor token and a conversation of another workspace are unknown to web
   assertRefused(await visit(theirSite, own.visitor, '/messages', { text: 'hi' }), 401, 'unauthorized')
   const thread = await visit(ourSite, own.visitor, '/messages')
   assertBlind(thread, 'the own thread')
-  assert.deepEqual(
-    thread.body.data.map(({ content_text }: Json) => content_text),
-    ['ourword visit'],
-  )
+  assert.deepEqual(pluck(thread.body.data, 'content_text'), ['ourword visit'])
   for (const { connections } of [own.provider, foreign.provider]) {
     assertRefused(await visit(connections.msgapp.id, own.visitor, '/messages'), 404, 'not_found')
   }

@@ -17,7 +17,7 @@ import * as wa from 'whatsapp-api-js/messages'
 import { createSimulator } from '../simulator/simulator.ts'
 import { createFolder } from './folder.ts'
 import { createSimulatorProgram } from './program.ts'
-import { type Json, times, until } from './support.ts'
+import { type Json, pluck, times, until } from './support.ts'
 
 type Callback = { raw: string; body: Json; signature: string }
 
@@ -158,10 +158,7 @@ test('whatsapp-api-js', async (t) => {
   assert.ok((await fetch(code.qr_image_url)).ok)
   await api.updateQR('2002', code.code, 'Changed')
   const listed = (await api.retrieveQR('2002')) as Json
-  assert.deepEqual(
-    listed.data.map(({ prefilled_message }: Json) => prefilled_message),
-    ['Changed'],
-  )
+  assert.deepEqual(pluck(listed.data, 'prefilled_message'), ['Changed'])
   assert.deepEqual(((await api.retrieveQR('2002', code.code)) as Json).data, listed.data)
   assert.deepEqual(await api.deleteQR('2002', code.code), { success: true })
   assert.deepEqual(((await api.retrieveQR('2002')) as Json).data, [])
@@ -337,10 +334,7 @@ test('messaging-api-messenger', async (t) => {
   await client.typingOn(user)
   await client.markSeen(user)
   const batch = await client.sendBatch([MessengerBatch.sendText(user, 'one'), MessengerBatch.sendText(user, 'two')])
-  assert.deepEqual(
-    batch.map(({ code }) => code),
-    [200, 200],
-  )
+  assert.deepEqual(pluck(batch, 'code'), [200, 200])
   for (const { body } of batch) assert.ok(body.messageId, JSON.stringify(batch))
   const bodies = await sent()
   assert.equal(bodies.length, 10)

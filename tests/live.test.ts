@@ -7,8 +7,8 @@ import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { times } from '../common/times.ts'
-import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
 import { type Answer, assertRefused, assertStatus } from './assertions.ts'
+import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
 import { type Json, publicUrl, start, until, type World, withProvider } from './support.ts'
 
 /** A member's page: signed in, with its cookie at hand. */

@@ -1,8 +1,8 @@
 /** People of a workspace and where they are signed in: who may change whom, and what is over when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertRefused, dataOf, pluck } from './assertions.ts'
 import { createChecksum } from './rows.ts'
-import { assertRefused, dataOf } from './assertions.ts'
 import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 type Role = 'owner' | 'admin' | 'agent' | 'viewer'
@@ -241,10 +241,7 @@ test('a member lists their sessions and ends any of them', async (t) => {
   const agent = await join(world, owner, 'agent')
 
   const { data } = (await owner.call('GET', '/sessions')).body
-  assert.deepEqual(
-    data.map((session: Json) => session.is_current),
-    [true, false, false, false],
-  )
+  assert.deepEqual(pluck(data, 'is_current'), [true, false, false, false])
   assert.deepEqual(
     [data[0].address, data[0].user_agent, data[0].last_seen_at >= data[0].created_at.slice(0, 16)],
     ['198.51.100.7', long.slice(0, 300), true],

@@ -1,9 +1,9 @@
 /** Two contacts are merged: everything of one moves to the other, also while customers write and members send. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { pastId } from './internals.ts'
 import { assertRefused } from './assertions.ts'
-import { createBrowser, type Json, main, type SignedIn, startSignedIn, until, withProvider } from './support.ts'
+import { pastId } from './internals.ts'
+import { createBrowser, type Json, main, pluck, type SignedIn, startSignedIn, until, withProvider } from './support.ts'
 
 const phoneOf = (i: number) => `+1415559${String(i).padStart(4, '0')}`
 
@@ -89,10 +89,7 @@ test(
       [merged.id, merged.phone, merged.name, merged.email, merged.company, merged.attributes],
       [toId, kept, 'Ann Porter', 'ann@x.test', 'Porter', { plan: 'gold', seats: 3, is_beta: true }],
     )
-    assert.deepEqual(
-      merged.tags.map(({ name }: Json) => name),
-      ['both', 'old', 'vip'],
-    )
+    assert.deepEqual(pluck(merged.tags, 'name'), ['both', 'old', 'vip'])
     assert.notEqual(merged.opted_out_at, null)
     assert.deepEqual(await listReferences(world, [fromId, from.id]), [])
     assertRefused(await world.browser.call('GET', `/contacts/${fromId}`), 404, 'not_found')
@@ -126,10 +123,7 @@ test(
         [gone, toId, 'read'],
       ],
     )
-    assert.deepEqual(
-      conversations[0].labels.map(({ name }: Json) => name),
-      ['billing', 'urgent'],
-    )
+    assert.deepEqual(pluck(conversations[0].labels, 'name'), ['billing', 'urgent'])
     assert.equal((await db`select from drafts where conversation_id = ${to.id} and text = 'half a reply'`).length, 1)
     const [entry] = await get('/audit')
     assert.deepEqual([entry.action, entry.subject_id, entry.summary], ['contact.merged', toId, fromId])

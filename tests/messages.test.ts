@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { type Answer, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { recordEvents } from './receiver.ts'
-import { type Answer, assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { type Api, divideTimes, type Json, main, signIn, start, startSignedIn, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
@@ -41,10 +41,7 @@ test(
     const contact = (await api.get(`/contacts/${contact_id}`)).body.data
     assert.deepEqual([contact.phone, contact.name, contact.channels], [phone, 'Ann', ['msgapp']])
     const conversation = (await api.get(`/conversations/${conversation_id}`)).body.data
-    assert.deepEqual(
-      [conversation.channel, conversation.status, conversation.unread_count, conversation.last_inbound_at],
-      ['msgapp', 'open', 0, null],
-    )
+    assertFields(conversation, { channel: 'msgapp', status: 'open', unread_count: 0, last_inbound_at: null })
     assert.equal(conversation.contact.id, contact_id)
     const [message] = await until('the read report', async () => {
       const messages = await messagesOf(api, conversation_id)
@@ -60,10 +57,7 @@ test(
     assert.match(message.content_text, /A-1/)
 
     const again = await api.post('/messages', { to: phone, name: 'Ann Lee', ...template('hello_world') })
-    assert.deepEqual(
-      [again.body.data.contact_created, again.body.data.contact_id, again.body.data.conversation_id],
-      [false, contact_id, conversation_id],
-    )
+    assertFields(again.body.data, { contact_created: false, contact_id, conversation_id })
     assert.equal((await api.get(`/contacts/${contact_id}`)).body.data.name, 'Ann Lee')
 
     const [created] = await eventsOf('contact.created')
@@ -123,10 +117,7 @@ test('every structured template of the demo has the wire format of the provider'
     const last = (await provider.sent(phone)).at(-1)
     if (sent.status === 201) {
       assert.equal(last?.body.template.name, given.name)
-      assert.deepEqual(
-        last?.body.template.components.map(({ type }: Json) => type),
-        parts,
-      )
+      assert.deepEqual(pluck(last?.body.template.components, 'type'), parts)
     }
   }
 })
@@ -255,10 +246,7 @@ test('text and media need an open 24-hour window', async (t) => {
     assertStatus(await api.post('/messages', { to: phone, ...body }), 201)
   }
   const bodies = (await provider.sent(phone)).map(({ body }) => body)
-  assert.deepEqual(
-    bodies.map(({ type }) => type),
-    ['text', 'image', 'video', 'document', 'audio'],
-  )
+  assert.deepEqual(pluck(bodies, 'type'), ['text', 'image', 'video', 'document', 'audio'])
   assert.deepEqual(bodies[1].image, { link: 'https://cdn.example/a.png', caption: 'a caption' })
   assert.deepEqual(bodies[3].document, { link: 'https://cdn.example/a.pdf', caption: 'read me', filename: 'a.pdf' })
 })
@@ -453,10 +441,7 @@ test('after a 500 or a lost connection the outcome is unknown: the message stays
     return messages[0].status === 'read' && messages
   })
   const sent = await provider.sent()
-  assert.deepEqual(
-    sent.map(({ message_id }) => message_id),
-    [settled.msgapp_message_id],
-  )
+  assert.deepEqual(pluck(sent, 'message_id'), [settled.msgapp_message_id])
 })
 
 test('a message whose reports arrive before the answer to its send keeps the status of the reports', async (t) => {

@@ -1,10 +1,10 @@
 /** Sign-in with OpenID Connect, against a real provider over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { insertMember, unlinkAccountsOf } from './internals.ts'
-import { type OidcServer, startOidcServer } from './oidc-server.ts'
 import { assertRefused } from './assertions.ts'
 import { createBrowser, publicUrl } from './browser.ts'
+import { insertMember, unlinkAccountsOf } from './internals.ts'
+import { type OidcServer, startOidcServer } from './oidc-server.ts'
 import { type Json, main, type Starting, startSignedIn, until, type World } from './support.ts'
 
 const callbackUrl = `${publicUrl}/app/api/oidc/callback`

@@ -240,10 +240,7 @@ test("a member changes opted_out, alone or with the contact's other fields; an e
   const same = await browser.call('PATCH', path, { opted_out: true })
   assert.deepEqual(stateOf(same.body.data), stateOf(before), 'only the customer decided it')
   const on = dataOf(await browser.call('PATCH', path, { opted_out: false, name: 'Ann', tags: ['VIP'], email: '' }))
-  assert.deepEqual(
-    [stateOf(on), on.name, on.tags[0].name, on.email],
-    [isIn, 'Ann', 'VIP', null],
-  )
+  assert.deepEqual([stateOf(on), on.name, on.tags[0].name, on.email], [isIn, 'Ann', 'VIP', null])
   const off = (await browser.call('PATCH', path, { opted_out: true })).body.data
   assert.equal(off.opted_out_by, 'member')
   assert.ok(Math.abs(Date.now() - Date.parse(off.opted_out_at)) < minuteMs)

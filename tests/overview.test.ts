@@ -1,8 +1,8 @@
 /** The overview: its counters stay exact when the processes that maintain them fail. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { newId } from './internals.ts'
 import { type Answer, assertRefused } from './assertions.ts'
+import { newId } from './internals.ts'
 import { createBrowser, type Json, main, type Starting, signIn, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'

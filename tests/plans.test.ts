@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setPlan } from './internals.ts'
-import { assertRefused, dataOf, type Json, signIn, start, type World } from './support.ts'
+import { assertRefused, dataOf, type Json, pluck, signIn, start, type World } from './support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 const phone = '+14155550100'
@@ -51,10 +51,7 @@ test('200 concurrent sends through two processes: a quota of 100 admits exactly 
   )
   assert.deepEqual([sent.length, refused.length], [100, 100])
   const usage = await db`select message_count from plan_usage where workspace_id = ${api.workspaceId}`
-  assert.deepEqual(
-    usage.map(({ message_count }) => message_count),
-    [100],
-  )
+  assert.deepEqual(pluck(usage, 'message_count'), [100])
   assert.equal((await provider.sent()).length, 100)
   const { used, left } = await planOf()
   assert.deepEqual([used, left], [100, 0])
@@ -116,10 +113,7 @@ test('a lapsed subscription is reported before the quota; without quota no conta
     [(await planOf()).state, (await planOf()).messages_per_month, (await planOf()).used, (await planOf()).left],
     ['lapsed', null, 1, null],
   )
-  assert.deepEqual(
-    (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone),
-    [phone],
-  )
+  assert.deepEqual(pluck((await api.get('/contacts')).body.data, 'phone'), [phone])
   const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7)
   const { resets_at, ...usage } = (await api.get('/usage')).body.data
   assert.deepEqual(usage, { month: monthOf(Date.now()), messages_sent: 1, messages_limit: null })
@@ -158,10 +152,7 @@ test('a send the channel rejects returns its quota', async (t) => {
     api.post('/messages', { to: phone, ...hello }),
     api.post('/messages', { to: '+14155550200', ...hello }),
   ])
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [201, 201],
-  )
+  assert.deepEqual(pluck(answers, 'status'), [201, 201])
   assertRefused(await api.post('/messages', { to: phone, ...hello }), 402, 'plan_limit_reached')
   const { used, left } = await planOf()
   assert.deepEqual([used, left], [2, 0])

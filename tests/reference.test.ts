@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, resolveBrowser, skip } from './dashboard.ts'
 import { statusOf } from './internals.ts'
-import { type Json, start, until, type World } from './support.ts'
+import { type Json, pluck, start, until, type World } from './support.ts'
 
 type Opened = World & {
   page: Page
@@ -190,10 +190,7 @@ test('the samples and the request contain what the reader types', { skip }, asyn
   await section.getByRole('button', { name: 'Send request' }).click()
   await section.locator('.headers', { hasText: 'Idempotent-Replayed' }).waitFor()
   const { body } = await api.get('/contacts')
-  assert.deepEqual(
-    body.data.map(({ name }: Json) => name),
-    ["O'Hara"],
-  )
+  assert.deepEqual(pluck(body.data, 'name'), ["O'Hara"])
 })
 
 test('slash focuses the search, and Enter opens the first result', { skip }, async (t) => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { recordEvents } from './receiver.ts'
 import { assertRefused, assertStatus, dataOf } from './assertions.ts'
-import { type Api, type Json, main, start, until, withProvider } from './support.ts'
+import { recordEvents } from './receiver.ts'
+import { type Api, assertFields, type Json, main, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 const userId = '90000001'
@@ -223,10 +223,7 @@ test('reactions: sent, replaced, removed, and refused elsewhere', async (t) => {
   const react = (message_id: string, emoji: string) => ({ type: 'reaction', reaction: { message_id, emoji } })
   const sent = dataOf(await reply('msgapp', react(hello.id, '👍')), 201)
   assert.deepEqual((await provider.sent(phone)).at(-1)?.body.reaction, { message_id: inboundId, emoji: '👍' })
-  assert.deepEqual(
-    [sent.content_type, sent.content_text, sent.reply_to_message_id],
-    ['reaction', '👍', hello.id],
-  )
+  assertFields(sent, { content_type: 'reaction', content_text: '👍', reply_to_message_id: hello.id })
   assertStatus(await api.post('/messages', { to: phone, ...react(hello.id, '') }), 201)
   const [post] = (await api.get(`/conversations/${ids.social}/messages`)).body.data
   assert.equal((await reply('social', react(post.id, '❤️'))).status, 201)

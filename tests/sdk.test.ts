@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import { clientErrors } from '../sdk/src/errors.ts'
 import { type ChangePosition, type Fetch, Parley, ParleyError, type ParleyOptions } from '../sdk/src/index.ts'
 import { scopes, statusOf } from './internals.ts'
-import { start, until, type World, withProvider } from './support.ts'
+import { pluck, start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 const absent = '01890000-0000-7000-8000-000000000000'
@@ -142,10 +142,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.deepEqual([sent.contact_id, sent.contact_created], [ann.id, false])
   const conversation = await parley.conversations.get(sent.conversation_id)
   assert.equal(conversation.contact.name, 'Ann')
-  assert.deepEqual(
-    (await parley.conversations.list({ contact_id: ann.id })).data.map(({ id }) => id),
-    [conversation.id],
-  )
+  assert.deepEqual(pluck((await parley.conversations.list({ contact_id: ann.id })).data, 'id'), [conversation.id])
   const [message] = (await parley.conversations.listMessages(conversation.id)).data
   assert.deepEqual([message?.id, message?.template_name], [sent.message_id, 'order_confirmed'])
 
@@ -284,10 +281,7 @@ test('a message is sent once even if the response is lost', async (t) => {
   const sent = await parley.messages.send({ to: phone, type: 'template', template: { name: 'hello_world' } })
 
   const accepted = await provider.sent(phone)
-  assert.deepEqual(
-    accepted.map(({ message_id }) => message_id),
-    [sent.msgapp_message_id],
-  )
+  assert.deepEqual(pluck(accepted, 'message_id'), [sent.msgapp_message_id])
   assert.equal(keys.length, 2)
   assert.equal(keys[0], keys[1])
   assert.match(keys[0] ?? '', /^[0-9a-f-]{36}$/)

@@ -1,9 +1,9 @@
 /** Search over everything that was said: soon, in the own workspace only, and never what was taken back. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { newId } from './internals.ts'
 import { type Answer, assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, signIn } from './browser.ts'
+import { newId } from './internals.ts'
 import { type Json, main, start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'

@@ -1,8 +1,8 @@
 /** Two-step sign-in: codes of an authenticator app, recovery codes, and a workspace that requires it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { totpCodeOf, totpStepOf } from './internals.ts'
 import { assertRefused } from './assertions.ts'
+import { totpCodeOf, totpStepOf } from './internals.ts'
 import { type Browser, createBrowser, dataOf, type Json, main, signIn, startSignedIn, type World } from './support.ts'
 
 /** The next code by default: the current one was used for the setup. Both stay valid if the period changes meanwhile. */

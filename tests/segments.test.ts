@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, assertStatus, dataOf, type Json, main, start } from './support.ts'
+import { type Api, assertRefused, assertStatus, dataOf, type Json, main, pluck, start } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 const byTag = (value: string) => ({ match: 'all', rules: [{ field: 'tag', op: 'has', value }] })
@@ -40,10 +40,7 @@ test('a static segment contains the contacts that were added', main, async (t) =
   const removed = await api.delete(`/segments/${id}/contacts`, { contact_ids: [ids[1], foreign, absent] })
   assert.deepEqual([removed.status, removed.body.data], [200, { segment_id: id, requested: 3, removed: 1 }])
   const members = (await api.get(`/segments/${id}/contacts`)).body
-  assert.deepEqual(
-    members.data.map((contact: Json) => contact.id),
-    [ids[2], ids[0]].sort().reverse(),
-  )
+  assert.deepEqual(pluck(members.data, 'id'), [ids[2], ids[0]].sort().reverse())
   assert.equal(members.meta.next_cursor, null)
   assert.deepEqual(members.data[0], (await api.get(`/contacts/${members.data[0].id}`)).body.data)
 })
@@ -62,10 +59,7 @@ test('a dynamic segment is computed on every read', main, async (t) => {
   await api.patch(`/contacts/${bob}`, { tags: ['Vip'] })
   await api.patch(`/contacts/${ann}`, { tags: [] })
   assert.equal((await api.get(path)).body.data.member_count, 1)
-  assert.deepEqual(
-    (await api.get(`${path}/contacts`)).body.data.map((contact: Json) => contact.id),
-    [bob],
-  )
+  assert.deepEqual(pluck((await api.get(`${path}/contacts`)).body.data, 'id'), [bob])
   const dynamic = /dynamic/
   assertRefused(await api.post(`${path}/contacts`, { contact_ids: [ann] }), 400, 'bad_request', dynamic)
   assertRefused(await api.delete(`${path}/contacts`, { contact_ids: [ann] }), 400, 'bad_request', dynamic)
@@ -159,10 +153,7 @@ test('a rule may be a nested filter, and an operator without a value is returned
   const made = dataOf(await post({ match: 'all', rules: [isNamed, { match: 'any', rules: [isVip, isAtAcme] }] }), 201)
   assert.equal(made.member_count, 2)
   const { id } = made
-  assert.deepEqual(
-    (await api.get(`/segments/${id}/contacts`)).body.data.map(({ id }: Json) => id),
-    [bob, ann],
-  )
+  assert.deepEqual(pluck((await api.get(`/segments/${id}/contacts`)).body.data, 'id'), [bob, ann])
   const changed = await api.patch(`/segments/${id}`, { filter })
   const answered = { ...isNamed, value: '' }
   assert.deepEqual(changed.body.data.filter, {
@@ -267,10 +258,7 @@ test('lists have no counts, are filtered by kind, and have pages', async (t) => 
   await api.post('/segments', { name: 'D', kind: 'dynamic', filter: byTag('x') })
 
   const page = (await api.get('/segments?limit=4')).body
-  assert.deepEqual(
-    page.data.map(({ name }: Json) => name),
-    ['D', 'S4', 'S3', 'S2'],
-  )
+  assert.deepEqual(pluck(page.data, 'name'), ['D', 'S4', 'S3', 'S2'])
   assert.ok(!('member_count' in page.data[0]))
   const rest = (await api.get(`/segments?limit=4&cursor=${page.meta.next_cursor}`)).body
   assert.deepEqual([rest.data.length, rest.meta.next_cursor], [2, null])

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { times } from '../common/times.ts'
 import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
+import { assertFields, pluck } from './assertions.ts'
 import { createFolder } from './folder.ts'
 import { createSimulatorProgram, type Program } from './program.ts'
 import { until } from './until.ts'
@@ -70,10 +71,7 @@ async function startReceiver(t: TestContext) {
     /** Wait for exactly these statuses of a message, in this order. */
     async ladder(id: string, ...names: string[]): Promise<Json[]> {
       await until(`${names} of ${id}`, () => statuses(id).length >= names.length)
-      assert.deepEqual(
-        statuses(id).map(({ status }) => status),
-        names,
-      )
+      assert.deepEqual(pluck(statuses(id), 'status'), names)
       return statuses(id)
     },
   }
@@ -250,10 +248,7 @@ test('what was accepted is listed in order, by number and by workspace', async (
   const { template, control, accounts } = await start(t)
   for (const to of [number(1), number(2), number(1)]) await template(to)
   const all = (await control('GET', 'sent')).body.data
-  assert.deepEqual(
-    all.map(({ to }: Json) => to),
-    [number(1), number(2), number(1)],
-  )
+  assert.deepEqual(pluck(all, 'to'), [number(1), number(2), number(1)])
   assert.deepEqual(Object.keys(all[0]), ['message_id', 'workspace_id', 'channel', 'to', 'at', 'body'])
   assert.equal(all[0].body.template.name, 'hello_world')
   assert.equal(all[0].workspace_id, accounts[0].workspace_id)
@@ -276,10 +271,7 @@ test('numbers of Mexico and Brazil are written as the network writes them', asyn
   assert.equal((await template('+551187654321')).body.contacts[0].wa_id, '5511987654321')
   assert.equal((await template('+5511987654321')).body.contacts[0].wa_id, '5511987654321')
   for (const to of ['%2B525512345678', '%2B5215512345678']) {
-    assert.deepEqual(
-      (await control('GET', `sent?to=${to}`)).body.data.map(({ to }: Json) => to),
-      ['+525512345678'],
-    )
+    assert.deepEqual(pluck((await control('GET', `sent?to=${to}`)).body.data, 'to'), ['+525512345678'])
   }
 })
 
@@ -772,10 +764,7 @@ test('a customer writes in every way there is', async (t) => {
     timestamp: '2026-01-02T03:04:05Z',
     username: 'ana.n',
   })
-  assert.deepEqual(
-    [text.type, text.text, text.from, text.timestamp],
-    ['text', { body: 'hello 👋' }, '14155550001', '1767323045'],
-  )
+  assertFields(text, { type: 'text', text: { body: 'hello 👋' }, from: '14155550001', timestamp: '1767323045' })
   const { value } = receiver.callbacks.at(-1)?.body.entry[0].changes[0] ?? {}
   assert.deepEqual(value.contacts[0].profile, { name: 'Ana Ñ', username: 'ana.n' })
   assert.equal(value.contacts[0].user_id, text.from_user_id)

@@ -1,10 +1,10 @@
 /** `/app/api/status`: the operator sees queues, processes, the database and problems of the whole installation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertFields, assertRefused } from './assertions.ts'
 import { addEndpoint, happen } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { alertsOf, namesOf, untilStatus } from './status.ts'
-import { assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, file, type Json, main, type SignedIn, startSignedIn } from './support.ts'
 
 const queueOf = (status: Json, name: string): Json => status.queues?.find((queue: Json) => queue.name === name)
@@ -32,10 +32,7 @@ test(
     await db`update webhook_deliveries set created_at = now() - interval '301 seconds'`
     const late = await untilStatus(browser, 'the problem', (status) => alertsOf(status).includes('ParleyWebhooksLate'))
     const problem = late.problems.find(({ alert }: Json) => alert === 'ParleyWebhooksLate')
-    assert.deepEqual(
-      [problem.severity, problem.summary, problem.where],
-      ['page', 'A webhook has waited for five minutes.', null],
-    )
+    assertFields(problem, { severity: 'page', summary: 'A webhook has waited for five minutes.', where: null })
     assert.match(problem.advice, /^Open the page Webhooks: .* and at the CPU\.$/)
   },
 )

@@ -58,7 +58,7 @@ export { type Answer, assertFields, assertRefused, assertStatus, dataOf, pluck }
 export { type Browser, createBrowser, createMember, type Member, publicUrl, signIn } from './browser.ts'
 export { createDatabase, file, type TestDatabase } from './database.ts'
 export type { Json, Owner } from './owner.ts'
-export { until, untilHolds } from './until.ts'
+export { until } from './until.ts'
 
 type Call = {
   body?: unknown

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Provider } from './provider.ts'
-import { assertRefused, dataOf, type Json, main, start, startSignedIn, withProvider } from './support.ts'
+import { assertRefused, dataOf, type Json, main, pluck, start, startSignedIn, withProvider } from './support.ts'
 
 async function createTemplate({ connections }: Provider, template: Json): Promise<void> {
   const { account_id, access_token, base_url, api_version } = connections.msgapp
@@ -153,8 +153,5 @@ test('a list of templates that a provider makes too long is refused, and one tem
   const listed = await list(() =>
     pageOf([templateOf('long', bodyOf(65_536)), templateOf('short', bodyOf(1_024))], false),
   )
-  assert.deepEqual(
-    listed.body.data.map(({ name }: Json) => name),
-    ['short'],
-  )
+  assert.deepEqual(pluck(listed.body.data, 'name'), ['short'])
 })

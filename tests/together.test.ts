@@ -1,9 +1,9 @@
 /** Members who work in the same inbox: presence, notes and mentions. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createChecksum } from './rows.ts'
 import { assertRefused } from './assertions.ts'
-import { createBrowser, type Json, main, publicUrl, start, until, type World, withProvider } from './support.ts'
+import { createChecksum } from './rows.ts'
+import { createBrowser, type Json, main, pluck, publicUrl, start, until, type World, withProvider } from './support.ts'
 
 const pageOf = (letter: string) => letter.repeat(32)
 
@@ -182,10 +182,7 @@ test('notes are seen by members only, mention members, and are deleted by their 
   })
   assert.deepEqual((await owner.ask('GET', `/conversations/${id}`)).data, before, 'a note moves nothing')
   const { data: messages } = (await api.get(`/conversations/${id}/messages`)).body
-  assert.deepEqual(
-    messages.map(({ content_text }: Json) => content_text),
-    ['Hello?'],
-  )
+  assert.deepEqual(pluck(messages, 'content_text'), ['Hello?'])
   assert.ok(note.id > messages[0].id, 'ids grow with time')
   const second = (await cleo.ask('POST', `/conversations/${id}/notes`, { text: 'Noted', mentions: [cleo.id] }, 201))
     .data

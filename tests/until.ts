@@ -17,16 +17,3 @@ export function until<Value>(
     }
   })
 }
-
-/** Reads every few milliseconds until the value has the property, and returns the value. */
-export async function untilHolds<Value>(
-  what: string,
-  read: () => Promise<Value>,
-  holds: (value: Value) => unknown,
-): Promise<Value> {
-  const { value } = await until(what, async () => {
-    const value = await read()
-    return holds(value) ? { value } : undefined
-  })
-  return value
-}

@@ -6,10 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
+import { type Answer, assertFields, assertRefused, dataOf, pluck } from './assertions.ts'
 import { createFolderStore, newId, sweepUploads, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Answer, assertRefused } from './assertions.ts'
-import { createBrowser, dataOf, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
+import { createBrowser, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -114,10 +114,7 @@ test('the first message creates contact, conversation and events', main, async (
     ['web', 'open', 1, 'Is anybody there? 🙂'],
   )
   const { contact } = conversation
-  assert.deepEqual(
-    [contact.phone, contact.social_username, contact.name, contact.email],
-    [null, null, 'Ann', 'ann@example.com'],
-  )
+  assertFields(contact, { phone: null, social_username: null, name: 'Ann', email: 'ann@example.com' })
   assert.deepEqual((await api.get(`/contacts/${contact.id}`)).body.data.channels, ['web'])
   const [kept] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
   const { content, error, broadcast_id, ...visible } = kept
@@ -206,11 +203,7 @@ test("a visitor receives a member's reply at once, in every tab and from every p
       reply
     assert.deepEqual(first?.data, shown)
     const listed = await page.thread('?limit=2')
-    assert.deepEqual(
-      received.map(({ data }) => data),
-      listed.reverse(),
-      'a message is the same in the stream and in the list',
-    )
+    assert.deepEqual(pluck(received, 'data'), listed.reverse(), 'a message is the same in the stream and in the list')
   }
   const [conversation] = (await api.get('/conversations')).body.data
   assert.equal(conversation.last_message_text, 'thanks')
@@ -241,10 +234,7 @@ test('a stream resumes after the last message the page received, however many it
     from unnest(${ids}::uuid[]) as id`
   const resumed = await page.stream({ after: id })
   assert.deepEqual(await resumed.texts(250), ids)
-  assert.deepEqual(
-    resumed.received.map((event) => event.id),
-    ids,
-  )
+  assert.deepEqual(pluck(resumed.received, 'id'), ids)
   const later = await page.stream({ after: ids[248] as string })
   await later.texts(1)
   await page.says('news')
@@ -299,10 +289,7 @@ test('a visitor who reads receives a long conversation in order, over as many co
     if (body.meta.next_cursor === null) break
     query = `?limit=100&cursor=${body.meta.next_cursor}`
   }
-  assert.deepEqual(
-    listed.map(({ id }) => id),
-    [first, ...ids].reverse(),
-  )
+  assert.deepEqual(pluck(listed, 'id'), [first, ...ids].reverse())
 })
 
 test('a visitor who does not read is sent a bounded amount, whatever they claim to have seen', async (t) => {
@@ -337,15 +324,9 @@ test('a replay covers the newest 5,000 messages; the older ones are listed from 
   const ids = await insertMessages(world, conversation_id, 5_060, 'short')
   const [gap, ...messages] = await readStream(page, first, ids.at(-1))
   assert.equal(gap?.event, 'gap')
-  assert.deepEqual(
-    messages.map(({ id }) => id),
-    ids.slice(60),
-  )
+  assert.deepEqual(pluck(messages, 'id'), ids.slice(60))
   const older = await page.thread(`?limit=100&cursor=${gap?.data.next_cursor}`)
-  assert.deepEqual(
-    older.map(({ id }) => id),
-    [first, ...ids.slice(0, 60)].reverse(),
-  )
+  assert.deepEqual(pluck(older, 'id'), [first, ...ids.slice(0, 60)].reverse())
 })
 
 test('a message that began first and committed last is delivered too', async (t) => {
@@ -622,10 +603,7 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
   assert.equal((await fetch(`${url}${path}`)).status, 404)
   assert.deepEqual([await statusOf(unsent.body.data), await statusOf(kept.body.data)], [404, 200])
   const left = await db`select filename from uploads where workspace_id = ${api.workspaceId}`
-  assert.deepEqual(
-    left.map(({ filename }) => filename),
-    ['other.txt'],
-  )
+  assert.deepEqual(pluck(left, 'filename'), ['other.txt'])
 })
 
 test("unsent files of visitors stop no other visitor, and are deleted after an hour; a member's after a day", async (t) => {
@@ -700,10 +678,7 @@ test('a message repeated with its client_id is stored once, in any process', asy
   assert.notEqual(other.id, data.id)
   await page.says('no name')
   assert.equal((await db`select 1 from messages where workspace_id = ${api.workspaceId}`).length, 3)
-  assert.deepEqual(
-    (await page.thread()).map((message) => message.client_id),
-    [undefined, client_id],
-  )
+  assert.deepEqual(pluck(await page.thread(), 'client_id'), [undefined, client_id])
   const [conversation] = (await api.get('/conversations')).body.data
   const [seen] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
   assert.equal('client_id' in seen, false)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { assertRefused, dataOf } from './assertions.ts'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, dataOf } from './assertions.ts'
 import { type Browser, createBrowser, type Json, signIn, start, until, type World } from './support.ts'
 
 async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent' | 'viewer'): Promise<Browser> {

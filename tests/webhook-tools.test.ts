@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { signatureOf } from '../common/webhook-request.ts'
 import { verifyWebhook } from '../receivers/verify.ts'
+import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { addEndpoint, happen, queueEvents, waitForAttempts } from './deliveries.ts'
 import { sweepOldSecrets } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
-import { type Api, assertRefused, assertStatus, dataOf, type Json, main, signIn, start, until } from './support.ts'
+import { type Api, type Json, main, signIn, start, until } from './support.ts'
 
 async function rotate(api: Api, id: string, body: Json = {}): Promise<string> {
   const answer = dataOf(await api.post(`/webhooks/${id}/rotate-secret`, body))
@@ -155,16 +156,10 @@ test('deliveries are listed in pages with their attempts, and sent again', async
     pages.push(page.data)
     cursor = page.meta.next_cursor
   }
-  assert.deepEqual(
-    pages.map((page) => page.length),
-    [2, 2, 1],
-  )
+  assert.deepEqual(pluck(pages, 'length'), [2, 2, 1])
   assert.deepEqual(pages.flat(), listed)
   const [delivery] = listed
-  assert.deepEqual(
-    [delivery.event, delivery.status, delivery.attempt_count, delivery.next_attempt_at],
-    ['contact.created', 'delivered', 1, null],
-  )
+  assertFields(delivery, { event: 'contact.created', status: 'delivered', attempt_count: 1, next_attempt_at: null })
   const { duration_ms, at, ...attempt } = delivery.attempts[0]
   assert.ok(Number.isInteger(duration_ms) && Math.abs(Date.parse(at) - Date.now()) < 60_000)
   assert.deepEqual(attempt, { attempt: 1, status: 'delivered', http_status: 200, error: null, response: 'thanks' })

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { DnsResolver } from '../common/address.ts'
+import { assertFields, assertRefused, dataOf, pluck } from './assertions.ts'
 import { deleteEndpoint, newId, timeOfId } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, dataOf } from './assertions.ts'
 import { type Api, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
@@ -407,7 +407,7 @@ test('concurrent deletes of endpoints and creates of contacts all succeed', asyn
       ...phones.map((phone) => api.post('/contacts', { phone })),
     ])
     assert.deepEqual(
-      made.map(({ status }) => status),
+      pluck(made, 'status'),
       phones.map(() => 201),
     )
   }
@@ -443,10 +443,7 @@ test('owners and admins connect a tool and test it; every member can see it', as
     seen.body.data,
     managed.body.data.map((one: Json) => ({ ...one, url: new URL(one.url).host })),
   )
-  assert.deepEqual(
-    seen.body.data.map((one: Json) => one.id),
-    [plain.id, id],
-  )
+  assert.deepEqual(pluck(seen.body.data, 'id'), [plain.id, id])
   assert.doesNotMatch(seen.text, /whsec_/)
 
   assertRefused(await agent.call('POST', `/integrations/${id}/test`), 403, 'forbidden')
@@ -531,10 +528,7 @@ test('a delivery is shown from queueing through every attempt to its outcome', a
     return one.status === 'delivered' && one
   })
   assert.deepEqual([delivered.attempts[0], delivered.attempts.length], [first, 2])
-  assert.deepEqual(
-    [delivered.attempts[1].status, delivered.attempts[1].http_status, delivered.attempts[1].error],
-    ['delivered', 200, null],
-  )
+  assertFields(delivered.attempts[1], { status: 'delivered', http_status: 200, error: null })
   assert.deepEqual([delivered.next_attempt_at, delivered.created_at], [null, failed.created_at])
 })
 
@@ -566,10 +560,7 @@ test('the log lists each delivery once, newest first, in stable pages', async (t
   await queue(world, other.id, eventId)
 
   const { data } = await deliveriesOf(agent, id)
-  assert.deepEqual(
-    data.slice(0, 2).map((one: Json) => one.id),
-    waiting.toReversed(),
-  )
+  assert.deepEqual(pluck(data.slice(0, 2), 'id'), waiting.toReversed())
   assert.deepEqual(
     data.slice(2).map((one: Json) => [one.id, one.status, one.attempt_count, one.attempts.length]),
     [
@@ -594,14 +585,8 @@ test('the log lists each delivery once, newest first, in stable pages', async (t
     // What is spoken of meanwhile is not shown again further down.
     if (pages.length === 1) await say(waiting[0] ?? '', 0, 1, 'delivered')
   }
-  assert.deepEqual(
-    pages.map((page) => page.length),
-    [4, 4],
-  )
-  assert.deepEqual(
-    pages.flat(),
-    data.map((one: Json) => one.id),
-  )
+  assert.deepEqual(pluck(pages, 'length'), [4, 4])
+  assert.deepEqual(pages.flat(), pluck(data, 'id'))
   assert.equal((await deliveriesOf(agent, other.id)).data.length, 1)
 
   for (const missing of [absent, 'nonsense']) {
@@ -629,20 +614,14 @@ test('a delivery can be resent with the same event', async (t) => {
   assertRefused(await agent.call('POST', path), 403, 'forbidden')
   const again = dataOf(await owner.call('POST', path), 201)
   assert.notEqual(again.id, delivery.id)
-  assert.deepEqual(
-    [again.event_id, again.event, again.status, again.attempts],
-    [delivery.event_id, 'contact.created', 'pending', []],
-  )
+  assertFields(again, { event_id: delivery.event_id, event: 'contact.created', status: 'pending', attempts: [] })
   const [, second] = await receiver.until(2)
   assert.equal(second?.raw, first?.raw)
   const both = await until('the second word', async () => {
     const { data } = await deliveriesOf(owner, id)
     return data.length === 2 && data[0].status === 'delivered' && data
   })
-  assert.deepEqual(
-    both.map((one: Json) => one.id),
-    [again.id, delivery.id],
-  )
+  assert.deepEqual(pluck(both, 'id'), [again.id, delivery.id])
 
   const untried = await queue(world, id, delivery.event_id)
   assert.equal((await owner.call('POST', `/deliveries/${untried.toUpperCase()}/redeliver`)).status, 201)

@@ -10,7 +10,7 @@ import { readableOn } from '../widget/src/color.ts'
 import { findLinks } from '../widget/src/links.ts'
 import { findMarks } from '../widget/src/marks.ts'
 import { assertAccessible, openDashboard, skip } from './dashboard.ts'
-import { assertStatus, createBrowser, type Json, start, until } from './support.ts'
+import { assertStatus, createBrowser, type Json, pluck, start, until } from './support.ts'
 
 type Shop = { url: string; stop(): void }
 
@@ -178,10 +178,7 @@ test('a visitor attaches files by button, paste and drop, and sees those of the 
   await bubbles.nth(2).getByRole('link', { name: 'list.csv' }).waitFor()
   const stored = await db<{ conversation_id: string; content_type: string }[]>`
     select conversation_id, content_type from messages where workspace_id = ${api.workspaceId} order by id`
-  assert.deepEqual(
-    stored.map(({ content_type }) => content_type),
-    ['image', 'document', 'document'],
-  )
+  assert.deepEqual(pluck(stored, 'content_type'), ['image', 'document', 'document'])
   await assertAccessible(page)
 
   // A type that could run is refused; the visitor may go on.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
-import { assertStatus, dataOf, type Json, main, start, until, withProvider } from './support.ts'
+import { assertFields, assertStatus, dataOf, type Json, main, pluck, start, until, withProvider } from './support.ts'
 
 const ann = '+14155550100'
 const png = Buffer.from(
@@ -66,10 +66,7 @@ test('a draft belongs to its member, on all their devices; an empty text deletes
 
   const longer = await owner.call('PUT', path, { text: 'Hi Ann, one moment' })
   assert.ok(longer.body.data.updated_at >= saved.updated_at)
-  assert.deepEqual(
-    (await owner.call('GET', '/drafts')).body.data.map(({ text }: Json) => text),
-    ['Hi Ann, one moment'],
-  )
+  assert.deepEqual(pluck((await owner.call('GET', '/drafts')).body.data, 'text'), ['Hi Ann, one moment'])
   await agent.call('PUT', path, { text: 'Mine' })
   assert.equal((await owner.call('PUT', path, { text: ' ' })).body.data, null)
   assert.deepEqual((await owner.call('GET', '/drafts')).body.data, [])
@@ -180,10 +177,7 @@ test('a member reacts to a message and removes the reaction, on both channels th
     owner.call('POST', to, { type: 'reaction', reaction: { message_id, emoji } })
   const liked = await react('👍🏽')
   assert.equal(liked.status, 201, liked.text)
-  assert.deepEqual(
-    [liked.body.data.content_type, liked.body.data.content_text, liked.body.data.reply_to_message_id],
-    ['reaction', '👍🏽', message.id],
-  )
+  assertFields(liked.body.data, { content_type: 'reaction', content_text: '👍🏽', reply_to_message_id: message.id })
   assert.equal((await react('')).body.data.content_text, null)
   const sent = await provider.sent(ann)
   assert.deepEqual(

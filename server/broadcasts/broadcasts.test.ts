@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { recordEvents } from '../../tests/receiver.ts'
 import { assertRefused, dataOf } from '../../tests/assertions.ts'
 import { publicUrl } from '../../tests/browser.ts'
-import { type Api, type Json, main, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
+import { recordEvents } from '../../tests/receiver.ts'
+import { type Api, type Json, main, pluck, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
@@ -612,10 +612,7 @@ test('quota reserved in one month is used in the month of sending', async (t) =>
   await untilSent(db, api, id)
   const months = await db<Json[]>`select month::text, message_count from plan_usage
     where workspace_id = ${api.workspaceId} order by month`
-  assert.deepEqual(
-    months.map(({ message_count }) => message_count),
-    [0, 2],
-  )
+  assert.deepEqual(pluck(months, 'message_count'), [0, 2])
 })
 
 test('two processes on one broadcast send each message once, at the pace of the number', async (t) => {

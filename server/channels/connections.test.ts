@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { assertRefused } from '../../tests/assertions.ts'
+import { assertFields, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
 import { createBrowser, publicUrl, signIn } from '../../tests/browser.ts'
-import { createDatabase, dataOf, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
+import { createDatabase, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
@@ -75,20 +75,14 @@ test('each channel has its own required settings', async (t) => {
   const { browser, list } = await startBare(t)
   const { phone_number_id, ...social } = settings
   const connected = dataOf(await browser.call('PUT', '/channels/social', { ...social, phone_number_id }))
-  assert.deepEqual(
-    [connected.base_url, connected.phone_number_id],
-    ['https://graph.instagram.com', ''],
-  )
+  assertFields(connected, { base_url: 'https://graph.instagram.com', phone_number_id: '' })
   const web = await browser.call('PUT', '/channels/web', {})
   assert.deepEqual(
     [web.status, web.body.data.state, web.body.data.callback_url, web.body.data.verify_token],
     [200, 'connected', null, null],
   )
   assert.equal((await browser.call('PUT', '/channels/web', {})).body.data.id, web.body.data.id)
-  assert.deepEqual(
-    (await list()).map(({ channel }) => channel),
-    ['social', 'web'],
-  )
+  assert.deepEqual(pluck(await list(), 'channel'), ['social', 'web'])
   assertRefused(await browser.call('PUT', '/channels/pigeon', settings), 404, 'not_found')
 })
 
@@ -166,10 +160,7 @@ test('a simulated connection accepts another pace, and new secrets make it a rea
   const elsewhere = { ...settings, base_url: 'http://127.0.0.1:10/simulator/graph' }
   assertRefused(await browser.call('PUT', '/channels/msgapp', elsewhere), 400, 'bad_request', /^base_url: /)
   const real = await browser.call('PUT', '/channels/msgapp', settings)
-  assert.deepEqual(
-    [real.body.data.id, real.body.data.base_url, real.body.data.simulator, real.body.data.state],
-    [id, 'https://graph.facebook.com', null, 'unchecked'],
-  )
+  assertFields(real.body.data, { id, base_url: 'https://graph.facebook.com', simulator: null, state: 'unchecked' })
   const [row] = await db`select is_private from channel_connections where id = ${id}`
   assert.equal(row?.is_private, false)
 })

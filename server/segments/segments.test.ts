@@ -1,7 +1,7 @@
 /** What members do with tags and segments in their dashboard. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, type Json, startSignedIn } from '../../tests/support.ts'
+import { assertRefused, type Json, pluck, startSignedIn } from '../../tests/support.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import { requireFilter } from './filter.ts'
 
@@ -75,10 +75,7 @@ test('members build segments: every field describes its operators, and a filter 
   const { api, browser, ask } = await signedIn(t)
   for (let i = 0; i < 7; i++) await api.post('/contacts', { phone: `+1415555010${i}`, name: `Ann ${i}`, tags: ['vip'] })
   const fields = await ask('GET', '/segments/fields')
-  assert.deepEqual(
-    fields.map(({ field }: Json) => field),
-    Object.keys(filterFields),
-  )
+  assert.deepEqual(pluck(fields, 'field'), Object.keys(filterFields))
   const examples: Record<string, string> = {
     text: 'ann',
     tag: 'vip',
@@ -127,10 +124,7 @@ test('members build segments: every field describes its operators, and a filter 
   })
   const renamed = await ask('PATCH', `/segments/${list.id}`, { name: 'Renamed' })
   assert.deepEqual([renamed.name, renamed.member_count], ['Renamed', 4])
-  assert.deepEqual(
-    (await ask('GET', '/segments?kind=static')).map(({ name }: Json) => name),
-    ['Renamed'],
-  )
+  assert.deepEqual(pluck(await ask('GET', '/segments?kind=static'), 'name'), ['Renamed'])
   assert.deepEqual(await ask('DELETE', `/segments/${list.id}`), { id: list.id, deleted: true })
   assertRefused(await browser.call('GET', `/segments/${list.id}`), 404, 'not_found')
 })

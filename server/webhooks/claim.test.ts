@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { multiply, queueEvents } from '../../tests/deliveries.ts'
-import { createDatabase, times } from '../../tests/support.ts'
+import { createDatabase, pluck, times } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
@@ -114,10 +114,7 @@ test('a leased delivery is not claimed until the lease expires', async (t) => {
   assert.equal((await claimDeliveries(engine, planFor(ids, 100, 2), times.webhooks)).length, 0)
   await db`update webhook_deliveries set leased_until = now() - interval '1 ms'`
   const third = await claimDeliveries(engine, planFor(ids, 100, 100), times.webhooks)
-  assert.deepEqual(
-    third.map(({ attempt }) => attempt),
-    [2, 2, 2, 2, 2, 2],
-  )
+  assert.deepEqual(pluck(third, 'attempt'), [2, 2, 2, 2, 2, 2])
   // The first worker is too late.
   await settleAttempts(engine, first.map(endedAs('delivered')), times.webhooks)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 6)

@@ -8,6 +8,8 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import type { DnsResolver } from '../../common/address.ts'
 import { freePort } from '../../scripts/free-port.ts'
+import { dataOf, pluck } from '../../tests/assertions.ts'
+import { signIn } from '../../tests/browser.ts'
 import {
   addEndpoint,
   attemptsOf,
@@ -18,10 +20,8 @@ import {
   waitForAttempts,
 } from '../../tests/deliveries.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
-import { signIn } from '../../tests/browser.ts'
-import { until } from '../../tests/until.ts'
-import { dataOf } from '../../tests/assertions.ts'
 import { file, type Json, main, start, startSignedIn, times, type World, withProvider } from '../../tests/support.ts'
+import { until } from '../../tests/until.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { firstIdOf } from '../lib/partitions.ts'
@@ -516,10 +516,7 @@ test('bytes after a response are not the response to the next request', async (t
   const head = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`
   receiver.answers((_, { socket }) => socket.write(head('200 OK') + head('410 Gone')), 202)
   const answers = [await post(receiver.url), await post(receiver.url)]
-  assert.deepEqual(
-    answers.map(({ http_status }) => http_status),
-    [200, 202],
-  )
+  assert.deepEqual(pluck(answers, 'http_status'), [200, 202])
 })
 
 type TestPoster = { isAllowed?: (address: string) => boolean; addresses?: string[]; addressMs?: number }
@@ -832,10 +829,7 @@ test('an attempt that ends after its lease is logged and does not count', async 
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 2)
   assert.equal((await attemptsOf(db, id)).length, 3)
   const left = await db<{ id: string }[]>`select id from webhook_deliveries where workspace_id = ${api.workspaceId}`
-  assert.deepEqual(
-    left.map((row) => row.id),
-    [taken?.delivery.id],
-  )
+  assert.deepEqual(pluck(left, 'id'), [taken?.delivery.id])
 })
 
 test('deliveries that cannot be signed wait without counting, are reported once, and are sent when the secret opens', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startPrograms } from '../crashing.ts'
-import { file, type Json, until } from '../support.ts'
+import { file, type Json, pluck, until } from '../support.ts'
 
 const programs = startPrograms(file)
 
@@ -60,10 +60,7 @@ test('killed amid 200 sends: every accepted message is stored once as sent, inbo
       where m.workspace_id = ${workspaceId} and m.direction = 'inbound' order by c.phone`
     return inbound.length >= customers.length && inbound
   })
-  assert.deepEqual(
-    written.map(({ phone }) => phone),
-    customers,
-  )
+  assert.deepEqual(pluck(written, 'phone'), customers)
 
   // All but those with an unknown outcome: their retries wait for the outcome, as the other test shows.
   const known = new Set(accepted.map(({ to }) => to))

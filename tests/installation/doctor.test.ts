@@ -13,9 +13,9 @@ import { createCertificate } from '../certificate.ts'
 import { createFolder } from '../folder.ts'
 import { connect, findEmbeddedPostgres } from '../internals.ts'
 import { startMailServer } from '../mail-server.ts'
+import type { Json, Owner } from '../owner.ts'
 import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
 import { startService } from '../program.ts'
-import type { Json, Owner } from '../owner.ts'
 import { createDatabase, main, start, type TestDatabase, testEncryptionKey, withProvider } from '../support.ts'
 
 type Finding = { name: string; state: string; found: string; fix: string | null }

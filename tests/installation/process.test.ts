@@ -18,7 +18,7 @@ import {
   requireSameKey,
 } from '../internals.ts'
 import { launcher, launchService, startService } from '../program.ts'
-import { createBrowser, createDatabase, type Json, until } from '../support.ts'
+import { assertFields, createBrowser, createDatabase, type Json, until } from '../support.ts'
 
 test('a second service on the same data folder is refused with an explanation', async (t) => {
   const dataDir = await usedFolder(t)
@@ -401,10 +401,7 @@ test('the command line lists workspaces, and deletes one after its name is confi
   const made = await parley(env, 'workspace', 'create', '--name', 'Acme Ltd', '--owner-email', 'owner@acme.test')
   const list = async () => (await parley(env, 'workspace', 'list')).json
   const [demo, acme] = await list()
-  assert.deepEqual(
-    [demo.workspace_id, demo.name, demo.is_demo, demo.owners],
-    [demoId, 'Demo', true, ['owner@demo.test']],
-  )
+  assertFields(demo, { workspace_id: demoId, name: 'Demo', is_demo: true, owners: ['owner@demo.test'] })
   assert.deepEqual([acme.workspace_id, acme.is_demo, acme.member_count], [made.json.workspace_id, false, 1])
 
   const remove = (...more: string[]) => parley(env, 'workspace', 'delete', '--workspace', demoId, ...more)
