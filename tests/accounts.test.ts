@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { assertRefused } from './assertions.ts'
+import { assertBadRequest, assertRefused } from './assertions.ts'
 import { scopes, sha256 } from './internals.ts'
 import { type Browser, createBrowser, file, type Json, main, publicUrl, signIn, start, type World } from './support.ts'
 
@@ -260,7 +260,7 @@ test('an invalid key request is rejected', async (t) => {
   const { url, owner } = await start(t)
   const browser = await signIn({ url, owner })
   const refused = async (body: object, message: RegExp) =>
-    assertRefused(await browser.call('POST', '/keys', body), 400, 'bad_request', message)
+    assertBadRequest(await browser.call('POST', '/keys', body), message)
   await refused({ scopes: [] }, /^name: required/)
   await refused({ name: '  ', scopes: [] }, /^name: /)
   await refused({ name: 'x'.repeat(81), scopes: [] }, /^name: .*80/)
@@ -311,30 +311,15 @@ test('an invitation creates one member and expires after a week', async (t) => {
   assertRefused(await createBrowser(world.url).call('POST', '/invitations/nonsense', again), 404, 'not_found')
 
   const owner = await signIn(world)
-  assertRefused(
-    await owner.call('POST', '/members', { email: email.toUpperCase(), role: 'admin' }),
-    400,
-    'bad_request',
-    /already/,
-  )
-  assertRefused(
-    await owner.call('POST', '/members', { email: 'no address', role: 'admin' }),
-    400,
-    'bad_request',
-    /^email: /,
-  )
-  assertRefused(
-    await owner.call('POST', '/members', { email: 'a@b.test', role: 'king' }),
-    400,
-    'bad_request',
-    /^role: /,
-  )
+  assertBadRequest(await owner.call('POST', '/members', { email: email.toUpperCase(), role: 'admin' }), /already/)
+  assertBadRequest(await owner.call('POST', '/members', { email: 'no address', role: 'admin' }), /^email: /)
+  assertBadRequest(await owner.call('POST', '/members', { email: 'a@b.test', role: 'king' }), /^role: /)
   const first = (await owner.call('POST', '/members', { email: 'late@acme.test', role: 'agent' })).body.data
   const second = (await owner.call('POST', '/members', { email: 'late@acme.test', role: 'agent' })).body.data
   const stale = await owner.call('POST', `/invitations/${first.invitation_token}`, again)
   assertRefused(stale, 404, 'not_found')
   const short = await owner.call('POST', `/invitations/${second.invitation_token}`, { name: 'x', password: 'short' })
-  assertRefused(short, 400, 'bad_request', /^password: /)
+  assertBadRequest(short, /^password: /)
   const list = (await owner.call('GET', '/members')).body.data
   assert.deepEqual(
     list.map(({ email, state, role }: Json) => [email, state, role]),

@@ -22,11 +22,15 @@ export function assertRefused(answer: Answer, status: number, code: string, mess
   else if (message) assert.match(answer.body.error.message, message)
 }
 
+/** A refusal of a caller's mistake: 400, with a message that names the field. */
+export const assertBadRequest = (answer: Answer, message?: RegExp | string): void =>
+  assertRefused(answer, 400, 'bad_request', message)
+
 /** Compares the named fields of a value. Its other fields do not count. */
 export function assertFields(actual: Json, expected: Record<string, unknown>, message?: string): void {
   assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, actual[name]])), expected, message)
 }
 
 /** The same field of each row. */
-export const pluck = <Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] =>
+export const pluck = <Row = Json, Name extends keyof Row = keyof Row>(rows: readonly Row[], name: Name): Row[Name][] =>
   rows.map((row) => row[name])

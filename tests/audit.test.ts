@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepEntries } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, signIn, start } from './support.ts'
+import { assertBadRequest, assertRefused, type Browser, createBrowser, type Json, signIn, start } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
@@ -90,7 +90,7 @@ test('the audit log names actor and action, and contains no secret and no custom
   await made('DELETE', `/members/${joined.member.id}`)
   // What was refused is not there.
   assertRefused(await ann.call('POST', '/keys', { name: 'No', scopes: [] }), 401, 'unauthorized')
-  assertRefused(await browser.call('POST', '/keys', { name: ' ', scopes: [] }), 400, 'bad_request')
+  assertBadRequest(await browser.call('POST', '/keys', { name: ' ', scopes: [] }))
   assertRefused(await browser.call('DELETE', `/webhooks/${webhook.id}`), 404, 'not_found')
 
   const { data, meta } = await entriesOf(browser)

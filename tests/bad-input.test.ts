@@ -13,6 +13,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
+import { type Answer, assertBadRequest, assertRefused } from './assertions.ts'
 import type { Contract, Operation } from './contract.ts'
 import {
   codePoint,
@@ -28,7 +29,7 @@ import {
 import type { Provider } from './provider.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createChangeLog } from './rows.ts'
-import { type Answer, type Api, assertRefused, file, type Json, signIn, start, until, type World } from './support.ts'
+import { type Api, file, type Json, signIn, start, until, type World } from './support.ts'
 
 type Schema = {
   type?: string | string[]
@@ -969,9 +970,9 @@ test('malformed HTTP and oversized headers get the usual error body', async (t) 
   const { url, api } = await start(t)
   const key = await api.key(...scopes)
   const large = await wire(url, 'GET', '/v1/me', { authorization: `Bearer ${key}`, 'x-large': 'x'.repeat(20_000) })
-  assertRefused(large, 400, 'bad_request', 'request: headers too large')
+  assertBadRequest(large, 'request: headers too large')
   assert.ok(large.headers.get('x-request-id'))
-  assertRefused(await wire(url, 'GET', `/v1/me?x=${'y'.repeat(20_000)}`, {}), 400, 'bad_request', /^request: /)
+  assertBadRequest(await wire(url, 'GET', `/v1/me?x=${'y'.repeat(20_000)}`, {}), /^request: /)
 
   const head = 'Host: x\r\nConnection: close\r\n'
   const post = `POST /v1/contacts HTTP/1.1\r\n${head}Authorization: Bearer ${key}\r\nContent-Type: application/json\r\n`
@@ -1127,7 +1128,7 @@ test('for a value that may be one of two objects, the error names the type once'
   for (const rule of ['x', 5, [], true]) {
     const segment = { name: 'x', kind: 'dynamic', filter: { match: 'all', rules: [rule] } }
     const answer = await api.post('/segments', segment)
-    assertRefused(answer, 400, 'bad_request', 'filter.rules[0]: must be an object')
+    assertBadRequest(answer, 'filter.rules[0]: must be an object')
   }
 })
 
@@ -1146,6 +1147,6 @@ test('for a value that may be a list or an object, the error names the fault in 
     [{ body: ['a\0'] }, /^template\.params\.body\[0\]: contains/],
   ] as const) {
     const body = { to: nextPhone(), type: 'template', template: { name: 'x', params } }
-    assertRefused(await api.post('/messages', body), 400, 'bad_request', message)
+    assertBadRequest(await api.post('/messages', body), message)
   }
 })

@@ -1,7 +1,7 @@
 /** A scheduled broadcast is edited, rescheduled, started and copied; nothing is sent twice. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, type Json, main, startSignedIn, until, withProvider } from './support.ts'
+import { assertBadRequest, type Json, main, startSignedIn, until, withProvider } from './support.ts'
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 const later = () => inMs(86_400_000)
@@ -75,7 +75,7 @@ test('a scheduled broadcast is edited and started now; each recipient gets one m
     () => browser.call('PATCH', `/broadcasts/${id}`, { name: 'Too late' }),
     () => browser.call('POST', `/broadcasts/${id}/start`),
   ])
-    assertRefused(await call(), 400, 'bad_request', /cannot be (changed|started)/)
+    assertBadRequest(await call(), /cannot be (changed|started)/)
   const audit = (await get('/audit')).map(({ action }: Json) => action)
   assert.ok(audit.includes('broadcast.edited') && audit.includes('broadcast.started'))
 })

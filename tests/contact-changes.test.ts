@@ -1,7 +1,8 @@
 /** Fields and calls of contacts that integrations need: attributes, opt-out, single tags, erasing, merging, the list of tags. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, dataOf, type Json, main, start, startSignedIn, withProvider } from './support.ts'
+import { assertBadRequest, assertRefused, dataOf } from './assertions.ts'
+import { type Api, type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 const phoneOf = (n: number) => `+1415555${String(n).padStart(4, '0')}`
@@ -60,9 +61,9 @@ test('a change merges attributes, and null removes one; invalid ones change noth
     [Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, i])), /^attributes: must have at most 50/],
   ]
   for (const [attributes, message] of refused) {
-    assertRefused(await patch(attributes), 400, 'bad_request', message)
+    assertBadRequest(await patch(attributes), message)
     const body = { phone: phoneOf(1), attributes, if_exists: 'update' }
-    assertRefused(await api.post('/contacts', body), 400, 'bad_request', message)
+    assertBadRequest(await api.post('/contacts', body), message)
   }
   assert.deepEqual((await api.get(`/contacts/${id}`)).body.data, changed)
   const full = Object.fromEntries(Array.from({ length: 48 }, (_, i) => [`a${i}`, 'é'.repeat(500)]))
@@ -78,18 +79,13 @@ test('single tags are added and removed; together with tags they are refused', m
   assert.deepEqual(tagNames((await patch({ add_tags: ['Four'], remove_tags: ['two'] })).body.data), ['Four', 'three'])
   assert.deepEqual(tagNames((await patch({ add_tags: null, tags: ['Five'] })).body.data), ['Five'])
   const together = /^tags: not together with add_tags or remove_tags/
-  assertRefused(await patch({ tags: [], add_tags: ['x'] }), 400, 'bad_request', together)
-  assertRefused(await patch({ tags: ['x'], remove_tags: [] }), 400, 'bad_request', together)
-  assertRefused(await patch({ add_tags: ['X'], remove_tags: ['x'] }), 400, 'bad_request', /^remove_tags: x is also/)
-  assertRefused(await patch({ add_tags: [' '] }), 400, 'bad_request', /^add_tags\[0\]: must not be blank/)
-  assertRefused(
-    await patch({ remove_tags: ['x'.repeat(81)] }),
-    400,
-    'bad_request',
-    /^remove_tags\[0\]: must have at most 80/,
-  )
+  assertBadRequest(await patch({ tags: [], add_tags: ['x'] }), together)
+  assertBadRequest(await patch({ tags: ['x'], remove_tags: [] }), together)
+  assertBadRequest(await patch({ add_tags: ['X'], remove_tags: ['x'] }), /^remove_tags: x is also/)
+  assertBadRequest(await patch({ add_tags: [' '] }), /^add_tags\[0\]: must not be blank/)
+  assertBadRequest(await patch({ remove_tags: ['x'.repeat(81)] }), /^remove_tags\[0\]: must have at most 80/)
   const many = Array.from({ length: 100 }, (_, i) => `tag ${i}`)
-  assertRefused(await patch({ add_tags: many }), 400, 'bad_request', /^add_tags: the contact would have more than 100/)
+  assertBadRequest(await patch({ add_tags: many }), /^add_tags: the contact would have more than 100/)
   assert.deepEqual(tagNames((await api.get(`/contacts/${id}`)).body.data), ['Five'])
   const listed = (await api.get('/tags')).body.data.map(({ name }: Json) => name)
   assert.ok(!listed.includes('tag 1'), 'a refused change creates no tags')
@@ -140,9 +136,9 @@ test('merging moves the other contact here, and the values of this one win', mai
   assertRefused(await merge(ann.id, other.id, neighbour), 404, 'not_found')
   const theirs = await create(neighbour, { phone: phoneOf(3) })
   assertRefused(await merge(ann.id, theirs.id), 404, 'not_found')
-  assertRefused(await merge(ann.id, ann.id), 400, 'bad_request', /^contact_id: /)
-  assertRefused(await merge(ann.id, 'x'), 400, 'bad_request', /^contact_id: /)
-  assertRefused(await merge(ann.id, undefined), 400, 'bad_request', 'contact_id: required')
+  assertBadRequest(await merge(ann.id, ann.id), /^contact_id: /)
+  assertBadRequest(await merge(ann.id, 'x'), /^contact_id: /)
+  assertBadRequest(await merge(ann.id, undefined), 'contact_id: required')
   const merged = await merge(ann.id, other.id)
   assert.equal(merged.status, 200, merged.text)
   const { name, company, attributes, phone } = merged.body.data

@@ -1,7 +1,7 @@
 /** What members know about a contact: attributes, notes, the page of a web visitor, duplicates. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, createBrowser, type Json, main, startSignedIn } from './support.ts'
+import { assertBadRequest, assertRefused, createBrowser, type Json, main, startSignedIn } from './support.ts'
 
 async function withContact(t: TestContext) {
   const world = await startSignedIn(t)
@@ -28,7 +28,7 @@ test('attributes are texts, numbers and booleans; a change is merged and null re
     [{ plan: { a: 1 } }, /attributes\.plan/],
     [Object.fromEntries(Array.from({ length: 28 }, (_, i) => [`new${i}`, i])), /50 entries/],
   ] as const) {
-    assertRefused(await browser.call('PATCH', `/contacts/${id}`, { attributes }), 400, 'bad_request', message)
+    assertBadRequest(await browser.call('PATCH', `/contacts/${id}`, { attributes }), message)
   }
   assert.equal(Object.keys((await get(`/contacts/${id}`)).attributes).length, 23)
   assert.deepEqual((await api.get(`/contacts/${id}`)).body.data.attributes, (await get(`/contacts/${id}`)).attributes)
@@ -58,7 +58,7 @@ test('members write notes about a contact, and only the author deletes one', asy
   assert.deepEqual((await ask('GET', `/contacts/${id}/notes`)).data, [second])
   assertRefused(await browser.call('DELETE', `/contacts/${id}/notes/${note.id}`), 404, 'not_found')
   for (const text of ['  ', 'x'.repeat(10_001)])
-    assertRefused(await browser.call('POST', `/contacts/${id}/notes`, { text }), 400, 'bad_request')
+    assertBadRequest(await browser.call('POST', `/contacts/${id}/notes`, { text }))
 })
 
 test("the last page and the browser of a web visitor are kept, without the page's query string", async (t) => {

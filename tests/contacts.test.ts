@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, dataOf, type Json, main, pluck, start, until } from './support.ts'
+import { type Api, assertBadRequest, assertRefused, dataOf, type Json, main, pluck, start, until } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 
@@ -71,8 +71,8 @@ test('a known number is updated when the caller requests it', async (t) => {
   assert.deepEqual((await api.get(`/contacts/${ann.id}`)).body.data, updated.body.data)
   const made = await api.post('/contacts', { phone: '+14155550200', name: 'Eve', if_exists: 'update' })
   assert.deepEqual([made.status, made.body.data.name], [201, 'Eve'])
-  assertRefused(await post({ if_exists: 'replace' }), 400, 'bad_request', 'if_exists: must be one of keep, update')
-  assertRefused(await post({ name: 5, if_exists: 'update' }), 400, 'bad_request', /^name: /)
+  assertBadRequest(await post({ if_exists: 'replace' }), 'if_exists: must be one of keep, update')
+  assertBadRequest(await post({ name: 5, if_exists: 'update' }), /^name: /)
   assert.equal((await db`select from contacts where workspace_id = ${api.workspaceId}`).length, 2)
 })
 
@@ -97,9 +97,9 @@ test('a contact is found by its exact number or e-mail address', async (t) => {
   assert.deepEqual(await ids({ email: 'xann@example.com', search: 'xann' }), [bob.id])
   for (const phone of ['', 'nope', '12']) {
     const query = new URLSearchParams({ phone })
-    assertRefused(await api.get(`/contacts?${query}`), 400, 'bad_request', 'phone: not a phone number')
+    assertBadRequest(await api.get(`/contacts?${query}`), 'phone: not a phone number')
   }
-  assertRefused(await api.get('/contacts?email='), 400, 'bad_request', /^email: /)
+  assertBadRequest(await api.get('/contacts?email='), /^email: /)
 })
 
 test('blank text is stored as null', async (t) => {
@@ -162,11 +162,11 @@ test('a number without country code is read with the default country', async (t)
 test('an invalid phone number is rejected with the field and the rule', async (t) => {
   const { api } = await start(t)
   for (const phone of ['', 'abc', '+1', '12', '+999999999999999999', '+14155550100 ext. 5']) {
-    assertRefused(await api.post('/contacts', { phone }), 400, 'bad_request', 'phone: not a phone number')
+    assertBadRequest(await api.post('/contacts', { phone }), 'phone: not a phone number')
   }
-  assertRefused(await api.post('/contacts', { phone: 14155550100 }), 400, 'bad_request', 'phone: must be a string')
-  assertRefused(await api.post('/contacts', { phone: null }), 400, 'bad_request', 'phone: must be a string')
-  assertRefused(await api.post('/contacts', { name: 'Ann' }), 400, 'bad_request', 'phone: required')
+  assertBadRequest(await api.post('/contacts', { phone: 14155550100 }), 'phone: must be a string')
+  assertBadRequest(await api.post('/contacts', { phone: null }), 'phone: must be a string')
+  assertBadRequest(await api.post('/contacts', { name: 'Ann' }), 'phone: required')
   assert.deepEqual((await api.get('/contacts')).body.data, [])
 })
 
@@ -227,17 +227,17 @@ test('an invalid update is rejected and changes nothing', async (t) => {
   for (const field of ['name', 'email', 'company']) {
     for (const value of [5, true, {}, ['x']]) {
       const refused = await api.patch(path, { [field]: value, tags: ['New'] })
-      assertRefused(refused, 400, 'bad_request', `${field}: must be a string or null`)
+      assertBadRequest(refused, `${field}: must be a string or null`)
     }
   }
-  assertRefused(await api.patch(path, { tags: 'ok' }), 400, 'bad_request', 'tags: must be an array')
+  assertBadRequest(await api.patch(path, { tags: 'ok' }), 'tags: must be an array')
   assert.deepEqual((await api.patch(path, { tags: null, phone: null })).body.data, ann)
-  assertRefused(await api.patch(path, { tags: ['ok', 5] }), 400, 'bad_request', 'tags[1]: must be a string')
-  assertRefused(await api.patch(path, { tags: ['ok', '  '] }), 400, 'bad_request', 'tags[1]: must not be blank')
-  assertRefused(await api.patch(path, { tags: ['x'.repeat(81)] }), 400, 'bad_request', /^tags\[0\]: .*80/)
+  assertBadRequest(await api.patch(path, { tags: ['ok', 5] }), 'tags[1]: must be a string')
+  assertBadRequest(await api.patch(path, { tags: ['ok', '  '] }), 'tags[1]: must not be blank')
+  assertBadRequest(await api.patch(path, { tags: ['x'.repeat(81)] }), /^tags\[0\]: .*80/)
   const many = Array.from({ length: 101 }, (_, i) => `t${i}`)
-  assertRefused(await api.patch(path, { name: 'Bob', tags: many }), 400, 'bad_request', /^tags: .*100/)
-  assertRefused(await api.patch(path, { phone: '+14155550999' }), 400, 'bad_request', 'phone: cannot be changed')
+  assertBadRequest(await api.patch(path, { name: 'Bob', tags: many }), /^tags: .*100/)
+  assertBadRequest(await api.patch(path, { phone: '+14155550999' }), 'phone: cannot be changed')
   assertRefused(await api.patch(`/contacts/${absent}`, { name: 'x' }), 404, 'not_found')
   assert.deepEqual((await api.get(path)).body.data, ann)
 
@@ -348,8 +348,8 @@ test('search matches a part of name, phone, e-mail or company, ignoring case', a
   assert.deepEqual(await search('+4'), ['eva'])
   assert.deepEqual(await search('b'), ['bob'])
   assert.deepEqual(await search('%'), [])
-  assertRefused(await api.get('/contacts?search=a%00b'), 400, 'bad_request', /^search: /)
-  assertRefused(await api.get('/contacts?search=a&search=b'), 400, 'bad_request', /^search: /)
+  assertBadRequest(await api.get('/contacts?search=a%00b'), /^search: /)
+  assertBadRequest(await api.get('/contacts?search=a&search=b'), /^search: /)
 
   await api.patch(`/contacts/${ids.ann}`, { name: 'Renamed' })
   assert.deepEqual(await search('åkes'), [])
@@ -364,12 +364,7 @@ test('a contact known only on another channel has no number, and cannot get one 
 
   const ann = (await api.get(`/contacts/${id}`)).body.data
   assert.deepEqual([ann.phone, ann.social_username, ann.channels], [null, 'ann.o', ['social']])
-  assertRefused(
-    await api.patch(`/contacts/${id}`, { phone: '+14155550100' }),
-    400,
-    'bad_request',
-    'phone: cannot be changed',
-  )
+  assertBadRequest(await api.patch(`/contacts/${id}`, { phone: '+14155550100' }), 'phone: cannot be changed')
   assert.equal((await api.patch(`/contacts/${id}`, { name: 'Anna' })).body.data.name, 'Anna')
 })
 
@@ -390,11 +385,6 @@ test('a list is filtered by tag id, tag name and channel', async (t) => {
   assert.deepEqual(await ids('channel=web'), [])
   assert.deepEqual(await ids('channel=social&tag=none'), [])
   assert.deepEqual((await api.get(`/contacts/${ann.id}`)).body.data.channels, ['msgapp', 'social'])
-  assertRefused(
-    await api.get('/contacts?channel=fax'),
-    400,
-    'bad_request',
-    /^channel: must be one of msgapp, social, web/,
-  )
+  assertBadRequest(await api.get('/contacts?channel=fax'), /^channel: must be one of msgapp, social, web/)
   assert.equal((await api.get('/contacts?unknown=1')).status, 200)
 })

@@ -1,9 +1,10 @@
 /** The events that members read: what was emitted, and to which endpoints it was delivered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertBadRequest, assertRefused, pluck } from './assertions.ts'
 import { addEndpoint, queueEvents } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
-import { assertRefused, type Json, main, pluck, signIn, startSignedIn, until, withProvider } from './support.ts'
+import { type Json, main, signIn, startSignedIn, until, withProvider } from './support.ts'
 
 test(
   'events are listed newest first with their deliveries, and found by name, id, phone and event id',
@@ -45,7 +46,7 @@ test(
     assert.deepEqual(await ids(`?search=${contact.id}&event=message.received`), [])
     const first = await ask('GET', '/events?limit=2')
     assert.deepEqual(await ids(`?limit=2&cursor=${first.meta.next_cursor}`), [created?.id])
-    assertRefused(await browser.call('GET', '/events?event=nothing'), 400, 'bad_request')
+    assertBadRequest(await browser.call('GET', '/events?event=nothing'))
 
     const whole = await get(`/events/${created?.id}`)
     assert.equal(JSON.parse(whole.body).data.contact_id, contact.id)

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
+import { assertBadRequest, assertRefused, pluck } from './assertions.ts'
 import { type Db, idAt, newId, pastId, scopes, sweepListeners } from './internals.ts'
-import { type Api, assertRefused, type Json, main, pluck, start, until, withProvider } from './support.ts'
+import { type Api, type Json, main, start, until, withProvider } from './support.ts'
 
 type Line = {
   response: Response
@@ -186,12 +187,12 @@ test('a stream ends when its key is revoked, and delivers events even without a 
 test('an invalid event list or Last-Event-ID is rejected by name, and the number of open streams is limited', async (t) => {
   const { url, api } = await start(t)
   for (const events of ['', ',', 'message.sent', 'contact.created,', 'CONTACT.CREATED', '%00', 'x'.repeat(501)]) {
-    assertRefused(await api.get(`/events/stream?events=${events}`), 400, 'bad_request', /^events: /)
+    assertBadRequest(await api.get(`/events/stream?events=${events}`), /^events: /)
   }
-  assertRefused(await api.get('/events/stream?events=a&events=b'), 400, 'bad_request', /^events: /)
+  assertBadRequest(await api.get('/events/stream?events=a&events=b'), /^events: /)
   for (const id of ['0', 'null', crypto.randomUUID().slice(1), `{${crypto.randomUUID()}}`]) {
     const answer = await api.get('/events/stream', { headers: { 'last-event-id': id } })
-    assertRefused(answer, 400, 'bad_request', 'Last-Event-ID: not an id of this stream')
+    assertBadRequest(answer, 'Last-Event-ID: not an id of this stream')
   }
   const key = await api.key(...scopes)
   const lines = [await open(t, url, key, '', 'ffffffff-ffff-ffff-ffff-ffffffffffff')]

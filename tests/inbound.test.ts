@@ -4,7 +4,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+import { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { brokenMessages, createLog, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { type Api, type Json, main, publicUrl, signIn, start, until, withProvider } from './support.ts'
@@ -761,8 +761,8 @@ test('lists of conversations: newest first, filtered by status, contact and chan
   assert.deepEqual(pluck([...first.body.data, ...second.body.data], 'id'), pluck(all, 'id'))
   assert.equal(second.body.meta.next_cursor, null)
   assertRefused(await api.get('/conversations?channel=fax'), 400, 'invalid_request')
-  assertRefused(await api.get('/conversations?status=lost'), 400, 'bad_request')
-  assertRefused(await api.get('/conversations?contact_id=x'), 400, 'bad_request')
+  assertBadRequest(await api.get('/conversations?status=lost'))
+  assertBadRequest(await api.get('/conversations?contact_id=x'))
   assertRefused(await api.get(`/conversations/${randomUUID()}`), 404, 'not_found')
   assertRefused(await api.get(`/conversations/${randomUUID()}/messages`), 404, 'not_found')
   assertRefused(await api.get('/conversations/x/messages'), 404, 'not_found')
@@ -840,16 +840,9 @@ test('a social thread has the profile name, shows each echo once, takes replies 
     return message.media_url && message
   })
   assert.deepEqual([shown.direction, shown.content_type], ['outbound', 'image'])
-  assertRefused(
+  assertBadRequest(
     await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ü'.repeat(501) }),
-    400,
-    'bad_request',
     /1000 bytes/,
   )
-  assertRefused(
-    await browser.call('POST', `/conversations/${conversation.id}/messages`, hello),
-    400,
-    'bad_request',
-    /^type: /,
-  )
+  assertBadRequest(await browser.call('POST', `/conversations/${conversation.id}/messages`, hello), /^type: /)
 })

@@ -1,7 +1,7 @@
 /** The members' inbox: every filter and order lists each conversation once, and a conversation shows what happened in it. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+import { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { hashPassword, insertMember, newId } from './internals.ts'
 import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
@@ -155,7 +155,7 @@ test('pages of every filter contain each matching conversation exactly once, lat
     const answer = await browser.call('GET', `/conversations?cursor=${cursor}`)
     assert.equal(answer.status, 200, 'what is no cursor of ours is a place like any other')
   }
-  assertRefused(await browser.call('GET', '/conversations?assigned=you'), 400, 'bad_request', /^assigned: /)
+  assertBadRequest(await browser.call('GET', '/conversations?assigned=you'), /^assigned: /)
 })
 
 test('the order of waits lists waiting customers first, longest wait first, then all others', async (t) => {
@@ -200,8 +200,8 @@ test('the order of waits lists waiting customers first, longest wait first, then
   assert.deepEqual(sorted.ids, byWait(meant))
   const minutes = Math.floor((Date.now() - Date.parse('2026-01-01')) / 60_000) + 10
   assert.deepEqual((await readAll(browser, `&waiting_minutes=${minutes}`, 5)).ids, [])
-  assertRefused(await browser.call('GET', '/conversations?waiting_minutes=0'), 400, 'bad_request', /^waiting_minutes: /)
-  assertRefused(await browser.call('GET', '/conversations?sort=best'), 400, 'bad_request', /sort/)
+  assertBadRequest(await browser.call('GET', '/conversations?waiting_minutes=0'), /^waiting_minutes: /)
+  assertBadRequest(await browser.call('GET', '/conversations?sort=best'), /sort/)
 })
 
 test(
@@ -375,10 +375,10 @@ test('a snoozed conversation is pending until its time, or until the customer wr
     [new Date(Date.now() + 1_000 * dayMs).toISOString(), /^snoozed_until: .*days/],
     ['tomorrow', /^snoozed_until: /],
   ] as const) {
-    assertRefused(await browser.call('PATCH', path, { snoozed_until: value }), 400, 'bad_request', message)
+    assertBadRequest(await browser.call('PATCH', path, { snoozed_until: value }), message)
   }
   const contradiction = { snoozed_until: later, status: 'open' }
-  assertRefused(await browser.call('PATCH', path, contradiction), 400, 'bad_request', /^snoozed_until: /)
+  assertBadRequest(await browser.call('PATCH', path, contradiction), /^snoozed_until: /)
 })
 
 test('labels are created by their first use, unique without regard to case, and shown in the API', async (t) => {
@@ -395,10 +395,10 @@ test('labels are created by their first use, unique without regard to case, and 
   assert.deepEqual(namesOf(await browser.call('PATCH', path, { remove_labels: ['REFUND', 'none'] })), ['New', 'VIP'])
   assert.deepEqual(namesOf(await browser.call('PATCH', path, { labels: [] })), [])
   const both = { labels: ['a'], add_labels: ['b'] }
-  assertRefused(await browser.call('PATCH', path, both), 400, 'bad_request', /^labels: /)
-  assertRefused(await browser.call('PATCH', path, { labels: [' '] }), 400, 'bad_request', /^labels\[0\]: /)
+  assertBadRequest(await browser.call('PATCH', path, both), /^labels: /)
+  assertBadRequest(await browser.call('PATCH', path, { labels: [' '] }), /^labels\[0\]: /)
   const many = Array.from({ length: 51 }, (_, i) => `l${i}`)
-  assertRefused(await browser.call('PATCH', path, { labels: many }), 400, 'bad_request')
+  assertBadRequest(await browser.call('PATCH', path, { labels: many }))
 
   const all = (await browser.call('GET', '/labels')).body.data
   assert.deepEqual(pluck(all, 'name'), ['New', 'Refund', 'VIP'])
@@ -411,12 +411,7 @@ test('labels are created by their first use, unique without regard to case, and 
   const change = { name: 'Shipping', color: '#123456' }
   const renamed = await browser.call('PATCH', `/labels/${created.body.data.id}`, change)
   assert.deepEqual(renamed.body.data, { id: created.body.data.id, ...change })
-  assertRefused(
-    await browser.call('PATCH', `/labels/${created.body.data.id}`, { name: 'vip' }),
-    400,
-    'bad_request',
-    /^name: /,
-  )
+  assertBadRequest(await browser.call('PATCH', `/labels/${created.body.data.id}`, { name: 'vip' }), /^name: /)
   assert.deepEqual(namesOf(await browser.call('GET', path)), ['Shipping'])
   for (const label of ['shipping', created.body.data.id]) {
     assert.equal((await browser.call('GET', `/conversations?label=${label}`)).body.data.length, 1, label)
@@ -433,7 +428,7 @@ test('a workspace has at most 1,000 labels, and those that exist stay usable', a
     insert into labels (workspace_id, id, name, name_key, color, created_at)
     select ${api.workspaceId}, gen_random_uuid(), 'L' || i, 'l' || i, '#000000', now() from generate_series(1, 1000) i`
   const refused = await browser.call('POST', '/labels', { name: 'One more' })
-  assertRefused(refused, 400, 'bad_request', 'labels: a workspace has at most 1000 labels')
+  assertBadRequest(refused, 'labels: a workspace has at most 1000 labels')
   assert.equal((await browser.call('POST', '/labels', { name: 'l1' })).status, 200)
   assert.equal((await browser.call('GET', '/labels')).body.data.length, 1_000)
 })
@@ -473,9 +468,9 @@ test('a bulk change answers for each conversation with its state before and afte
     [entry.action, entry.summary],
     ['conversations.changed', `5 conversations: closed; assigned to ${me.email}; added labels: Done`],
   )
-  assertRefused(await browser.call('POST', '/conversations/bulk', { ids: [], status: 'open' }), 400, 'bad_request')
+  assertBadRequest(await browser.call('POST', '/conversations/bulk', { ids: [], status: 'open' }))
   const many = { ids: Array.from({ length: 501 }, newId), status: 'open' }
-  assertRefused(await browser.call('POST', '/conversations/bulk', many), 400, 'bad_request')
+  assertBadRequest(await browser.call('POST', '/conversations/bulk', many))
 
   const neighbour = createBrowser(url)
   await neighbour.signIn((await workspace()).owner)
@@ -509,7 +504,7 @@ test('a view is private to its member or shared with all', async (t) => {
     [{ name: 'x', filters: { assigned: 'you' } }, /^assigned: /],
     [{ name: 'x', filters: { sort: 'best' } }, /sort/],
   ] as const) {
-    assertRefused(await browser.call('POST', '/views', wrong), 400, 'bad_request', message)
+    assertBadRequest(await browser.call('POST', '/views', wrong), message)
   }
   const neighbour = createBrowser(url)
   await neighbour.signIn((await workspace()).owner)
@@ -665,9 +660,9 @@ test('a template preview looks as the customer sees it, and shows placeholders w
     template: { name: 'order_confirmed', params: ['A1', 'tomorrow'] },
   })
   assert.equal(sent.body.data.content_text, full.text, 'what was shown is what is sent')
-  assertRefused(await browser.call('POST', path, { name: 'no_such' }), 400, 'bad_request', /^name: .*no_such/)
+  assertBadRequest(await browser.call('POST', path, { name: 'no_such' }), /^name: .*no_such/)
   const neighbour = createBrowser(url)
   await neighbour.signIn((await workspace()).owner)
   assertRefused(await neighbour.call('POST', path, { name: 'hello_world' }), 404, 'not_found')
-  assertRefused(await neighbour.call('POST', '/templates/preview', { name: 'hello_world' }), 400, 'bad_request')
+  assertBadRequest(await neighbour.call('POST', '/templates/preview', { name: 'hello_world' }))
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
-import { assertRefused, type Browser, type Json, signIn, start, until, type World, withProvider } from './support.ts'
+import { assertBadRequest, type Browser, type Json, signIn, start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -39,7 +39,7 @@ test('a value of a template that the name of the contact makes too long is refus
   const send = { to: phone, name: '中'.repeat(500), type: 'template', template }
   for (const path of ['/messages', '/messages/check']) {
     const answer = await api.post(path, send)
-    assertRefused(answer, 400, 'bad_request')
+    assertBadRequest(answer)
     assert.match(answer.text, /template\.params: a value has more than 4096 characters/)
   }
   assert.equal((await api.post('/messages/check', { ...send, name: '中'.repeat(16) })).status, 200)

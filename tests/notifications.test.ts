@@ -1,7 +1,7 @@
 /** Preferences of a member, and what the member's browser notifies about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
+import { assertBadRequest, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 async function signIn(world: World, who = world.owner) {
   const browser = createBrowser(world.url)
@@ -43,7 +43,7 @@ test('preferences have defaults, keep what a change does not name, and belong to
     { quiet_hours: { from: '24:00', to: '07:00' } },
     { quiet_hours: { from: '22:00' } },
   ]) {
-    assertRefused(await owner.call('PATCH', '/preferences', body), 400, 'bad_request')
+    assertBadRequest(await owner.call('PATCH', '/preferences', body))
   }
 })
 

@@ -1,8 +1,9 @@
 /** Opting out of broadcasts: by word, by the channel's preference, by a member's switch; the later decision holds. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { assertBadRequest, assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { recordEvents } from './receiver.ts'
-import { assertRefused, assertStatus, createBrowser, dataOf, type Json, signIn, start, type World } from './support.ts'
+import { createBrowser, type Json, signIn, start, type World } from './support.ts'
 
 const phone = '+14155550100'
 const hello = { type: 'template', template: { name: 'hello_world' } }
@@ -246,7 +247,7 @@ test("a member changes opted_out, alone or with the contact's other fields; an e
   assert.ok(Math.abs(Date.now() - Date.parse(off.opted_out_at)) < minuteMs)
   assert.deepEqual((await browser.call('GET', path)).body.data, off)
   const refused = await browser.call('PATCH', path, { opted_out: false, tags: [' '] })
-  assertRefused(refused, 400, 'bad_request', /^tags\[0\]: /)
+  assertBadRequest(refused, /^tags\[0\]: /)
   assert.equal((await contact()).opted_out_by, 'member')
 
   // The public contact has its own fields and no others.
@@ -271,7 +272,7 @@ test('an invalid contact or workspace is rejected by field, and a missing role b
   await writes('hi')
   const { id } = await contact()
   const refused = async (path: string, body: unknown, message: RegExp) =>
-    assertRefused(await browser.call('PATCH', path, body), 400, 'bad_request', message)
+    assertBadRequest(await browser.call('PATCH', path, body), message)
   for (const value of ['true', 1, []]) await refused(`/contacts/${id}`, { opted_out: value }, /^opted_out: /)
   await refused(`/contacts/${id}`, { phone: '+14155550199' }, /^phone: /)
   await refused('/workspace', { name: ' ' }, /^name: /)

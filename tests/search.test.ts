@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { type Answer, assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, signIn } from './browser.ts'
 import { newId } from './internals.ts'
-import { type Json, main, start, until, type World, withProvider } from './support.ts'
+import { assertBadRequest, type Json, main, start, until, type World, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -191,8 +191,7 @@ test('no query causes a 500', async (t) => {
   }
   assert.equal((await search(browser, `(test) & "quoted":*`)).body.data.length, 1)
   assert.equal((await search(browser, '!test | less')).body.data.length, 1)
-  for (const q of ['', '   ', '\t', 'x'.repeat(201)])
-    assertRefused(await search(browser, q), 400, 'bad_request', /^q: /)
-  assertRefused(await browser.call('GET', '/search'), 400, 'bad_request')
-  assertRefused(await browser.call('GET', '/search?q=a&q=b'), 400, 'bad_request')
+  for (const q of ['', '   ', '\t', 'x'.repeat(201)]) assertBadRequest(await search(browser, q), /^q: /)
+  assertBadRequest(await browser.call('GET', '/search'))
+  assertBadRequest(await browser.call('GET', '/search?q=a&q=b'))
 })

@@ -1,9 +1,9 @@
 /** Two-step sign-in: codes of an authenticator app, recovery codes, and a workspace that requires it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused } from './assertions.ts'
+import { assertBadRequest, assertRefused, dataOf } from './assertions.ts'
 import { totpCodeOf, totpStepOf } from './internals.ts'
-import { type Browser, createBrowser, dataOf, type Json, main, signIn, startSignedIn, type World } from './support.ts'
+import { type Browser, createBrowser, type Json, main, signIn, startSignedIn, type World } from './support.ts'
 
 /** The next code by default: the current one was used for the setup. Both stay valid if the period changes meanwhile. */
 const codeOf = (secret: string, offset = 1) => totpCodeOf(secret, totpStepOf(Date.now()) + offset)
@@ -30,8 +30,8 @@ test('after the setup sign-in needs a code, and each code works once in all proc
     is_required: false,
   })
   const begin = (body: object) => browser.call('POST', '/profile/second-factor', body)
-  assertRefused(await begin({}), 400, 'bad_request', /^current_password: required/)
-  assertRefused(await begin({ current_password: 'wrong' }), 400, 'bad_request', /^current_password: wrong/)
+  assertBadRequest(await begin({}), /^current_password: required/)
+  assertBadRequest(await begin({ current_password: 'wrong' }), /^current_password: wrong/)
   const { secret, url: link } = (await begin({ current_password: owner.password })).body.data
   assert.equal(
     link,
@@ -40,11 +40,11 @@ test('after the setup sign-in needs a code, and each code works once in all proc
   // Until it is confirmed the password is enough.
   assert.equal((await createBrowser(url).signIn(owner)).status, 200)
   const confirm = (code: string) => browser.call('POST', '/profile/second-factor/confirm', { code })
-  assertRefused(await confirm(codeOf(secret, 5)), 400, 'bad_request', /^code: wrong/)
+  assertBadRequest(await confirm(codeOf(secret, 5)), /^code: wrong/)
   const used = codeOf(secret, 0)
   const confirmed = await confirm(` ${used.replace(/^.../, '$& ')} `)
   assert.equal(confirmed.body.data.recovery_codes.length, 10)
-  assertRefused(await begin({ current_password: owner.password }), 400, 'bad_request', /on already/)
+  assertBadRequest(await begin({ current_password: owner.password }), /on already/)
 
   const twin = await world.twin()
   const enter = (second_factor_code?: string, at = url) =>
@@ -87,14 +87,14 @@ test('a recovery code signs in once, is recorded, and new codes replace the old 
   assert.equal((await world.get('/profile/second-factor')).recovery_codes_left, 9)
 
   const renew = (code: string) => browser.call('POST', '/profile/second-factor/recovery-codes', { code })
-  assertRefused(await renew('000000'), 400, 'bad_request', /^code: /)
+  assertBadRequest(await renew('000000'), /^code: /)
   const renewed = (await renew(codeOf(secret))).body.data.recovery_codes
   assert.equal(new Set([...codes, ...renewed]).size, 20)
   assertRefused(await enter(second), 401, 'unauthorized')
   assert.equal((await enter(renewed[0])).status, 200)
 
   const off = (code: string) => browser.call('DELETE', '/profile/second-factor', { code })
-  assertRefused(await off(first), 400, 'bad_request', /^code: /)
+  assertBadRequest(await off(first), /^code: /)
   assert.equal((await off(renewed[1])).status, 200)
   assert.equal((await createBrowser(url).signIn(owner)).status, 200)
   const actions = await actionsOf(browser)
@@ -199,7 +199,7 @@ test('a workspace requires two-step sign-in: members set it up at their next sig
 
   const require = (by: Browser, requires_second_factor = true) =>
     by.call('PATCH', '/workspace', { requires_second_factor })
-  assertRefused(await require(browser), 400, 'bad_request', /for yourself first/)
+  assertBadRequest(await require(browser), /for yourself first/)
   const { secret } = await setUp(browser, owner.password)
   assertRefused(await require(early), 403, 'forbidden', /only an owner/)
   assert.equal((await require(browser)).body.data.requires_second_factor, true)
@@ -275,6 +275,6 @@ test('only an owner resets the second factor of a member, within the workspace',
   assert.deepEqual((await ask('DELETE', path)).data, { id: ann.id, deleted: true })
   assert.ok((await actionsOf(world.browser)).includes(`member.second_factor_reset ${ann.email}`))
   assert.equal((await createBrowser(url).signIn({ email: ann.email, password: 'long enough' })).status, 200)
-  assertRefused(await world.browser.call('DELETE', path), 400, 'bad_request', /no second factor/)
+  assertBadRequest(await world.browser.call('DELETE', path), /no second factor/)
   assertRefused(await world.browser.call('DELETE', '/members/nonsense/second-factor'), 404, 'not_found')
 })

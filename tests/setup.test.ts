@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, createBrowser, type Json, setupToken, start } from './support.ts'
+import { assertBadRequest, assertRefused, createBrowser, type Json, setupToken, start } from './support.ts'
 
 const first = {
   token: setupToken,
@@ -31,7 +31,7 @@ test('the printed token creates the first workspace once and signs its owner in'
     demo: null,
   })
   const refused = async (change: object, message: RegExp) =>
-    assertRefused(await call({ ...first, ...change }), 400, 'bad_request', message)
+    assertBadRequest(await call({ ...first, ...change }), message)
   await refused({ workspace_name: ' ' }, /^workspace_name: /)
   await refused({ default_country: 'Germany' }, /^default_country: /)
   await refused({ name: '' }, /^name: /)

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { assertBadRequest, assertRefused, dataOf, pluck } from './assertions.ts'
 import type { Provider } from './provider.ts'
-import { assertRefused, dataOf, type Json, main, pluck, start, startSignedIn, withProvider } from './support.ts'
+import { type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
 async function createTemplate({ connections }: Provider, template: Json): Promise<void> {
   const { account_id, access_token, base_url, api_version } = connections.msgapp
@@ -61,7 +62,7 @@ test('templates are filtered, and one is read by name and language', async (t) =
   assert.deepEqual([data.params, data.language], [{ bodyNamed: { name: '{{name}}' } }, 'es'])
   assertRefused(await api.get('/templates/late_news'), 404, 'not_found')
   assertRefused(await api.get('/templates/%00'), 404, 'not_found')
-  assertRefused(await api.get(`/templates/late_news?language=${'x'.repeat(21)}`), 400, 'bad_request', /^language: /)
+  assertBadRequest(await api.get(`/templates/late_news?language=${'x'.repeat(21)}`), /^language: /)
 
   const names = async (query: string) => {
     return dataOf(await api.get(`/templates?${query}`)).map(({ name }: Json) => name)

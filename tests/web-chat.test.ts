@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { type Answer, assertFields, assertRefused, dataOf, pluck } from './assertions.ts'
+import { type Answer, assertBadRequest, assertFields, assertRefused, dataOf, pluck } from './assertions.ts'
 import { createFolderStore, newId, sweepUploads, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { createBrowser, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
@@ -437,7 +437,7 @@ test('a visitor message is rejected with field and rule, or stored unchanged', a
     [[], /^body: /],
     [null, /^body: /],
   ] as const) {
-    assertRefused(await page.call('POST', '/messages', body), 400, 'bad_request', message)
+    assertBadRequest(await page.call('POST', '/messages', body), message)
   }
   assert.equal((await db`select 1 from contacts where workspace_id = ${api.workspaceId}`).length, 0)
   for (const text of [
@@ -520,7 +520,7 @@ test('a member replies to a visitor with text or a file, at any time', async (t)
     [{ text: ' \n' }, 'text: must not be blank'],
     [{ text: 'x'.repeat(4097) }, /^text: /],
   ] as const) {
-    assertRefused(await browser.call('POST', path, body), 400, 'bad_request', field)
+    assertBadRequest(await browser.call('POST', path, body), field)
   }
   await db`update conversations set last_inbound_at = now() - interval '30 days' where id = ${conversation_id}`
   await answers(conversation_id, 'late, but here')
@@ -560,7 +560,7 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
 
   const other = await open()
   const stolen = await other.call('POST', '/messages', { file: png.body.data.file })
-  assertRefused(stolen, 400, 'bad_request', 'file: not a file of this visitor')
+  assertBadRequest(stolen, 'file: not a file of this visitor')
   const message = { file: png.body.data.file, text: 'see?', client_id: randomUUID() }
   const sent = await page.call('POST', '/messages', message)
   assert.equal(sent.status, 201, sent.text)
@@ -582,10 +582,10 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
     ['x.txt', 'text/plain', 'a\0b'],
     ['x.zip', 'application/zip', 'PK\x03\x04'],
   ] as const) {
-    assertRefused(await give(page.token, name, type, bytes(text)), 400, 'bad_request', /^body: this type/)
+    assertBadRequest(await give(page.token, name, type, bytes(text)), /^body: this type/)
   }
   const large = new Uint8Array(10 * 1024 * 1024 + 1)
-  assertRefused(await give(page.token, 'x.txt', 'text/plain', large), 400, 'bad_request', /^body: a file may have/)
+  assertBadRequest(await give(page.token, 'x.txt', 'text/plain', large), /^body: a file may have/)
   assertRefused(await give('unknown', 'x.txt', 'text/plain', bytes('a')), 401, 'unauthorized')
   const unsent = await give(page.token, 'draft.txt', 'text/plain', bytes('draft'))
   const kept = await give(other.token, 'other.txt', 'text/plain', bytes('other'))
@@ -683,7 +683,7 @@ test('a message repeated with its client_id is stored once, in any process', asy
   const [seen] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
   assert.equal('client_id' in seen, false)
   for (const wrong of ['x', 5, '']) {
-    assertRefused(await page.says('hi', { client_id: wrong }), 400, 'bad_request', /^client_id: /)
+    assertBadRequest(await page.says('hi', { client_id: wrong }), /^client_id: /)
   }
 })
 
@@ -745,7 +745,7 @@ test('members configure the appearance of the chat, and every page may read it',
     [{ allowed_origins: ['javascript:alert(1)'] }, /^allowed_origins\[0\]: /],
     [{ allowed_origins: Array.from({ length: 51 }, () => 'https://a.test') }, /^allowed_origins: /],
   ] as const) {
-    assertRefused(await set(changes), 400, 'bad_request', message)
+    assertBadRequest(await set(changes), message)
   }
   const { invitation_token } = (await browser.call('POST', '/members', { email: 'kim@acme.test', role: 'agent' })).body
     .data

@@ -8,7 +8,7 @@ import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './asse
 import { addEndpoint, happen, queueEvents, waitForAttempts } from './deliveries.ts'
 import { sweepOldSecrets } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
-import { type Api, type Json, main, signIn, start, until } from './support.ts'
+import { type Api, assertBadRequest, type Json, main, signIn, start, until } from './support.ts'
 
 async function rotate(api: Api, id: string, body: Json = {}): Promise<string> {
   const answer = dataOf(await api.post(`/webhooks/${id}/rotate-secret`, body))
@@ -75,7 +75,7 @@ test('at most four earlier secrets overlap, also when rotations run at the same 
   const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(path, { overlap_hours: 72 })))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 400, 400, 400, 400])
   for (const answer of answers.filter(({ status }) => status === 400))
-    assertRefused(answer, 400, 'bad_request', /^overlap_hours: 4 earlier secrets/)
+    assertBadRequest(answer, /^overlap_hours: 4 earlier secrets/)
   await rotate(api, id, { overlap_hours: 0 })
   await rotate(api, id, { overlap_hours: 72 })
   const [row] = await db`select cardinality(old_secrets) as count from webhook_endpoints where id = ${id}`
@@ -88,9 +88,9 @@ test('a rotation validates its overlap, needs the scope, and is replayed under i
   const { id, secret } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const path = `/webhooks/${id}/rotate-secret`
   for (const overlap_hours of [-1, 73, 1.5, '24', true, [], {}])
-    assertRefused(await api.post(path, { overlap_hours }), 400, 'bad_request', /^overlap_hours: /)
+    assertBadRequest(await api.post(path, { overlap_hours }), /^overlap_hours: /)
   assertRefused(await stranger.post(path, {}), 404, 'not_found', 'webhook not found')
-  assertRefused(await api.post(path), 400, 'bad_request')
+  assertBadRequest(await api.post(path))
   assertRefused(await api.post('/webhooks/nonsense/rotate-secret', {}), 404, 'not_found')
   assertRefused(await api.post(path, {}, { key: await api.key('messages:send') }), 403, 'forbidden')
   const headers = { 'idempotency-key': randomUUID() }
@@ -169,7 +169,7 @@ test('deliveries are listed in pages with their attempts, and sent again', async
   const [, , , , , repeated] = await receiver.until(6)
   assert.equal(repeated?.body.id, delivery.event_id)
 
-  assertRefused(await api.get(`${path}?status=lost`), 400, 'bad_request', /^status: /)
+  assertBadRequest(await api.get(`${path}?status=lost`), /^status: /)
   for (const [who, wrong] of [
     [api, `/webhooks/${otherId}/deliveries/${delivery.id}/redeliver`],
     [api, `${path}/${randomUUID()}/redeliver`],
@@ -182,7 +182,7 @@ test('deliveries are listed in pages with their attempts, and sent again', async
   const key = await api.key('contacts:read')
   assertRefused(await api.get(path, { key }), 403, 'forbidden', /webhooks:manage/)
   await api.patch(`/webhooks/${id}`, { is_active: false })
-  assertRefused(await api.post(`${path}/${delivery.id}/redeliver`), 400, 'bad_request', /not active/)
+  assertBadRequest(await api.post(`${path}/${delivery.id}/redeliver`), /not active/)
 })
 
 test('owners and admins rotate a secret in the dashboard, and the audit log has no secret', async (t) => {

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, dataOf } from '../../tests/assertions.ts'
+import { assertBadRequest, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
 import { publicUrl } from '../../tests/browser.ts'
 import { recordEvents } from '../../tests/receiver.ts'
-import { type Api, type Json, main, pluck, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
+import { type Api, type Json, main, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
@@ -211,7 +211,7 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
     [{ template: values, recipients: [{ to: phoneOf(1), params: ['a'] }] }, 'recipients[0].params.body[1]: required'],
   ] as const) {
     const answer = await api.post('/broadcasts', { name: 'News', template: hello, recipients, ...body })
-    assertRefused(answer, 400, 'bad_request', message)
+    assertBadRequest(answer, message)
   }
   const other = await api.post('/broadcasts', { name: 'News', template: hello, segment_id: theirSegment })
   assertRefused(other, 404, 'not_found')

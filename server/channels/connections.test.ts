@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { assertFields, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
+import { assertBadRequest, assertFields, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
 import { createBrowser, publicUrl, signIn } from '../../tests/browser.ts'
 import { createDatabase, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
@@ -90,12 +90,7 @@ test('invalid settings are rejected by name and not stored', async (t) => {
   const { browser, list } = await startBare(t)
   for (const name of Object.keys(settings)) {
     const without = { ...settings, [name]: undefined }
-    assertRefused(
-      await browser.call('PUT', '/channels/msgapp', without),
-      400,
-      'bad_request',
-      new RegExp(`^${name}: required`),
-    )
+    assertBadRequest(await browser.call('PUT', '/channels/msgapp', without), new RegExp(`^${name}: required`))
   }
   const wrong: [object, RegExp][] = [
     [{ account_id: '12/../34' }, /^account_id: /],
@@ -121,7 +116,7 @@ test('invalid settings are rejected by name and not stored', async (t) => {
   ]
   for (const [change, message] of wrong) {
     const refused = await browser.call('PUT', '/channels/msgapp', { ...settings, ...change })
-    assertRefused(refused, 400, 'bad_request', message)
+    assertBadRequest(refused, message)
   }
   assert.deepEqual(await list(), [])
 })
@@ -136,7 +131,7 @@ test('changing the base URL of a connection requires its ids and secrets again',
     ['app_secret', { ...settings, app_secret: undefined }],
   ] as const) {
     const refused = await browser.call('PUT', '/channels/msgapp', { ...given, base_url })
-    assertRefused(refused, 400, 'bad_request', new RegExp(`^${missing}: required`))
+    assertBadRequest(refused, new RegExp(`^${missing}: required`))
   }
   assert.deepEqual(await list(), [first])
   const moved = (await browser.call('PUT', '/channels/msgapp', { ...settings, base_url })).body.data
@@ -158,7 +153,7 @@ test('a simulated connection accepts another pace, and new secrets make it a rea
   assert.deepEqual({ ...kept }, { is_private: true, messages_per_second: 500 })
 
   const elsewhere = { ...settings, base_url: 'http://127.0.0.1:10/simulator/graph' }
-  assertRefused(await browser.call('PUT', '/channels/msgapp', elsewhere), 400, 'bad_request', /^base_url: /)
+  assertBadRequest(await browser.call('PUT', '/channels/msgapp', elsewhere), /^base_url: /)
   const real = await browser.call('PUT', '/channels/msgapp', settings)
   assertFields(real.body.data, { id, base_url: 'https://graph.facebook.com', simulator: null, state: 'unchecked' })
   const [row] = await db`select is_private from channel_connections where id = ${id}`
@@ -370,7 +365,7 @@ test('secrets sealed with a lost key can be entered again', async (t) => {
   assert.deepEqual([shown.id, shown.state, shown.verify_token], [first.id, 'failing', null])
   assert.match(shown.last_error, /ENCRYPTION_KEY/)
   const pace = await browser.call('PUT', '/channels/msgapp', { messages_per_second: 5 })
-  assertRefused(pace, 400, 'bad_request', /^access_token: required/)
+  assertBadRequest(pace, /^access_token: required/)
   const { access_token, app_secret } = settings
   const entered = await browser.call('PUT', '/channels/msgapp', { access_token, app_secret })
   assert.deepEqual([entered.status, entered.body.data.id, entered.body.data.state], [200, first.id, 'unchecked'])

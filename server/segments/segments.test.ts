@@ -1,7 +1,7 @@
 /** What members do with tags and segments in their dashboard. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertRefused, type Json, pluck, startSignedIn } from '../../tests/support.ts'
+import { assertBadRequest, assertRefused, type Json, pluck, startSignedIn } from '../../tests/support.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import { requireFilter } from './filter.ts'
 
@@ -29,19 +29,9 @@ test('tags are listed with their counts, renamed without losing a contact, and d
   assert.equal(segment.member_count, 1)
 
   for (const name of ['ÉMILE', ' émile '])
-    assertRefused(
-      await browser.call('PATCH', `/tags/${vip.id}`, { name }),
-      400,
-      'bad_request',
-      'name: already used by another tag',
-    )
-  assertRefused(
-    await browser.call('PATCH', `/tags/${vip.id}`, { name: ' ' }),
-    400,
-    'bad_request',
-    'name: must not be blank',
-  )
-  assertRefused(await browser.call('PATCH', `/tags/${vip.id}`, { name: 'x'.repeat(81) }), 400, 'bad_request', /80/)
+    assertBadRequest(await browser.call('PATCH', `/tags/${vip.id}`, { name }), 'name: already used by another tag')
+  assertBadRequest(await browser.call('PATCH', `/tags/${vip.id}`, { name: ' ' }), 'name: must not be blank')
+  assertBadRequest(await browser.call('PATCH', `/tags/${vip.id}`, { name: 'x'.repeat(81) }), /80/)
   assert.deepEqual(await ask('PATCH', `/tags/${vip.id}`, { name: ' Gold ' }), {
     ...{ id: vip.id, name: 'Gold', color: vip.color, contact_count: 2, has_more_contacts: false },
   })
@@ -102,13 +92,8 @@ test('members build segments: every field describes its operators, and a filter 
   const counted = await ask('POST', '/segments/count', { filter })
   assert.deepEqual([counted.count, counted.sample[0].name, counted.sample[0].opted_out_at], [7, 'Ann 6', null])
   const unknown = { filter: { match: 'all', rules: [{ field: 'shoe', op: 'is', value: '1' }] } }
-  assertRefused(
-    await browser.call('POST', '/segments/count', unknown),
-    400,
-    'bad_request',
-    /^filter\.rules\[0\]\.field: unknown/,
-  )
-  assertRefused(await browser.call('POST', '/segments/count', {}), 400, 'bad_request', 'filter: required')
+  assertBadRequest(await browser.call('POST', '/segments/count', unknown), /^filter\.rules\[0\]\.field: unknown/)
+  assertBadRequest(await browser.call('POST', '/segments/count', {}), 'filter: required')
 
   const dynamic = await ask('POST', '/segments', { name: 'Dynamic', kind: 'dynamic', filter }, 201)
   assert.deepEqual(dynamic, (await api.get(`/segments/${dynamic.id}`)).body.data)
