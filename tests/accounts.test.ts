@@ -316,8 +316,7 @@ test('an invitation creates one member and expires after a week', async (t) => {
   assertBadRequest(await owner.call('POST', '/members', { email: 'a@b.test', role: 'king' }), /^role: /)
   const first = (await owner.call('POST', '/members', { email: 'late@acme.test', role: 'agent' })).body.data
   const second = (await owner.call('POST', '/members', { email: 'late@acme.test', role: 'agent' })).body.data
-  const stale = await owner.call('POST', `/invitations/${first.invitation_token}`, again)
-  assertRefused(stale, 404, 'not_found')
+  assertRefused(await owner.call('POST', `/invitations/${first.invitation_token}`, again), 404, 'not_found')
   const short = await owner.call('POST', `/invitations/${second.invitation_token}`, { name: 'x', password: 'short' })
   assertBadRequest(short, /^password: /)
   const list = (await owner.call('GET', '/members')).body.data

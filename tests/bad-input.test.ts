@@ -1127,8 +1127,7 @@ test('for a value that may be one of two objects, the error names the type once'
   const { api } = await start(t)
   for (const rule of ['x', 5, [], true]) {
     const segment = { name: 'x', kind: 'dynamic', filter: { match: 'all', rules: [rule] } }
-    const answer = await api.post('/segments', segment)
-    assertBadRequest(answer, 'filter.rules[0]: must be an object')
+    assertBadRequest(await api.post('/segments', segment), 'filter.rules[0]: must be an object')
   }
 })
 

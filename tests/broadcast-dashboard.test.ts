@@ -359,8 +359,7 @@ test('a test send goes to one number at once, as a message of the member, with t
     assert.equal(more.length, 0)
     const parameters = sent?.body.template.components[0].parameters.map(({ text }: Json) => text)
     assert.deepEqual(parameters, values)
-    const thread = await get(`/conversations/${data.conversation_id}/messages`)
-    assert.equal(thread[0].id, data.id)
+    assert.equal((await get(`/conversations/${data.conversation_id}/messages`))[0].id, data.id)
   }
   assert.equal((await db`select 1 from broadcasts where workspace_id = ${api.workspaceId}`).length, 0)
 
@@ -703,8 +702,7 @@ test('a member cannot read or change a broadcast of another workspace', async (t
     ['POST', '/again'],
   ] as const) {
     for (const one of [id, id.toUpperCase(), 'x', '%00']) {
-      const answer = await other.call(method, `/broadcasts/${one}${path}`)
-      assertRefused(answer, 404, 'not_found')
+      assertRefused(await other.call(method, `/broadcasts/${one}${path}`), 404, 'not_found')
     }
   }
   assert.deepEqual((await other.call('GET', '/broadcasts')).body.data, [])

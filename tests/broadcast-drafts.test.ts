@@ -18,9 +18,8 @@ async function createDraft(api: Api, more: Json = {}): Promise<Json> {
   return created
 }
 
-async function add(api: Api, id: string, recipients: Json[]): Promise<Json> {
-  return dataOf(await api.post(`/broadcasts/${id}/recipients`, { recipients }))
-}
+const add = async (api: Api, id: string, recipients: Json[]): Promise<Json> =>
+  dataOf(await api.post(`/broadcasts/${id}/recipients`, { recipients }))
 
 const untilOver = (api: Api, id: string) =>
   until(
@@ -149,9 +148,7 @@ test('a broadcast is paused, resumed and canceled through the API', async (t) =>
     scheduled_at: tomorrow(),
   })
   const { id } = body.data
-  const change = async (verb: string) => {
-    return dataOf(await api.post(`/broadcasts/${id}/${verb}`))
-  }
+  const change = async (verb: string) => dataOf(await api.post(`/broadcasts/${id}/${verb}`))
   assert.equal((await change('pause')).is_paused, true)
   assert.equal((await change('pause')).is_paused, true)
   const resumed = await change('resume')

@@ -129,8 +129,7 @@ test('values stay literal or keep their fields when a broadcast is edited, copie
   // Of the API, without fields: the name changes, the values do not.
   const literal = await create(phoneOf(70))
   await ask('PATCH', `/broadcasts/${literal}`, { name: 'Still literal' })
-  const source = await get(`/broadcasts/${literal}/source`)
-  assert.equal(source.template.contact_fields, false)
+  assert.equal((await get(`/broadcasts/${literal}/source`)).template.contact_fields, false)
   await provider.fault({ to: phoneOf(70), mode: 'reject', count: 1 })
   await ask('POST', `/broadcasts/${literal}/start`)
   await completed(literal)

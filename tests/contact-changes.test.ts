@@ -7,9 +7,7 @@ import { type Api, type Json, main, start, startSignedIn, withProvider } from '.
 const absent = '01890000-0000-7000-8000-000000000000'
 const phoneOf = (n: number) => `+1415555${String(n).padStart(4, '0')}`
 
-async function create(api: Api, contact: object): Promise<Json> {
-  return dataOf(await api.post('/contacts', contact), 201)
-}
+const create = async (api: Api, contact: object): Promise<Json> => dataOf(await api.post('/contacts', contact), 201)
 
 const tagNames = ({ tags }: Json): string[] => tags.map(({ name }: Json) => name)
 

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Api, assertBadRequest, dataOf, type Json, main, start, until } from './support.ts'
 
-const createContact = async (api: Api, n: number, more: object = {}): Promise<Json> => {
-  return dataOf(await api.post('/contacts', { phone: `+1415555${String(n).padStart(4, '0')}`, ...more }), 201)
-}
+const createContact = async (api: Api, n: number, more: object = {}): Promise<Json> =>
+  dataOf(await api.post('/contacts', { phone: `+1415555${String(n).padStart(4, '0')}`, ...more }), 201)
 
 /** Reads the changes after a time, page by page. */
 async function readChanges(api: Api, after: string, limit = 50, filters = ''): Promise<Json[]> {

@@ -4,9 +4,7 @@ import { type Api, assertBadRequest, assertRefused, dataOf, type Json, main, plu
 
 const absent = '01890000-0000-7000-8000-000000000000'
 
-async function create(api: Api, contact: object): Promise<Json> {
-  return dataOf(await api.post('/contacts', contact), 201)
-}
+const create = async (api: Api, contact: object): Promise<Json> => dataOf(await api.post('/contacts', contact), 201)
 
 /** Every row of a list, page by page. */
 async function all(api: Api, path: string, limit: number): Promise<Json[]> {
@@ -82,9 +80,8 @@ test('a contact is found by its exact number or e-mail address', async (t) => {
   const bob = await create(api, { phone: '+14155550101', email: 'xann@example.com' })
   const cat = await create(api, { phone: '+14155550102', email: 'ann@example.com' })
   const dan = await create(api, { phone: '+5511987654321' })
-  const ids = async (query: Record<string, string>) => {
-    return dataOf(await api.get(`/contacts?${new URLSearchParams(query)}`)).map(({ id }: Json) => id)
-  }
+  const ids = async (query: Record<string, string>) =>
+    dataOf(await api.get(`/contacts?${new URLSearchParams(query)}`)).map(({ id }: Json) => id)
   for (const phone of ['+14155550100', '+1 (415) 555-0100', '415 555 0100', '14155550100'])
     assert.deepEqual(await ids({ phone }), [ann.id], phone)
   // The same Brazilian line, without the ninth digit.

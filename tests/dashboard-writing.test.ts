@@ -227,8 +227,7 @@ test('a voice note is recorded in a format that the channel takes', { skip }, as
     await until('the voice note', async () => (await provider.sent(to)).length > 0)
     const [{ body } = { body: {} }] = await provider.sent(to)
     const link = body.audio?.link ?? body.message?.attachment?.payload?.url
-    const file = await fetch(link)
-    assert.equal(file.headers.get('content-type'), type)
+    assert.equal((await fetch(link)).headers.get('content-type'), type)
     // The browser itself can play it, for about as long as it was recorded.
     const seconds = await page.evaluate<number>(
       `new Promise((resolve, reject) => { const audio = new Audio(${JSON.stringify(link)}); audio.onerror = () => reject(new Error('unplayable')); audio.onloadedmetadata = () => resolve(audio.duration) })`,

@@ -81,9 +81,8 @@ export type TestDatabase = {
 }
 
 /** Creates a database that lives as long as its owner; `empty` has no tables yet. */
-export function createDatabase(owner: Owner, options: { empty?: boolean } = {}): Promise<TestDatabase> {
-  return spend('starting', () => cloneDatabase(owner, options))
-}
+export const createDatabase = (owner: Owner, options: { empty?: boolean } = {}): Promise<TestDatabase> =>
+  spend('starting', () => cloneDatabase(owner, options))
 
 async function cloneDatabase(owner: Owner, { empty = false }: { empty?: boolean }): Promise<TestDatabase> {
   const address = await resolveServer()

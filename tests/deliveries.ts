@@ -5,15 +5,13 @@ import { newId } from '../server/lib/id.ts'
 import { sealContext } from '../server/webhooks/endpoints.ts'
 import { type Api, dataOf, type TestDatabase, testEncryptionKey, until } from './support.ts'
 
-export async function addEndpoint(api: Api, url: string): Promise<{ id: string; secret: string }> {
-  return dataOf(await api.post('/webhooks', { url, events: ['contact.created'] }), 201)
-}
+export const addEndpoint = async (api: Api, url: string): Promise<{ id: string; secret: string }> =>
+  dataOf(await api.post('/webhooks', { url, events: ['contact.created'] }), 201)
 
 let lastPhone = 14155550100
 /** Causes an event: creates a contact. Answers its id. */
-export async function happen(api: Api): Promise<string> {
-  return dataOf(await api.post('/contacts', { phone: `+${lastPhone++}` }), 201).id
-}
+export const happen = async (api: Api): Promise<string> =>
+  dataOf(await api.post('/contacts', { phone: `+${lastPhone++}` }), 201).id
 
 export type Attempt = {
   id: string

@@ -267,8 +267,7 @@ test(
     const since = (await browser.call('GET', path)).body.data.waiting_since
     const closed = await browser.call('PATCH', path, { status: 'closed' })
     assert.equal(closed.body.data.waiting_since, null)
-    const reopened = await browser.call('PATCH', path, { status: 'open' })
-    assert.equal(reopened.body.data.waiting_since, since)
+    assert.equal((await browser.call('PATCH', path, { status: 'open' })).body.data.waiting_since, since)
     await browser.call('PATCH', path, { status: 'closed' })
     await provider.writes({ from: '+14155550103', text: 'and again' })
     assert.ok((await browser.call('GET', path)).body.data.waiting_since > since)

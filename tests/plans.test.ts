@@ -101,8 +101,7 @@ test('a lapsed subscription is reported before the quota; without quota no conta
     for (const to of [phone, '+14155550999']) {
       assertRefused(await api.post('/messages', { to, ...hello }), 402, code, message)
     }
-    const reply = await browser.call('POST', `/conversations/${id}/messages`, hello)
-    assertRefused(reply, 402, code, message)
+    assertRefused(await browser.call('POST', `/conversations/${id}/messages`, hello), 402, code, message)
   }
   await refused('plan_limit_reached', /1 message/)
   await set('lapsed', 1)

@@ -173,9 +173,8 @@ test('a tap on a button or a row arrives as an interactive reply on every channe
   const world = await startTalk(t)
   const { api, provider, ids, reply, visit } = world
   const eventsOf = await recordEvents(t, world)
-  const ask = async (channel: keyof typeof ids, interactive: Json) => {
-    return dataOf(await reply(channel, { type: 'interactive', interactive }), 201)
-  }
+  const ask = async (channel: keyof typeof ids, interactive: Json) =>
+    dataOf(await reply(channel, { type: 'interactive', interactive }), 201)
   const assertTapped = async (channel: keyof typeof ids, question: Json, id: string, title: string) => {
     const tapped = await newest(api, ids[channel])
     assert.deepEqual(
@@ -346,8 +345,7 @@ test('outside the 24-hour window only a template is sent, in a conversation too'
       { type: 'interactive', interactive: buttons() },
       ...(channel === 'msgapp' ? [{ type: 'location', location }] : []),
     ]) {
-      const answer = await api.post(`/conversations/${id}/messages`, body)
-      assertBadRequest(answer, /^the 24-hour window closed/)
+      assertBadRequest(await api.post(`/conversations/${id}/messages`, body), /^the 24-hour window closed/)
     }
   }
   const { id } = await conversationOn(api, 'msgapp')

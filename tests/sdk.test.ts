@@ -192,8 +192,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.notEqual(rotated.secret, webhook.secret)
   await parley.contacts.create({ phone: '+14155550179' })
   const delivery = await until('a delivery', async () => (await parley.webhooks.listDeliveries(webhook.id)).data[0])
-  const again = await parley.webhooks.redeliver(webhook.id, delivery.id)
-  assert.equal(again.event_id, delivery.event_id)
+  assert.equal((await parley.webhooks.redeliver(webhook.id, delivery.id)).event_id, delivery.event_id)
   assert.equal((await parley.webhooks.update(webhook.id, { is_active: false })).is_active, false)
   assert.deepEqual(await parley.webhooks.delete(webhook.id), { id: webhook.id, deleted: true })
 

@@ -678,8 +678,7 @@ test('templates are listed in pages, made and deleted, with a callback for each'
     category: 'UTILITY',
     components: [{ type: 'body', text: 'Hallo {{1}}!', example: { body_text: [['Ann']] } }],
   }
-  const made = await graph('POST', '1001/message_templates', body)
-  assert.equal(made.body.status, 'APPROVED')
+  assert.equal((await graph('POST', '1001/message_templates', body)).body.status, 'APPROVED')
   const again = await graph('POST', '1001/message_templates', body)
   assertFailure(again, 400, 100)
   assert.equal(again.body.error.error_subcode, 2388024)
@@ -917,8 +916,7 @@ test('social: echo and read, windows said at once, profiles', async (t) => {
 test('any callback can be posted, signed, with the ids filled in where they lack', async (t) => {
   const { control, receiver, send } = await start(t)
   const post = async (call: Json) => {
-    const answer = await control('POST', 'callback', call)
-    assert.deepEqual(answer.body, { data: { status: 200 } })
+    assert.deepEqual((await control('POST', 'callback', call)).body, { data: { status: 200 } })
     return receiver.callbacks.at(-1) as Callback
   }
   const message = {
@@ -1370,8 +1368,7 @@ test('killed in the middle, it goes on with every report and callback, and forge
     block_users: [{ user: number(1) }],
   })
   receiver.answers.push(...Array.from({ length: 40 }, () => 500))
-  const refused = await simulator.control('POST', 'inbound', { from: number(2), text: 'not taken' })
-  assert.equal(refused.status, 502)
+  assert.equal((await simulator.control('POST', 'inbound', { from: number(2), text: 'not taken' })).status, 502)
   const ids = (
     await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
@@ -1379,8 +1376,7 @@ test('killed in the middle, it goes on with every report and callback, and forge
       ),
     )
   ).map(idOf)
-  const social = await simulator.social('1', { text: 'x' })
-  assert.equal(social.status, 400)
+  assert.equal((await simulator.social('1', { text: 'x' })).status, 400)
   await simulator.kill('SIGKILL')
   receiver.answers.length = 0
   receiver.callbacks.length = 0

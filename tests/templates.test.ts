@@ -64,9 +64,7 @@ test('templates are filtered, and one is read by name and language', async (t) =
   assertRefused(await api.get('/templates/%00'), 404, 'not_found')
   assertBadRequest(await api.get(`/templates/late_news?language=${'x'.repeat(21)}`), /^language: /)
 
-  const names = async (query: string) => {
-    return dataOf(await api.get(`/templates?${query}`)).map(({ name }: Json) => name)
-  }
+  const names = async (query: string) => dataOf(await api.get(`/templates?${query}`)).map(({ name }: Json) => name)
   assert.deepEqual(await names('search=TE_new'), ['late_news'])
   assert.deepEqual(await names('language=es'), ['late_news'])
   assert.deepEqual(await names('search=te%25new'), [])

@@ -106,8 +106,7 @@ test(
     await report({ conversation_id: '00000000-0000-7000-8000-000000000000' })
     await shows('no one')
     for (const body of [{ page_id: 'x' }, { typing: 'song' }, { conversation_id: 'x' }, { state: 'odd' }]) {
-      const answer = await ben.call('POST', '/presence', { page_id: pageOf('b'), state: 'open', ...body })
-      assertBadRequest(answer)
+      assertBadRequest(await ben.call('POST', '/presence', { page_id: pageOf('b'), state: 'open', ...body }))
     }
   },
 )

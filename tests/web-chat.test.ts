@@ -93,9 +93,8 @@ async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
   const siteId = (await world.connect()).connections.web.id
   const address = `198.18.0.${++sites}`
   const browser = await signIn(world)
-  const answers = async (conversationId: string, text: string) => {
-    return dataOf(await browser.call('POST', `/conversations/${conversationId}/messages`, { text }), 201)
-  }
+  const answers = async (conversationId: string, text: string) =>
+    dataOf(await browser.call('POST', `/conversations/${conversationId}/messages`, { text }), 201)
   const open = (token?: string, url = world.url) => openPage(t, { url, siteId, address }, token)
   return { ...world, siteId, address, browser, answers, page: await open(), open }
 }
@@ -340,8 +339,7 @@ test('a message that began first and committed last is delivered too', async (t)
     insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
     values (${api.workspaceId}, ${conversation_id}, ${early}, 'outbound', 'agent', 'text', 'begun first', 'sent', now())`
   await answers(conversation_id, 'and the next')
-  const texts = await stream.texts(3)
-  assert.deepEqual(texts.toSorted(), ['and the next', 'begun first', 'committed first'])
+  assert.deepEqual((await stream.texts(3)).toSorted(), ['and the next', 'begun first', 'committed first'])
   // A page that resumes goes on from the newest it saw.
   const places = stream.received.map(({ id }) => id)
   assert.deepEqual(places, places.toSorted())

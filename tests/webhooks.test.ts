@@ -53,9 +53,8 @@ async function member(world: World, role: 'admin' | 'agent'): Promise<Browser> {
   return browser
 }
 
-async function create(api: Api, body: object = {}): Promise<Json> {
-  return dataOf(await api.post('/webhooks', { url, events: everything, ...body }), 201)
-}
+const create = async (api: Api, body: object = {}): Promise<Json> =>
+  dataOf(await api.post('/webhooks', { url, events: everything, ...body }), 201)
 
 /** An id that was made at this time. */
 function idAt(ms: number): string {
@@ -206,8 +205,7 @@ test('a URL is stored trimmed, and rejected with control characters inside', asy
   const { id, url: stored } = await create(api, { url: spaced })
   assert.equal(stored, url)
   const other = 'https://both.test/in?a=1'
-  const changed = await api.patch(`/webhooks/${id}`, { url: `\t${other} ` })
-  assert.equal(changed.body.data.url, other)
+  assert.equal((await api.patch(`/webhooks/${id}`, { url: `\t${other} ` })).body.data.url, other)
   const browser = await signIn(world, world.owner)
   for (const [path, body] of [
     ['/webhooks', {}],
@@ -421,8 +419,7 @@ test('owners and admins connect a tool and test it; every member can see it', as
   assert.deepEqual(rest, { ...integration, is_active: true, last_delivery_at: null, failure_count: 0 })
   assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
   for (const wrong of [{ provider: 'api' }, { provider: 'tool_c' }, { provider: undefined }]) {
-    const answer = await admin.call('POST', '/integrations', { ...integration, ...wrong })
-    assertBadRequest(answer, /^provider: /)
+    assertBadRequest(await admin.call('POST', '/integrations', { ...integration, ...wrong }), /^provider: /)
   }
 
   const plain = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
@@ -677,8 +674,7 @@ test('events of a period are replayed to one endpoint, as far as it subscribes t
   assertRefused(await (await signIn(world, stranger)).call('POST', path, range), 404, 'not_found')
   const replayed = await owner.call('POST', path, range)
   assert.deepEqual([replayed.status, replayed.body], [202, { data: { queued: 3 } }])
-  const received = await receiver.until(3)
-  assert.deepEqual(received.map(({ body }) => body.id).sort(), wanted.toSorted())
+  assert.deepEqual((await receiver.until(3)).map(({ body }) => body.id).sort(), wanted.toSorted())
   const none = await owner.call('POST', path, { from: '1960-01-01T00:00:00+14:00', to: '1960-01-02T00:00:00Z' })
   assert.deepEqual(none.body, { data: { queued: 0 } })
 

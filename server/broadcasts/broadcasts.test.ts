@@ -21,9 +21,8 @@ const phoneOf = (i: number) => `+1415556${String(i).padStart(4, '0')}`
 const people = (count: number, from = 0) => Array.from({ length: count }, (_, i) => ({ to: phoneOf(from + i) }))
 const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-async function accept(api: Api, body: Json): Promise<Json> {
-  return dataOf(await api.post('/broadcasts', { name: 'News', template: hello, ...body }), 202)
-}
+const accept = async (api: Api, body: Json): Promise<Json> =>
+  dataOf(await api.post('/broadcasts', { name: 'News', template: hello, ...body }), 202)
 
 /** Reads a broadcast from the API and checks that its four counts add up. */
 async function read(api: Api, id: string): Promise<Json> {
@@ -342,8 +341,7 @@ test('a segment is evaluated when sending starts, static or dynamic', async (t) 
   assert.deepEqual([all.total_count, all.sent_count, all.skipped_count], [4, 3, 1])
 
   const emptySegment = (await api.post('/segments', { name: 'Nobody' })).body.data.id
-  const empty = await untilSent(db, api, (await accept(api, { segment_id: emptySegment })).id)
-  assert.equal(empty.total_count, 0)
+  assert.equal((await untilSent(db, api, (await accept(api, { segment_id: emptySegment })).id)).total_count, 0)
   const doomed = await accept(api, { segment_id: emptySegment, scheduled_at: soon(500) })
   await api.delete(`/segments/${emptySegment}`)
   const canceled = await until('its cancelling', async () => {
@@ -433,8 +431,7 @@ test('a throttled message is requeued and sent later, once; it fails after five 
   await until('some to be requeued', async () => (await requeued(db, api)).length > 0)
   const slowed = await until('the number to be slower', async () => (await throttled(db, api))[0])
   assert.ok(slowed.rate <= 100, String(slowed.rate))
-  const done = await untilSent(db, api, id)
-  assert.equal(done.sent_count, 40)
+  assert.equal((await untilSent(db, api, id)).sent_count, 40)
   const sent = await provider.sent()
   assert.deepEqual([sent.length, new Set(sent.map(({ to }) => to)).size], [40, 40])
   const tries = (await recipientsOf(db, id)).reduce((sum, { attempt_count }) => sum + attempt_count, 0)
@@ -452,8 +449,7 @@ test('a throttled message is requeued and sent later, once; it fails after five 
   await sweepPending(db, { publicUrl, follower: recipientFollower }, 365)
   assert.equal((await read(api, never.id)).pending_count, 1)
   await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where broadcast_id = ${never.id}`
-  const given = await untilSent(db, api, never.id)
-  assert.equal(given.failed_count, 1)
+  assert.equal((await untilSent(db, api, never.id)).failed_count, 1)
   assert.match((await recipientsOf(db, never.id))[0]?.reason ?? '', /130429/)
 })
 
@@ -813,8 +809,7 @@ test('a repeated request creates one broadcast', async (t) => {
   await db`
     update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'
     where workspace_id = ${api.workspaceId}`
-  const repeated = await api.post('/broadcasts', body, request)
-  assert.equal(repeated.body.data.id, one.body.data.id)
+  assert.equal((await api.post('/broadcasts', body, request)).body.data.id, one.body.data.id)
   await untilSent(db, api, one.body.data.id)
   assert.equal((await provider.sent()).length, 3)
 })

@@ -115,8 +115,7 @@ test('invalid settings are rejected by name and not stored', async (t) => {
     [{ base_url: 'https://LOCALHOST/' }, /^base_url: .*not a public address/],
   ]
   for (const [change, message] of wrong) {
-    const refused = await browser.call('PUT', '/channels/msgapp', { ...settings, ...change })
-    assertBadRequest(refused, message)
+    assertBadRequest(await browser.call('PUT', '/channels/msgapp', { ...settings, ...change }), message)
   }
   assert.deepEqual(await list(), [])
 })

@@ -35,8 +35,7 @@ async function startAll(t: TestContext, pace: number, programs = shared) {
       return isSettled && { taken, rows }
     }
     const { taken, rows } = await until('the reports', settle)
-    const sent = await provider.sent()
-    assert.equal(sent.length, taken.size, 'no recipient got it twice')
+    assert.equal((await provider.sent()).length, taken.size, 'no recipient got it twice')
     assert.equal(rows.length, count)
     assert.ok(rows.every(({ attempt_count }) => attempt_count === 1))
     const broadcast = await requireBroadcast(db, workspaceId, id)
@@ -49,8 +48,7 @@ async function startAll(t: TestContext, pace: number, programs = shared) {
     const [usage] = await db<{ message_count: number }[]>`
       select message_count from plan_usage where workspace_id = ${workspaceId}`
     assert.equal(usage?.message_count, count)
-    const messages = await db`select 1 from messages where workspace_id = ${workspaceId}`
-    assert.equal(messages.length, count)
+    assert.equal((await db`select 1 from messages where workspace_id = ${workspaceId}`).length, count)
     t.diagnostic(`${taken.size} of ${count} were taken, ${unknown} are unknown`)
     return { unknown }
   }

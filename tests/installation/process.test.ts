@@ -306,8 +306,7 @@ test('the command line connects a workspace to a simulator, and changes its pace
   assert.deepEqual([msgapp.id, msgapp.callback_url, msgapp.messages_per_second], [connection_id, callback_url, 80])
   assert.deepEqual([social.channel, web.channel], ['social', 'web'])
 
-  const again = await connectSimulator('--messages-per-second', '500')
-  assert.deepEqual(again.json, first.json)
+  assert.deepEqual((await connectSimulator('--messages-per-second', '500')).json, first.json)
   const paced = await channelsOf(service.url, owner)
   assert.deepEqual(
     paced,
@@ -377,8 +376,7 @@ test('the command line registers the accounts with a stand-alone simulator', asy
     parley({ ...env, ...key }, 'workspace', 'connect-simulator', '--workspace', workspace_id, '--url', url)
   const url = `http://127.0.0.1:${port}/`
 
-  const keyless = await connectSimulator({})
-  assert.match(keyless.stderr, /ENCRYPTION_KEY: required/)
+  assert.match((await connectSimulator({})).stderr, /ENCRYPTION_KEY: required/)
   const connected = await connectSimulator({ ENCRYPTION_KEY: 'ab'.repeat(32) })
   assert.equal(connected.code, 0, connected.stderr)
   const { connection_id, callback_url } = connected.json
@@ -440,8 +438,7 @@ test('a command on a folder or a database without data of Parley is refused and 
   const env = { DATA_DIR: dataDir, DATABASE_URL: empty.url, ENCRYPTION_KEY: 'ab'.repeat(32) }
   const refused = await parley(env, 'encryption-key', 'accept')
   assert.match(refused.stderr, /^The database has no tables of Parley\..*parley migrate.*\n$/)
-  const tables = await empty.connect(1)`select from pg_tables where schemaname = 'public'`
-  assert.equal(tables.length, 0)
+  assert.equal((await empty.connect(1)`select from pg_tables where schemaname = 'public'`).length, 0)
   assert.equal((await parley(env, 'migrate')).code, 0)
   assert.equal((await parley(env, 'encryption-key', 'accept')).code, 0)
 })
@@ -481,8 +478,7 @@ test('the command line works beside a running service and without one', async (t
   const known: Json = await (await me(service.url, key)).json()
   assert.deepEqual([known.data.key.id, known.data.account.id], [imported.json.id, workspace_id])
   const expiry = ['--expires-at', '2020-01-01T00:00:00Z']
-  const past = await importKey('Past', `${key}x`, '--scopes', 'contacts:read', ...expiry)
-  assert.equal(past.code, 0)
+  assert.equal((await importKey('Past', `${key}x`, '--scopes', 'contacts:read', ...expiry)).code, 0)
   const epoch = await importKey('Epoch', `${key}y`, '--scopes', '', '--expires-at', '1970-01-01T00:00:00Z')
   assert.equal(epoch.code, 0, epoch.stderr)
   const never = await importKey('Never', `${key}z`, '--scopes', '', '--expires-at', '+200000-01-01T00:00:00Z')

@@ -130,8 +130,7 @@ for (const client of ['Parley', 'AsyncParley']) {
       PARLEY_TEST_WORKSPACE: world.api.workspaceId,
       PARLEY_TEST_CLIENT: client,
     }
-    const output = await run('python3', ['-m', 'unittest', 'tests.test_service'], env)
-    assert.match(output, /^OK$/m)
+    assert.match(await run('python3', ['-m', 'unittest', 'tests.test_service'], env), /^OK$/m)
     const documented = world.contract.operations.map(({ operation }) => operation.operationId)
     assert.deepEqual([...proxy.used].sort(), documented.sort())
     // A send whose response was lost, a reply and two broadcasts.

@@ -171,8 +171,7 @@ test('the token goes only to the provider, and private addresses are refused', a
   ]
   for (const [url, hasToken, isPrivate] of cases) {
     const http = fakeHttp({ body: 'abc' })
-    const fetched = await fetchWith(http, { ...picture, id: null, url }, { is_private: true })
-    assert.ok(fetched.ok)
+    assert.ok((await fetchWith(http, { ...picture, id: null, url }, { is_private: true })).ok)
     assert.equal(http.requests[0]?.headers?.authorization, hasToken ? 'Bearer the-token' : undefined, url)
     assert.equal(http.requests[0]?.isPrivate, isPrivate, url)
   }
