@@ -1,8 +1,9 @@
 /** The audit log: it records every change of a member and contains no secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertBadRequest, assertRefused } from './assertions.ts'
 import { sweepEntries } from './internals.ts'
-import { assertBadRequest, assertRefused, type Browser, createBrowser, type Json, signIn, start } from './support.ts'
+import { type Browser, createBrowser, createMember, type Json, signIn, start } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
@@ -169,10 +170,7 @@ test('owners and admins read the audit log in pages; entries are deleted after 4
   const { url, owner, db } = await start(t)
   const browser = await signIn({ url, owner })
   for (const role of ['admin', 'agent'] as const) {
-    const { invitation_token } = (await browser.call('POST', '/members', { email: `${role}@acme.test`, role })).body
-      .data
-    const member = createBrowser(url)
-    await member.call('POST', `/invitations/${invitation_token}`, { name: role, password: 'long enough' })
+    const member = await createMember(browser, role)
     if (role === 'agent') assertRefused(await member.call('GET', '/audit'), 403, 'forbidden')
     else assert.equal((await entriesOf(member)).data.length, 3)
   }

@@ -7,9 +7,9 @@ import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertFields, assertRefused, pluck } from './assertions.ts'
-import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
+import { createBrowser, publicUrl, signIn } from './browser.ts'
 import { type Db, setPlan, writeRecipients } from './internals.ts'
-import { type Json, type Starting, startSignedIn, until, withProvider } from './support.ts'
+import { createMember, type Json, type Starting, startSignedIn, until, withProvider } from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
@@ -29,19 +29,6 @@ async function signedIn(t: TestContext, starting?: Starting) {
       return broadcast.completed_at !== null && broadcast
     })
   return { ...world, send, untilOver }
-}
-
-/** A member with another role, signed in. */
-async function invite(owner: Browser, url: string, role: string): Promise<Browser> {
-  const email = `${role}@example.com`
-  const { invitation_token } = (await owner.call('POST', '/members', { email, role })).body.data
-  const browser = createBrowser(url)
-  const accepted = await browser.call('POST', `/invitations/${invitation_token}`, {
-    name: role,
-    password: 'long enough',
-  })
-  assert.equal(accepted.status, 201, accepted.text)
-  return browser
 }
 
 /** A broadcast that is over, of so many recipients that were never sent to. */
@@ -166,7 +153,7 @@ test('every member may list and run broadcasts; only owners and admins may expor
   }
   assert.equal((await browser.call('GET', `/broadcasts/${id}`)).body.data.status, 'scheduled')
   for (const role of ['admin', 'agent']) {
-    const member = await invite(browser, url, role)
+    const member = await createMember(browser, role)
     const own = (await member.call('POST', '/broadcasts', news)).body.data
     const cookie = await cookieOf(url, { email: `${role}@example.com`, password: 'long enough' })
     const exported = await fetch(`${url}/app/api/broadcasts/${own.id}/recipients.csv`, { headers: { cookie } })

@@ -50,14 +50,15 @@ export function createBrowser(url: string, origin = publicUrl): Browser {
     assertStatus(answer, status)
     return answer.body
   }
-  return { url, origin, call, ask, cookie, signIn: (who) => call('POST', '/session', who) }
+  const signIn: Browser['signIn'] = ({ email, password }) => call('POST', '/session', { email, password })
+  return { url, origin, call, ask, cookie, signIn }
 }
 
 /** Signs in: the owner, or another person. */
 export async function signIn(world: { url: string; owner: Person }, who = world.owner): Promise<Member> {
   const browser = createBrowser(world.url)
   const { member } = dataOf(await browser.signIn(who))
-  return { ...browser, ...who, id: member.id }
+  return { ...browser, id: member.id, email: who.email, password: who.password }
 }
 
 /** Creates a member, who is signed in: `inviter` invites, and the member joins. */

@@ -1,7 +1,7 @@
 /** What members know about a contact: attributes, notes, the page of a web visitor, duplicates. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { assertBadRequest, assertRefused, createBrowser, type Json, main, startSignedIn } from './support.ts'
+import { assertBadRequest, assertRefused, createMember, type Json, main, startSignedIn } from './support.ts'
 
 async function withContact(t: TestContext) {
   const world = await startSignedIn(t)
@@ -41,13 +41,7 @@ test('members write notes about a contact, and only the author deletes one', asy
   const { id, ask, url, browser } = await withContact(t)
   const note = (await ask('POST', `/contacts/${id}/notes`, { text: '  Prefers mornings ' }, 201)).data
   assert.equal(note.text, 'Prefers mornings')
-  const invited = (await ask('POST', '/members', { email: 'ben@panel.test', role: 'agent' }, 201)).data
-  await createBrowser(url).call('POST', `/invitations/${invited.invitation_token}`, {
-    name: 'Ben',
-    password: 'long enough',
-  })
-  const ben = createBrowser(url)
-  await ben.signIn({ email: 'ben@panel.test', password: 'long enough' })
+  const ben = await createMember(browser, 'agent', { name: 'Ben' })
   const second = (await ben.call('POST', `/contacts/${id}/notes`, { text: 'Second' })).body.data
   assert.equal(second.author.name, 'Ben')
   const page = await ask('GET', `/contacts/${id}/notes?limit=1`)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
+import { holdTransaction } from './database.ts'
 import { addEndpoint, happen } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { createBrowser, until } from './support.ts'
@@ -81,22 +82,14 @@ test('the page is for the operator only; it shows what it can when a part is unk
 
   await page.clock.install()
   await page.goto('/settings/keys')
-  const release = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const holding = db.begin(async (sql) => {
-    await sql`lock table contact_merges in access exclusive mode`
-    held.resolve()
-    await release.promise
-  })
-  await held.promise
+  const release = await holdTransaction(db, 'lock table contact_merges in access exclusive mode')
   await page.getByRole('link', { name: 'Status' }).click()
   await page
     .getByText(/^Unknown: .*(timeout|no answer)/)
     .first()
     .waitFor()
   await rowOf(page, 'process-1').waitFor()
-  release.resolve()
-  await holding
+  await release()
   await polled(page, rowOf(page, 'Webhook deliveries'))
 
   await page.route('**/app/api/status', (route) => route.abort())

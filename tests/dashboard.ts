@@ -13,7 +13,7 @@ import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import type { Provider } from './provider.ts'
-import { createBrowser, type Starting, start, type World, withProvider } from './support.ts'
+import { createBrowser, createMember, type Starting, start, type World, withProvider } from './support.ts'
 
 const executablePath = resolveChromium()
 /** The reason to skip the tests of a file, or false: `test('…', { skip }, …)`. */
@@ -58,7 +58,6 @@ export async function openDashboard(
   starting: Starting = {},
 ): Promise<Dashboard> {
   const world = await withProvider(start(t, { pages: true, ...starting }))
-  const { provider } = world
   const complaints: string[] = []
   const contexts: BrowserContext[] = []
   t.after(async () => {
@@ -95,20 +94,15 @@ export async function openDashboard(
     }
     return context.newPage()
   }
-  const member: Dashboard['member'] = async (role, name = 'Robin Agent') => {
+  const member: Dashboard['member'] = async (role, name) => {
     const owner = createBrowser(world.url, world.url)
     await owner.signIn(world.owner)
-    const email = `${role}@${crypto.randomUUID()}.test`
-    const invited = await owner.call('POST', '/members', { email, role })
-    const password = 'correct horse'
-    const token = invited.body.data.invitation_token
-    const joined = await createBrowser(world.url, world.url).call('POST', `/invitations/${token}`, { name, password })
-    assert.equal(joined.status, 201, joined.text)
+    const { email, password } = await createMember(owner, role, { name })
     return { email, password }
   }
   const page = await window(options)
   await page.goto(path)
-  return { ...world, provider, page, window, member }
+  return { ...world, page, window, member }
 }
 
 /** Opens a path in a window that shows the dashboard, as a link does. Loading the application again takes a second of a core. */

@@ -16,6 +16,7 @@ import { migrate } from '../server/lib/migrate.ts'
 import { keepEventDays } from '../server/webhooks/partitions.ts'
 import type { Owner } from './owner.ts'
 import { spend } from './spent.ts'
+import { until } from './until.ts'
 
 const template = 'parley_template'
 
@@ -108,3 +109,23 @@ async function cloneDatabase(owner: Owner, { empty = false }: { empty?: boolean 
     },
   }
 }
+
+/** Runs a statement in a transaction that stays open and keeps its locks. Returns a function that ends it. */
+export async function holdTransaction(db: Db, statement: string): Promise<() => Promise<void>> {
+  const connection = await db.reserve()
+  await connection`begin`
+  await connection.unsafe(statement)
+  return async () => {
+    await connection`rollback`
+    connection.release()
+  }
+}
+
+/** Waits until so many statements wait for a lock. `query`: a pattern that their text matches. */
+export const untilWaiting = (db: Db, count = 1, query = '') =>
+  until(`${count} statements to wait for a lock`, async () => {
+    const waiting = await db`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query ~ ${query}`
+    return waiting.length >= count
+  })

@@ -3,7 +3,8 @@ import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
 import { sealContext } from '../server/webhooks/endpoints.ts'
-import { type Api, dataOf, type TestDatabase, testEncryptionKey, until } from './support.ts'
+import { holdTransaction } from './database.ts'
+import { type Api, dataOf, pluck, type TestDatabase, testEncryptionKey, until } from './support.ts'
 
 export const addEndpoint = async (api: Api, url: string): Promise<{ id: string; secret: string }> =>
   dataOf(await api.post('/webhooks', { url, events: ['contact.created'] }), 201)
@@ -87,16 +88,11 @@ export async function multiply(
 
 /** Holds the locks that `pg_dump` takes. Returns a function that releases them. */
 export async function startBackup(database: TestDatabase): Promise<() => Promise<void>> {
-  const connection = await database.connect(1).reserve()
-  await connection`begin isolation level repeatable read read only`
-  const tables = await connection<{ name: string }[]>`
+  const db = database.connect(1)
+  const tables = await db<{ name: string }[]>`
     select format('%I', relname) as name from pg_class
     where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`
-  await connection.unsafe(`lock table ${tables.map(({ name }) => name).join(', ')} in access share mode`)
-  return async () => {
-    await connection`rollback`
-    connection.release()
-  }
+  return holdTransaction(db, `lock table ${pluck(tables, 'name').join(', ')} in access share mode`)
 }
 
 /** The days that have a partition of events or attempts. */

@@ -11,7 +11,7 @@ import { describeSdkTypes } from '../scripts/sdk-types.ts'
 import { describeStatements, statementsFile } from '../scripts/statements.ts'
 import { ConfigError, readConfig, settings } from '../server/config.ts'
 import { isMigrated, migrate } from '../server/lib/migrate.ts'
-import { createDatabase } from './support.ts'
+import { createDatabase, holdTransaction } from './database.ts'
 
 // Left may not know right. A new room must take its place here.
 const order = [
@@ -191,22 +191,14 @@ test('a release runs on the database of the next one', async (t) => {
 
 test('a migration that waits for a lock yields, retries, and fails with an explanation', async (t) => {
   const database = await createDatabase(t, { empty: true })
-  const [db, other] = [database.connect(2), database.connect(1)]
+  const db = database.connect(2)
   await db`create table migrations (name text primary key, applied_at timestamptz not null default now())`
-  const release = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const holding = other.begin(async (sql) => {
-    await sql`lock table migrations in share mode`
-    held.resolve()
-    await release.promise
-  })
-  await held.promise
+  const release = await holdTransaction(database.connect(1), 'lock table migrations in share mode')
   await assert.rejects(migrate(db, { maxWaitMs: 0 }), /^StartError: the migration 0001_\w+\.sql could not lock a table/)
   const warned = Promise.withResolvers<unknown>()
   const migrating = migrate(db, { log: { warn: (line: unknown) => warned.resolve(line), info() {} } })
   assert.deepEqual(await warned.promise, { migration: '0001_accounts.sql' })
-  release.resolve()
-  await holding
+  await release()
   assert.ok((await migrating).length > 0)
   assert.equal(await isMigrated(db), true)
 })

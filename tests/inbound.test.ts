@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+import { untilWaiting } from './database.ts'
 import { brokenMessages, createLog, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { type Api, type Json, main, publicUrl, signIn, start, until, withProvider } from './support.ts'
@@ -216,19 +217,13 @@ test('of two reports that wait for the same message the higher status stays', as
     provider.callback(
       envelope({ statuses: [{ id: sent.msgapp_message_id, status, timestamp: now(), recipient_id: to.slice(1) }] }),
     )
-  const untilWaiting = (count: number) =>
-    until('the reports to wait', async () => {
-      const waiting = await db`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return waiting.length === count
-    })
   const reports: Promise<number>[] = []
   await db.begin(async (sql) => {
     await sql`
       select from messages where workspace_id = ${api.workspaceId} and id = ${sent.message_id} for no key update`
     for (const status of ['read', 'delivered']) {
       reports.push(report(status))
-      await untilWaiting(reports.length)
+      await untilWaiting(db, reports.length)
     }
   })
   assert.deepEqual(await Promise.all(reports), [200, 200])

@@ -1,9 +1,10 @@
 /** E-mail: invitations and password resets through a real SMTP server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertBadRequest, assertRefused } from './assertions.ts'
 import { createWorkspace, resetPassword } from './internals.ts'
 import { startMailServer } from './mail-server.ts'
-import { assertBadRequest, assertRefused, createBrowser, type Json, main, startSignedIn, until } from './support.ts'
+import { createBrowser, createMember, type Json, main, signIn, startSignedIn, until } from './support.ts'
 
 const pathOf = (link: string) => new URL(link).pathname
 
@@ -210,14 +211,8 @@ test('the operator resets the password of the members with a proved address, and
   const world = await startSignedIn(t)
   const { url, db, owner } = world
   const other = await world.workspace({ name: 'Evil' })
-  const mallory = createBrowser(url)
-  await mallory.signIn(other.owner)
-  const join = async (email: string) => {
-    const { invitation_token } = (await mallory.call('POST', '/members', { email, role: 'agent' })).body.data
-    const browser = createBrowser(url)
-    await browser.call('POST', `/invitations/${invitation_token}`, { name: 'Ann', password: 'long enough' })
-    return browser
-  }
+  const mallory = await signIn({ url, owner: other.owner })
+  const join = (email: string) => createMember(mallory, 'agent', { email, password: 'long enough' })
   const planted = await join(owner.email)
   const reset = await resetPassword(db, owner.email)
   assert.equal((await createBrowser(url).signIn(reset)).body.data.workspace.id, world.api.workspaceId)

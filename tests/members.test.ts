@@ -2,37 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBadRequest, assertRefused, dataOf, pluck } from './assertions.ts'
+import { type Browser, createBrowser, createMember, signIn } from './browser.ts'
+import { untilWaiting } from './database.ts'
 import { createChecksum } from './rows.ts'
-import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
+import { type Json, main, start, until, withProvider } from './support.ts'
 
 type Role = 'owner' | 'admin' | 'agent' | 'viewer'
-type Person = { browser: Browser; id: string; email: string; password: string }
 
 const password = 'long enough'
 let invited = 0
 
-async function signIn({ url }: World, who: { email: string; password: string }): Promise<Browser> {
-  const browser = createBrowser(url)
-  assert.equal((await browser.signIn(who)).status, 200)
-  return browser
-}
-
-/** A member of the given role, invited by the owner and signed in. */
-async function join(world: World, owner: Browser, role: Role): Promise<Person> {
-  const email = `${role}-${invited++}@acme.test`
-  const invitation = await owner.call('POST', '/members', { email, role })
-  const browser = createBrowser(world.url)
-  const path = `/invitations/${invitation.body.data.invitation_token}`
-  const joined = dataOf(await browser.call('POST', path, { name: `The ${role}`, password }), 201)
-  return { browser, id: joined.member.id, email, password }
-}
-
-const idOf = async (browser: Browser): Promise<string> => (await browser.call('GET', '/session')).body.data.member.id
-
 test('roles decide who may change whose role and remove whom', async (t) => {
   const world = await start(t)
-  const owner = await signIn(world, world.owner)
-  const actors = { owner, admin: (await join(world, owner, 'admin')).browser }
+  const owner = await signIn(world)
+  const actors = { owner, admin: await createMember(owner, 'admin') }
   // by, whom, which role (or null: out), allowed
   for (const [by, whom, role, isAllowed] of [
     ['owner', 'agent', 'owner', true],
@@ -46,10 +29,10 @@ test('roles decide who may change whose role and remove whom', async (t) => {
     ['admin', 'owner', 'owner', false],
     ['admin', 'owner', null, false],
   ] as const) {
-    const person = await join(world, owner, whom)
+    const person = await createMember(owner, whom)
     const path = `/members/${person.id}`
     const answer = await (role ? actors[by].call('PATCH', path, { role }) : actors[by].call('DELETE', path))
-    const session = await person.browser.call('GET', '/session')
+    const session = await person.call('GET', '/session')
     if (!isAllowed) {
       assertRefused(answer, 403, 'forbidden', /owner/)
       assert.equal(session.body.data.role, whom)
@@ -61,9 +44,9 @@ test('roles decide who may change whose role and remove whom', async (t) => {
       assertRefused(await createBrowser(world.url).signIn(person), 401, 'unauthorized')
     }
   }
-  const agent = await join(world, owner, 'agent')
-  assertRefused(await agent.browser.call('PATCH', `/members/${agent.id}`, { role: 'owner' }), 403, 'forbidden')
-  assertRefused(await agent.browser.call('DELETE', `/members/${await idOf(actors.admin)}`), 403, 'forbidden')
+  const agent = await createMember(owner, 'agent')
+  assertRefused(await agent.call('PATCH', `/members/${agent.id}`, { role: 'owner' }), 403, 'forbidden')
+  assertRefused(await agent.call('DELETE', `/members/${actors.admin.id}`), 403, 'forbidden')
   assertBadRequest(await owner.call('PATCH', `/members/${agent.id}`, { role: 'king' }), /^role: /)
   for (const id of ['nonsense', world.api.workspaceId]) {
     assertRefused(await owner.call('PATCH', `/members/${id}`, { role: 'agent' }), 404, 'not_found')
@@ -73,16 +56,16 @@ test('roles decide who may change whose role and remove whom', async (t) => {
 
 test('the last owner cannot be removed, not even when two owners remove each other at once', async (t) => {
   const world = await start(t)
-  const first = { browser: await signIn(world, world.owner) }
-  const own = `/members/${await idOf(first.browser)}`
-  assertRefused(await first.browser.call('PATCH', own, { role: 'admin' }), 403, 'forbidden', /last owner/)
-  assertRefused(await first.browser.call('DELETE', own), 403, 'forbidden', /last owner/)
-  assert.equal((await first.browser.call('PATCH', own, { role: 'owner' })).status, 200)
+  const first = await signIn(world)
+  const own = `/members/${first.id}`
+  assertRefused(await first.call('PATCH', own, { role: 'admin' }), 403, 'forbidden', /last owner/)
+  assertRefused(await first.call('DELETE', own), 403, 'forbidden', /last owner/)
+  assert.equal((await first.call('PATCH', own, { role: 'owner' })).status, 200)
 
-  const second = await join(world, first.browser, 'owner')
+  const second = await createMember(first, 'owner')
   const answers = await Promise.all([
-    first.browser.call('PATCH', `/members/${second.id}`, { role: 'agent' }),
-    second.browser.call('DELETE', own),
+    first.call('PATCH', `/members/${second.id}`, { role: 'agent' }),
+    second.call('DELETE', own),
   ])
   assert.equal(answers.filter(({ status }) => status === 200).length, 1, answers.map(({ text }) => text).join())
   const [owners] = await world.db`
@@ -92,37 +75,33 @@ test('the last owner cannot be removed, not even when two owners remove each oth
 
 test('an invitation shows its workspace and role, and can be withdrawn by members who may invite to that role', async (t) => {
   const world = await start(t)
-  const owner = await signIn(world, world.owner)
-  const admin = await join(world, owner, 'admin')
+  const owner = await signIn(world)
+  const admin = await createMember(owner, 'admin')
   const invite = async (role: Role) =>
     (await owner.call('POST', '/members', { email: `${role}@new.test`, role })).body.data
   const agents = await invite('agent')
   const path = `/invitations/${agents.invitation_token}`
   const anybody = createBrowser(world.url)
-  assert.deepEqual((await anybody.call('GET', path)).body.data, {
-    workspace_name: 'Acme',
-    email: 'agent@new.test',
-    role: 'agent',
-  })
+  const shown = { workspace_name: 'Acme', email: 'agent@new.test', role: 'agent' }
+  assert.deepEqual((await anybody.call('GET', path)).body.data, shown)
   assertRefused(await anybody.call('GET', '/invitations/nonsense'), 404, 'not_found')
-  assert.equal((await admin.browser.call('DELETE', `/members/${agents.id}`)).status, 200)
+  assert.equal((await admin.call('DELETE', `/members/${agents.id}`)).status, 200)
   assertRefused(await anybody.call('GET', path), 404, 'not_found')
   assertRefused(await anybody.call('POST', path, { name: 'Late', password }), 404, 'not_found')
 
   const owners = await invite('owner')
-  assertRefused(await admin.browser.call('DELETE', `/members/${owners.id}`), 403, 'forbidden')
-  const lower = await admin.browser.call('POST', '/members', { email: 'owner@new.test', role: 'agent' })
+  assertRefused(await admin.call('DELETE', `/members/${owners.id}`), 403, 'forbidden')
+  const lower = await admin.call('POST', '/members', { email: 'owner@new.test', role: 'agent' })
   assertBadRequest(lower, /^email: /)
   assert.equal((await anybody.call('GET', `/invitations/${owners.invitation_token}`)).body.data.role, 'owner')
 })
 
 test('a workspace has at most 1,000 open invitations; expired and replaced ones do not count', async (t) => {
   const { db, url, owner: member, api } = await start(t)
-  const owner = createBrowser(url)
-  await owner.signIn(member)
-  const insert = async (count: number, validDays: number) => db`
+  const owner = await signIn({ url, owner: member })
+  const insert = (count: number, validDays: number) => db`
     insert into invitations (workspace_id, id, token_hash, email, email_key, role, invited_by, created_at, expires_at)
-    select ${api.workspaceId}, gen_random_uuid(), gen_random_uuid(), mail, mail, 'agent', ${await idOf(owner)}, now(), now() + make_interval(days => ${validDays})
+    select ${api.workspaceId}, gen_random_uuid(), gen_random_uuid(), mail, mail, 'agent', ${owner.id}, now(), now() + make_interval(days => ${validDays})
     from (select gen_random_uuid() || '@acme.test' as mail from generate_series(1, ${count})) as people`
   await insert(999, 1)
   await insert(50, -1)
@@ -135,9 +114,9 @@ test('a workspace has at most 1,000 open invitations; expired and replaced ones 
 test('an invitation ends when its inviter may no longer invite to its role', async (t) => {
   const world = await start(t)
   const { db, api } = world
-  const owner = await signIn(world, world.owner)
-  const boss = await join(world, owner, 'owner')
-  const admin = await join(world, owner, 'admin')
+  const owner = await signIn(world)
+  const boss = await createMember(owner, 'owner')
+  const admin = await createMember(owner, 'admin')
   const invite = async (by: Browser, role: Role) => {
     const answer = dataOf(await by.call('POST', '/members', { email: `${role}-${invited++}@new.test`, role }), 201)
     return `/invitations/${answer.invitation_token}`
@@ -150,18 +129,16 @@ test('an invitation ends when its inviter may no longer invite to its role', asy
       assertRefused(await accept(path), 404, 'not_found')
     }
   }
-  const [owners, admins, agents] = [
-    await invite(boss.browser, 'owner'),
-    await invite(boss.browser, 'admin'),
-    await invite(boss.browser, 'agent'),
-  ]
+  const owners = await invite(boss, 'owner')
+  const admins = await invite(boss, 'admin')
+  const agents = await invite(boss, 'agent')
   await owner.call('PATCH', `/members/${boss.id}`, { role: 'admin' })
   await assertGone(owners)
   assert.equal((await accept(agents)).status, 201)
   await owner.call('PATCH', `/members/${boss.id}`, { role: 'agent' })
   await assertGone(admins)
 
-  const viewers = await invite(admin.browser, 'viewer')
+  const viewers = await invite(admin, 'viewer')
   const others = await invite(owner, 'viewer')
   await owner.call('DELETE', `/members/${admin.id}`)
   await assertGone(viewers)
@@ -181,12 +158,11 @@ test('a removed member is rejected by every process from the next request on, an
   const world = await start(t)
   const { api, db } = world
   const twin = await world.twin()
-  const owner = await signIn(world, world.owner)
-  const admin = await join(world, owner, 'admin')
-  const agent = await join(world, owner, 'agent')
-  const elsewhere = createBrowser(twin)
-  await elsewhere.signIn(admin)
-  const { key } = (await admin.browser.call('POST', '/keys', { name: 'Stays', scopes: ['contacts:read'] })).body.data
+  const owner = await signIn(world)
+  const admin = await createMember(owner, 'admin')
+  const agent = await createMember(owner, 'agent')
+  const elsewhere = await signIn({ url: twin, owner: admin })
+  const { key } = (await admin.call('POST', '/keys', { name: 'Stays', scopes: ['contacts:read'] })).body.data
 
   const provider = await world.connect()
   for (const from of ['+14155550100', '+14155550101']) await provider.writes({ from, text: 'hello' })
@@ -195,7 +171,7 @@ test('a removed member is rejected by every process from the next request on, an
   await owner.call('PATCH', `/conversations/${other.id}`, { assigned_agent_id: agent.id })
 
   assert.equal((await owner.call('DELETE', `/members/${admin.id}`)).status, 200)
-  for (const browser of [admin.browser, elsewhere]) {
+  for (const browser of [admin, elsewhere]) {
     assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
   }
   const assigned = (await api.get('/conversations')).body.data.map((each: Json) => [each.id, each.assigned_agent_id])
@@ -212,18 +188,14 @@ test('a removed member is rejected by every process from the next request on, an
 test('a member who is removed during an assignment does not get the conversation', async (t) => {
   const world = await withProvider(start(t))
   const { api, db, provider } = world
-  const owner = await signIn(world, world.owner)
-  const agent = await join(world, owner, 'agent')
+  const owner = await signIn(world)
+  const agent = await createMember(owner, 'agent')
   await provider.writes({ from: '+14155550100', text: 'hello' })
   const [{ id }] = (await api.get('/conversations')).body.data
   const assigning = await db.begin(async (sql) => {
     await sql`delete from members where workspace_id = ${api.workspaceId} and id = ${agent.id}`
     const assigning = owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: agent.id })
-    await until('it to wait', async () => {
-      const waiting = await db`
-        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return waiting.length > 0
-    })
+    await untilWaiting(db)
     return { assigning }
   })
   assertBadRequest(await assigning.assigning, /^assigned_agent_id: /)
@@ -238,7 +210,7 @@ test('a member lists their sessions and ends any of them', async (t) => {
   await owner.call('POST', '/session', world.owner, { 'user-agent': long, ...forwarded })
   const others = [createBrowser(twin), createBrowser(world.url), createBrowser(twin)]
   for (const other of others) await other.signIn(world.owner)
-  const agent = await join(world, owner, 'agent')
+  const agent = await createMember(owner, 'agent')
 
   const { data } = (await owner.call('GET', '/sessions')).body
   assert.deepEqual(pluck(data, 'is_current'), [true, false, false, false])
@@ -247,24 +219,15 @@ test('a member lists their sessions and ends any of them', async (t) => {
     ['198.51.100.7', long.slice(0, 300), true],
   )
   assert.equal(data[1].address, '127.0.0.1')
-  const entries = (await owner.call('GET', '/audit')).body.data.filter(
-    (entry: Json) => entry.action === 'session.created',
-  )
-  assert.deepEqual(
-    entries.map((entry: Json) => entry.summary),
-    ['from 127.0.0.1', 'from 127.0.0.1', 'from 127.0.0.1', 'from 198.51.100.7'],
-  )
-  assert.deepEqual(Object.keys(data[0]).sort(), [
-    'address',
-    'created_at',
-    'id',
-    'is_current',
-    'last_seen_at',
-    'user_agent',
-  ])
+  const entries = async (by: Browser, action: string) =>
+    (await by.call('GET', '/audit')).body.data.filter((entry: Json) => entry.action === action)
+  const created = pluck(await entries(owner, 'session.created'), 'summary')
+  assert.deepEqual(created, ['from 127.0.0.1', 'from 127.0.0.1', 'from 127.0.0.1', 'from 198.51.100.7'])
+  const fields = ['address', 'created_at', 'id', 'is_current', 'last_seen_at', 'user_agent']
+  assert.deepEqual(Object.keys(data[0]).sort(), fields)
   // Newest first behind the current one.
   const gone = data[1].id
-  assertRefused(await agent.browser.call('DELETE', `/sessions/${gone}`), 404, 'not_found')
+  assertRefused(await agent.call('DELETE', `/sessions/${gone}`), 404, 'not_found')
   assert.deepEqual((await owner.call('DELETE', `/sessions/${gone}`)).body.data, { ended: 1 })
   assertRefused(await owner.call('DELETE', `/sessions/${gone}`), 404, 'not_found')
   assertRefused(await owner.call('DELETE', '/sessions/nonsense'), 404, 'not_found')
@@ -273,23 +236,21 @@ test('a member lists their sessions and ends any of them', async (t) => {
   assert.deepEqual((await owner.call('DELETE', '/sessions')).body.data, { ended: 2 })
   for (const other of others) assertRefused(await other.call('GET', '/session'), 401, 'unauthorized')
   assert.equal((await owner.call('GET', '/session')).status, 200)
-  assert.equal((await agent.browser.call('GET', '/sessions')).body.data.length, 1)
+  assert.equal((await agent.call('GET', '/sessions')).body.data.length, 1)
 
-  const other = await signIn(world, world.owner)
+  const other = await signIn(world)
   const everywhere = await owner.call('DELETE', '/sessions?including_current=true')
   assert.deepEqual(everywhere.body.data, { ended: 2 })
   assert.doesNotMatch(owner.cookie(), /parley_session/)
   for (const browser of [owner, other]) assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
-  assert.equal((await agent.browser.call('GET', '/session')).status, 200)
-  const [last] = (await (await signIn(world, world.owner)).call('GET', '/audit')).body.data.filter(
-    (entry: Json) => entry.action === 'session.ended',
-  )
+  assert.equal((await agent.call('GET', '/session')).status, 200)
+  const [last] = await entries(await signIn(world), 'session.ended')
   assert.equal(last.summary, 'everywhere: 2')
 })
 
 test('a common password is refused wherever one is chosen', async (t) => {
   const world = await start(t)
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   const invitation = await owner.call('POST', '/members', { email: 'robin.baker@acme.test', role: 'agent' })
   const guest = createBrowser(world.url)
   const path = `/invitations/${invitation.body.data.invitation_token}`
@@ -311,7 +272,7 @@ test('a common password is refused wherever one is chosen', async (t) => {
 test('a session is marked as seen once a minute, and no request waits for the mark', async (t) => {
   const world = await start(t)
   const { api, db } = world
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   await db`update sessions set last_seen_at = now() - interval '1 hour' where workspace_id = ${api.workspaceId}`
   // The row is locked: the caller still gets an answer, and a later call writes the mark.
   await db.begin(async (sql) => {
@@ -362,7 +323,7 @@ test('a member changes their name and password, and guesses at the old password 
 
 test('the country of a workspace must be valid, and numbers are parsed with it', async (t) => {
   const world = await start(t)
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   for (const default_country of ['de', 'XX', 'Germany', '']) {
     const refused = await owner.call('PATCH', '/workspace', { default_country, name: 'Taken' })
     assertBadRequest(refused, /^default_country: /)
@@ -391,9 +352,9 @@ const ownCalls = [
 
 test('a viewer reads everything that an agent reads and changes nothing', main, async (t) => {
   const world = await withProvider(start(t))
-  const owner = await signIn(world, world.owner)
-  const viewer = await join(world, owner, 'viewer')
-  const agent = await join(world, owner, 'agent')
+  const owner = await signIn(world)
+  const viewer = await createMember(owner, 'viewer')
+  const agent = await createMember(owner, 'agent')
   const { provider } = world
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Hello' })
   const [{ id }] = (await owner.call('GET', '/conversations')).body.data
@@ -404,7 +365,7 @@ test('a viewer reads everything that an agent reads and changes nothing', main, 
   for (const { method, url, config } of world.memberRoutes) {
     if (method === 'HEAD' || url.endsWith('*') || config?.members === 'public') continue
     const path = url.replace('/app/api', '')
-    const call = (who: Person) => who.browser.call(String(method), path.replace(':channel', 'web').replace(/:\w+/g, id))
+    const call = (who: Browser) => who.call(String(method), path.replace(':channel', 'web').replace(/:\w+/g, id))
     const name = `${method} ${path}`
     if (method !== 'GET') {
       // The calls of the list end sessions, so they are made below.
@@ -417,12 +378,8 @@ test('a viewer reads everything that an agent reads and changes nothing', main, 
   }
   assert.deepEqual([...allowed].sort(), ownCalls, 'calls that change data of others are not for viewers')
   assert.equal(await read(world.api.workspaceId), before)
-  assertRefused(
-    await viewer.browser.call('PATCH', `/conversations/${id}`, {}),
-    403,
-    'forbidden',
-    'a viewer can only read',
-  )
+  const changed = await viewer.call('PATCH', `/conversations/${id}`, {})
+  assertRefused(changed, 403, 'forbidden', 'a viewer can only read')
 
   const page = { page_id: 'a'.repeat(32), state: 'open', conversation_id: id }
   for (const [method, path, body] of [
@@ -432,7 +389,7 @@ test('a viewer reads everything that an agent reads and changes nothing', main, 
     ['DELETE', '/sessions'],
     ['DELETE', '/session'],
   ] as const) {
-    const answer = await viewer.browser.call(method, path, body)
+    const answer = await viewer.call(method, path, body)
     assert.equal(answer.status, 200, `${path} ${answer.text}`)
   }
   const assigned = await owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: viewer.id })
@@ -442,5 +399,5 @@ test('a viewer reads everything that an agent reads and changes nothing', main, 
   await owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: agent.id })
   assert.equal((await owner.call('PATCH', `/members/${agent.id}`, { role: 'viewer' })).status, 200)
   assert.equal((await owner.call('GET', `/conversations/${id}`)).body.data.assigned_agent_id, null)
-  assertRefused(await agent.browser.call('POST', `/conversations/${id}/read`), 403, 'forbidden')
+  assertRefused(await agent.call('POST', `/conversations/${id}/read`), 403, 'forbidden')
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertRefused, pluck } from './assertions.ts'
+import { untilWaiting } from './database.ts'
 import { pastId } from './internals.ts'
 import { createBrowser, type Json, main, type SignedIn, startSignedIn, until, withProvider } from './support.ts'
 
@@ -330,19 +331,13 @@ test('a call that has begun before the merge ends reaches the merged conversatio
   }
   const kept = await read(phoneOf(80))
   const gone = await read(phoneOf(81))
-  const untilWaiting = (count: number) =>
-    until(`${count} statements to wait`, async () => {
-      const waiting = await db`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return waiting.length === count
-    })
   // The calls queue for the lock behind the merge, so each finds its conversation gone.
   const other = database.connect(1)
   const path = `/conversations/${gone.id}`
   const { merging, calls } = await other.begin(async (sql) => {
     await sql`select from conversations where workspace_id = ${api.workspaceId} and id = ${gone.id} for update`
     const merging = merge(kept.contactId, gone.contactId)
-    await untilWaiting(1)
+    await untilWaiting(db)
     const calls = [
       browser.call('POST', `${path}/notes`, { text: 'a note' }),
       browser.call('POST', `${path}/messages`, { text: 'a reply' }),
@@ -350,7 +345,7 @@ test('a call that has begun before the merge ends reaches the merged conversatio
       elsewhere.call('POST', `${path}/read`),
       elsewhere.call('PUT', `${path}/draft`, { text: 'half a reply' }),
     ]
-    await untilWaiting(1 + calls.length)
+    await untilWaiting(db, 1 + calls.length)
     return { merging, calls }
   })
   await merging

@@ -1,6 +1,7 @@
 /** What one workspace does, however slow, delays no other: searches, filters and bulk writes leave connections to all other calls. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { holdTransaction, untilWaiting } from './database.ts'
 import { type Json, signIn, start, until, withProvider } from './support.ts'
 
 test('while the filters of ten workspaces take for ever, another workspace is served in the API, the dashboard and the web chat', async (t) => {
@@ -13,20 +14,9 @@ test('while the filters of ten workspaces take for ever, another workspace is se
     const { id } = (await other.post('/segments', { name: 'All' })).body.data
     hostile.push({ read: () => other.get(`/segments/${id}`) })
   }
-  const release = Promise.withResolvers<void>()
-  const locked = Promise.withResolvers<void>()
-  const holding = db.begin(async (sql) => {
-    await sql`lock table segment_members in access exclusive mode`
-    locked.resolve()
-    await release.promise
-  })
-  await locked.promise
+  const release = await holdTransaction(db, 'lock table segment_members in access exclusive mode')
   const reads = hostile.flatMap(({ read }) => Array.from({ length: 5 }, () => read()))
-  await until('filters to wait for the lock', async () => {
-    const waiting =
-      await db`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    return waiting.length > 0
-  })
+  await untilWaiting(db)
 
   // Each of these would wait for the lock if a filter had its connection.
   const browser = await signIn({ url, owner })
@@ -53,8 +43,7 @@ test('while the filters of ten workspaces take for ever, another workspace is se
   assert.equal(said.status, 201)
   assert.equal((await fetch(`${url}/readyz`)).status, 200)
 
-  release.resolve()
-  await holding
+  await release()
   for (const { status } of await Promise.all(reads)) assert.ok([200, 400, 429].includes(status), String(status))
 })
 

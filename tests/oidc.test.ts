@@ -5,7 +5,7 @@ import { assertRefused } from './assertions.ts'
 import { createBrowser, publicUrl } from './browser.ts'
 import { insertMember, unlinkAccountsOf } from './internals.ts'
 import { type OidcServer, startOidcServer } from './oidc-server.ts'
-import { type Json, main, type Starting, startSignedIn, until, type World } from './support.ts'
+import { createMember, type Json, main, type Starting, signIn, startSignedIn, until, type World } from './support.ts'
 
 const callbackUrl = `${publicUrl}/app/api/oidc/callback`
 
@@ -343,9 +343,7 @@ test('a removed person does not come back with another account, and neither does
   provider.people.set('ann again', { email: 'Ann@Acme.test', email_verified: true })
   assert.equal(await signIn('ann again'), '/sign-in?error=removed')
 
-  const { invitation_token } = (await ask('POST', '/members', { email: 'bob@acme.test', role: 'agent' }, 201)).data
-  const joined = { name: 'Bob', password: 'long enough' }
-  await createBrowser(url).call('POST', `/invitations/${invitation_token}`, joined)
+  await createMember(world.browser, 'agent', { email: 'bob@acme.test' })
   await remove('bob@acme.test')
   provider.people.set('bob', { email: 'bob@acme.test', email_verified: true })
   assert.equal(await signIn('bob'), '/sign-in?error=removed')
@@ -430,11 +428,7 @@ test('with several workspaces an address that another person took opens nothing,
   provider.people.set('ann', { email, email_verified: true })
   // The owner of another workspace invites Ann and accepts the link.
   const other = await world.workspace({ name: 'Evil' })
-  const mallory = createBrowser(url)
-  await mallory.signIn(other.owner)
-  const invited = (await mallory.call('POST', '/members', { email, role: 'agent' })).body.data
-  const planted = { name: 'Ann', password: 'long enough' }
-  await createBrowser(url).call('POST', `/invitations/${invited.invitation_token}`, planted)
+  await createMember(await signIn({ url, owner: other.owner }), 'agent', { email })
   assert.equal(await world.signIn('ann'), '/sign-in?error=no_account')
 
   const person = { email, name: null, role: 'admin', passwordHash: 'none', isEmailProved: true } as const
@@ -470,9 +464,7 @@ test('the provider proves the address of a member, and what the inviter could ha
   const world = await startWithProvider(t)
   const { provider, ask, owner, url } = world
   const ann = { email: 'ann@acme.test', password: 'long enough' }
-  const invited = (await ask('POST', '/members', { email: ann.email, role: 'agent' }, 201)).data
-  const planted = createBrowser(url)
-  await planted.call('POST', `/invitations/${invited.invitation_token}`, { name: 'Ann', password: ann.password })
+  const planted = await createMember(world.browser, 'agent', ann)
   provider.people.set('ann', { email: ann.email, email_verified: true })
   assert.equal(await world.signIn('ann'), '/inbox')
   assertRefused(await planted.call('GET', '/session'), 401, 'unauthorized')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { recordEvents } from './receiver.ts'
-import { createBrowser, type Json, signIn, start, type World } from './support.ts'
+import { createBrowser, createMember, type Json, signIn, start, type World } from './support.ts'
 
 const phone = '+14155550100'
 const hello = { type: 'template', template: { name: 'hello_world' } }
@@ -303,9 +303,7 @@ test('an invalid contact or workspace is rejected by field, and a missing role b
   assert.deepEqual((await browser.call('PATCH', '/workspace', {})).body.data, workspace)
 
   for (const role of ['admin', 'agent'] as const) {
-    const invited = (await browser.call('POST', '/members', { email: `${role}@acme.test`, role })).body.data
-    const member = createBrowser(url)
-    await member.call('POST', `/invitations/${invited.invitation_token}`, { name: role, password: 'long enough' })
+    const member = await createMember(browser, role)
     assert.equal((await member.call('GET', '/workspace')).status, 200)
     assert.equal((await member.call('PATCH', `/contacts/${id}`, { opted_out: role === 'admin' })).status, 200)
     const renamed = await member.call('PATCH', '/workspace', { name: `By ${role}` })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Answer, assertBadRequest, assertRefused } from './assertions.ts'
+import { untilWaiting } from './database.ts'
 import { newId } from './internals.ts'
 import { createBrowser, type Json, main, type Starting, signIn, start, until, withProvider } from './support.ts'
 
@@ -85,12 +86,7 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
     db.begin(async (sql) => {
       await sql`select 1 from message_days where workspace_id = ${api.workspaceId} for update`
       const begun = await begin()
-      await until('the digest to count', async () => {
-        const waiting = await db`
-          select 1 from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query ~ 'into message_days'`
-        return waiting.length > 0
-      })
+      await untilWaiting(db, 1, 'into message_days')
       await meanwhile(begun)
     })
   const lost = await reply('lost on the way')

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Answer, assertBadRequest, assertRefused } from './assertions.ts'
+import { holdTransaction } from './database.ts'
 import { createBrowser, type Json, main, signIn, startSignedIn, until, withProvider } from './support.ts'
 
 /** A workspace whose owner reads the log. `logged` waits until the log has the request of an answer. */
@@ -185,10 +186,8 @@ test('a replayed failure has its error, and a request whose client left has no s
 })
 
 test('requests are answered while the log cannot be written, and are logged afterwards', async (t) => {
-  const { api, database, db, logged } = await startReader(t)
-  const blocker = await database.connect(1).reserve()
-  await blocker`begin`
-  await blocker`lock table api_requests in access exclusive mode`
+  const { api, db, logged } = await startReader(t)
+  const release = await holdTransaction(db, 'lock table api_requests in access exclusive mode')
   const answers: Answer[] = []
   const attempts = new Set<string>()
   await until('a second attempt, after the log gave up the first', async () => {
@@ -199,7 +198,6 @@ test('requests are answered while the log cannot be written, and are logged afte
     for (const { attempt } of waiting) attempts.add(attempt)
     return attempts.size > 1
   })
-  await blocker`rollback`
-  blocker.release()
+  await release()
   for (const answer of [answers[0], answers.at(-1)]) assert.equal(answer && (await logged(answer)).status, 200)
 })

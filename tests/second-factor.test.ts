@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBadRequest, assertRefused, dataOf } from './assertions.ts'
+import { type Browser, createBrowser, createMember, signIn } from './browser.ts'
 import { totpCodeOf, totpStepOf } from './internals.ts'
-import { type Browser, createBrowser, type Json, main, signIn, startSignedIn, type World } from './support.ts'
+import { type Json, main, startSignedIn, type World } from './support.ts'
 
 /** The next code by default: the current one was used for the setup. Both stay valid if the period changes meanwhile. */
 const codeOf = (secret: string, offset = 1) => totpCodeOf(secret, totpStepOf(Date.now()) + offset)
@@ -192,10 +193,8 @@ test('all known browsers of a member share a limit on wrong codes', async (t) =>
 test('a workspace requires two-step sign-in: members set it up at their next sign-in and can do nothing else before', async (t) => {
   const world = await startSignedIn(t)
   const { browser, owner, url, ask } = world
-  const invited = (await ask('POST', '/members', { email: 'ann@acme.test', role: 'admin' }, 201)).data
   const ann = { email: 'ann@acme.test', password: 'long enough' }
-  const early = createBrowser(url)
-  await early.call('POST', `/invitations/${invited.invitation_token}`, { name: 'Ann', password: ann.password })
+  const early = await createMember(browser, 'admin', ann)
 
   const require = (by: Browser, requires_second_factor = true) =>
     by.call('PATCH', '/workspace', { requires_second_factor })
@@ -233,10 +232,8 @@ test('a workspace requires two-step sign-in: members set it up at their next sig
   // A member who joins later.
   const next = (await ask('POST', '/members', { email: 'bob@acme.test', role: 'agent' }, 201)).data
   const bob = createBrowser(url)
-  const joined = await bob.call('POST', `/invitations/${next.invitation_token}`, {
-    name: 'Bob',
-    password: ann.password,
-  })
+  const profile = { name: 'Bob', password: ann.password }
+  const joined = await bob.call('POST', `/invitations/${next.invitation_token}`, profile)
   assert.deepEqual([joined.status, joined.body.data.second_factor_due], [201, true])
   assert.equal((await bob.call('DELETE', '/session')).status, 200)
 
@@ -250,25 +247,15 @@ test('a workspace requires two-step sign-in: members set it up at their next sig
 test('only an owner resets the second factor of a member, within the workspace', async (t) => {
   const world = await startSignedIn(t)
   const { url, ask } = world
-  const join = async (role: string) => {
-    const email = `${role}-${crypto.randomUUID()}@acme.test`
-    const { invitation_token } = (await ask('POST', '/members', { email, role }, 201)).data
-    const browser = createBrowser(url)
-    const joined = await browser.call('POST', `/invitations/${invitation_token}`, {
-      name: role,
-      password: 'long enough',
-    })
-    return { browser, email, id: joined.body.data.member.id }
-  }
-  const ann = await join('agent')
-  const admin = await join('admin')
-  await setUp(ann.browser, 'long enough')
+  const ann = await createMember(world.browser, 'agent', { password: 'long enough' })
+  const admin = await createMember(world.browser, 'admin')
+  await setUp(ann, 'long enough')
   const listed = (await world.get('/members')).map(({ id, has_second_factor }: Json) => [id, has_second_factor])
   assert.deepEqual(new Map(listed).get(ann.id), true)
   assert.deepEqual(new Map(listed).get(admin.id), false)
 
   const path = `/members/${ann.id}/second-factor`
-  assertRefused(await admin.browser.call('DELETE', path), 403, 'forbidden')
+  assertRefused(await admin.call('DELETE', path), 403, 'forbidden')
   const stranger = await startSignedIn(t)
   assertRefused(await stranger.browser.call('DELETE', path), 404, 'not_found')
   assertRefused(await createBrowser(url).signIn({ email: ann.email, password: 'long enough' }), 401, 'unauthorized')

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertFields, assertRefused } from './assertions.ts'
+import { type Browser, createBrowser, createMember, signIn } from './browser.ts'
+import { holdTransaction } from './database.ts'
 import { addEndpoint, happen } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { alertsOf, namesOf, untilStatus } from './status.ts'
-import { type Browser, createBrowser, file, type Json, main, type SignedIn, startSignedIn } from './support.ts'
+import { file, type Json, main, type SignedIn, startSignedIn } from './support.ts'
 
 const queueOf = (status: Json, name: string): Json => status.queues?.find((queue: Json) => queue.name === name)
 
@@ -40,16 +42,9 @@ test(
 test('only owners of the first workspace see the status', main, async () => {
   const { workspace, url, browser, ask } = await startOperator()
   const other = await workspace({ name: 'Other' })
-  const stranger = createBrowser(url)
-  await stranger.signIn(other.owner)
+  const stranger = await signIn({ url, owner: other.owner })
   const people: Record<string, Browser> = { stranger }
-  for (const role of ['admin', 'agent', 'viewer']) {
-    const invited = await ask('POST', '/members', { email: `${role}@status.test`, role }, 201)
-    const person = createBrowser(url)
-    const path = `/invitations/${invited.data.invitation_token}`
-    assert.equal((await person.call('POST', path, { name: role, password: 'correct horse' })).status, 201)
-    people[role] = person
-  }
+  for (const role of ['admin', 'agent', 'viewer'] as const) people[role] = await createMember(browser, role)
   for (const [name, person] of Object.entries(people)) {
     assertRefused(await person.call('GET', '/status'), 403, 'forbidden')
     assert.equal((await person.call('GET', '/session')).body.data.is_operator, false, name)
@@ -63,14 +58,7 @@ test('only owners of the first workspace see the status', main, async () => {
 
 test('a part that cannot be read is unknown with the reason, and the others are shown', async () => {
   const { db, browser } = await startOperator()
-  const release = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const holding = db.begin(async (sql) => {
-    await sql`lock table contact_merges in access exclusive mode`
-    held.resolve()
-    await release.promise
-  })
-  await held.promise
+  const release = await holdTransaction(db, 'lock table contact_merges in access exclusive mode')
   const partial = await untilStatus(
     browser,
     'an unknown part, and the others',
@@ -80,8 +68,7 @@ test('a part that cannot be read is unknown with the reason, and the others are 
   const queues = partial.unknown.find(({ part }: Json) => part === 'queues')
   assert.match(queues?.reason, /timeout|no answer/)
   assert.ok(partial.processes.length > 0 && partial.database.size_bytes > 0)
-  release.resolve()
-  await holding
+  await release()
   await untilStatus(browser, 'all parts', ({ unknown, queues }) => unknown.length === 0 && queues !== null)
 })
 
@@ -89,8 +76,7 @@ test('each process gives the same answer about all of them', async () => {
   const world = await startOperator()
   const twin = await world.twin()
   for (const url of [world.url, twin]) {
-    const browser = createBrowser(url)
-    await browser.signIn(world.owner)
+    const browser = await signIn({ url, owner: world.owner })
     await untilStatus(browser, 'both', (status) => namesOf(status).join() === 'process-1,process-2')
   }
 })

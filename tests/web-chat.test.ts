@@ -9,7 +9,7 @@ import pino from 'pino'
 import { type Answer, assertBadRequest, assertFields, assertRefused, dataOf, pluck } from './assertions.ts'
 import { createFolderStore, newId, sweepUploads, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { createBrowser, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
+import { createBrowser, createMember, type Json, main, publicUrl, signIn, start, until, type World } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -745,10 +745,7 @@ test('members configure the appearance of the chat, and every page may read it',
   ] as const) {
     assertBadRequest(await set(changes), message)
   }
-  const { invitation_token } = (await browser.call('POST', '/members', { email: 'kim@acme.test', role: 'agent' })).body
-    .data
-  const agent = createBrowser(url)
-  await agent.call('POST', `/invitations/${invitation_token}`, { name: 'Kim', password: 'long enough' })
+  const agent = await createMember(browser, 'agent')
   assert.equal((await agent.call('GET', '/channels/web/widget')).status, 200)
   assertRefused(await agent.call('PATCH', '/channels/web/widget', { color: '#000000' }), 403, 'forbidden')
   const stranger = createBrowser(url)

@@ -6,24 +6,15 @@ import { assertBadRequest, assertRefused, dataOf } from './assertions.ts'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { type Browser, createBrowser, type Json, signIn, start, until, type World } from './support.ts'
-
-async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent' | 'viewer'): Promise<Browser> {
-  const inviter = await signIn({ url, owner })
-  if (role === 'owner') return inviter
-  const { invitation_token } = (await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })).body.data
-  const browser = createBrowser(url)
-  await browser.call('POST', `/invitations/${invitation_token}`, { name: role, password: 'long enough' })
-  return browser
-}
+import { createBrowser, createMember, type Json, signIn, start, until } from './support.ts'
 
 test('owners and admins create, change and delete webhooks; agents can only list them', async (t) => {
   const world = await start(t)
   const { db } = world
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   const body = { url: 'https://127.0.0.1:9/in', events: ['contact.created', 'contact.created'] }
   for (const role of ['owner', 'admin'] as const) {
-    const browser = await member(world, role)
+    const browser = role === 'owner' ? await signIn(world) : await createMember(await signIn(world), role)
     const { secret, ...shown } = dataOf(await browser.call('POST', '/webhooks', { ...body, provider: 'tool_a' }), 201)
     assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
     assert.deepEqual([shown.events, shown.provider, shown.is_active], [['contact.created'], 'api', true])
@@ -60,7 +51,7 @@ const never = {
 test('members who do not manage the workspace see the host of a webhook and no verify token, in all calls', async (t) => {
   const world = await start(t)
   const { api } = world
-  const owner = await member(world, 'owner')
+  const owner = await signIn(world)
   const { connections } = await world.connect()
   const url = 'https://127.0.0.1:9/hook-path?x=hook-query'
   const events = ['contact.created']
@@ -77,7 +68,7 @@ test('members who do not manage the workspace see the host of a webhook and no v
   const secrets = ['hook-path', 'hook-query', connections.msgapp.verify_token, connections.social.verify_token]
   const shown = { owner: new Set<string>(), agent: new Set<string>(), viewer: new Set<string>() }
   for (const role of ['owner', 'agent', 'viewer'] as const) {
-    const browser = await member(world, role)
+    const browser = role === 'owner' ? await signIn(world) : await createMember(await signIn(world), role)
     for (const { method, url: route, config } of world.memberRoutes) {
       const path = route.replace('/app/api', '')
       if (method !== 'GET' || /\*$|\.csv$|^\/stream$/.test(path) || config?.members === 'public') continue
@@ -111,7 +102,7 @@ test('members see the last attempt of each endpoint, even while the event is ret
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, receiver.url)
   const { id: otherId } = await addEndpoint(api, other.url)
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   const shown = async (path: string, endpointId = id) => {
     const { data } = (await agent.call('GET', path)).body
     const endpoint = (data.webhooks ?? data).find((one: Json) => one.id === endpointId)
@@ -154,7 +145,7 @@ test('a delivery shows its request and response', async (t) => {
   await happen(api)
   const [sent] = await receiver.until(1)
   const [attempt] = await waitForAttempts(db, endpointId, 1)
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   const [listed] = (await agent.call('GET', `/webhooks/${endpointId}/deliveries?status=failed`)).body.data
   const answer = await agent.call('GET', `/deliveries/${attempt?.delivery_id}`)
   assert.equal(answer.status, 200, answer.text)
@@ -192,7 +183,7 @@ test('a delivery shows its request and response', async (t) => {
 test('deliveries are filtered by status, each listed once, by an index', async (t) => {
   const world = await start(t)
   const { api, db } = world
-  const browser = await member(world, 'owner')
+  const browser = await signIn(world)
   const { id: endpointId } = await addEndpoint(api, 'https://127.0.0.1:9/')
   await db`update webhook_endpoints set is_active = false where id = ${endpointId}`
   const [eventId = ''] = await queueEvents(db, api.workspaceId, [], ['{}'])

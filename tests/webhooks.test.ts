@@ -6,7 +6,7 @@ import type { DnsResolver } from '../common/address.ts'
 import { assertBadRequest, assertFields, assertRefused, dataOf, pluck } from './assertions.ts'
 import { deleteEndpoint, newId, timeOfId } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { type Api, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+import { type Api, type Browser, createMember, type Json, signIn, start, until, type World } from './support.ts'
 
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
 const absent = '01890000-0000-7000-8000-000000000000'
@@ -36,21 +36,6 @@ const resolverOf = (names: Record<string, string[]>): DnsResolver => {
 async function startWorld(t: TestContext, options: { allowedCidrs?: string[] } = {}) {
   const names = knownNames()
   return { ...(await start(t, { resolver: resolverOf(names), ...options })), names }
-}
-
-async function signIn({ url }: World, who: { email: string; password: string }): Promise<Browser> {
-  const browser = createBrowser(url)
-  assert.equal((await browser.signIn(who)).status, 200)
-  return browser
-}
-
-async function member(world: World, role: 'admin' | 'agent'): Promise<Browser> {
-  const inviter = await signIn(world, world.owner)
-  const invited = await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })
-  const browser = createBrowser(world.url)
-  const path = `/invitations/${invited.body.data.invitation_token}`
-  assert.equal((await browser.call('POST', path, { name: 'Some One', password: 'long enough' })).status, 201)
-  return browser
 }
 
 const create = async (api: Api, body: object = {}): Promise<Json> =>
@@ -187,7 +172,7 @@ test('a URL that is not a public HTTPS address is rejected on create and update'
     assertBadRequest(await api.post('/webhooks', { url: bad, events: everything }), message)
     assertBadRequest(await api.patch(`/webhooks/${id}`, { url: bad }), message)
   }
-  const browser = await signIn(world, world.owner)
+  const browser = await signIn(world)
   const integration = { provider: 'tool_a', url: 'https://127.0.0.1/in', events: everything }
   assertBadRequest(await browser.call('POST', '/integrations', integration), notPublic)
   const { data } = (await api.get('/webhooks')).body
@@ -206,7 +191,7 @@ test('a URL is stored trimmed, and rejected with control characters inside', asy
   assert.equal(stored, url)
   const other = 'https://both.test/in?a=1'
   assert.equal((await api.patch(`/webhooks/${id}`, { url: `\t${other} ` })).body.data.url, other)
-  const browser = await signIn(world, world.owner)
+  const browser = await signIn(world)
   for (const [path, body] of [
     ['/webhooks', {}],
     ['/integrations', { provider: 'tool_a' }],
@@ -263,7 +248,7 @@ test('an invalid body is rejected with the field name', async (t) => {
 test('a workspace has at most 100 endpoints, even when they are created concurrently', async (t) => {
   const world = await startWorld(t)
   const { api, workspace } = world
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   const integration = await owner.call('POST', '/integrations', { provider: 'tool_b', url, events: everything })
   assert.equal(integration.status, 201)
   for (let i = 0; i < 94; i++) await create(api)
@@ -366,7 +351,7 @@ test('deleting an endpoint deletes its queued deliveries', async (t) => {
     const answer = await api.call(method, `/webhooks/${id}`, method === 'PATCH' ? { body: {} } : {})
     assertRefused(answer, 404, 'not_found')
   }
-  const browser = await signIn(world, world.owner)
+  const browser = await signIn(world)
   assertRefused(await browser.call('GET', `/webhooks/${id}/deliveries`), 404, 'not_found')
   const again = await browser.call('POST', `/deliveries/${delivery}/redeliver`)
   assertBadRequest(again, 'webhook: it has been deleted')
@@ -411,8 +396,8 @@ test('owners and admins connect a tool and test it; every member can see it', as
   const world = await startWorld(t)
   const { api, names } = world
   const receiver = await startReceiver(t)
-  const agent = await member(world, 'agent')
-  const admin = await member(world, 'admin')
+  const agent = await createMember(await signIn(world), 'agent')
+  const admin = await createMember(await signIn(world), 'admin')
   const integration = { provider: 'tool_b', url: receiver.url, events: ['contact.created'] }
   assertRefused(await agent.call('POST', '/integrations', integration), 403, 'forbidden')
   const { id, secret, created_at: _, ...rest } = dataOf(await admin.call('POST', '/integrations', integration), 201)
@@ -472,7 +457,7 @@ test('a delivery is shown from queueing through every attempt to its outcome', a
   receiver.answers((response) => {
     answers.push(() => response.writeHead(answers.length === 1 ? 503 : 200).end('so be it'))
   })
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   const { id } = await create(api, { url: receiver.url, events: ['contact.created'] })
   await api.post('/contacts', { phone: '+14155550100' })
   const [received] = await receiver.until(1)
@@ -527,7 +512,7 @@ test('a delivery is shown from queueing through every attempt to its outcome', a
 test('the log lists each delivery once, newest first, in stable pages', async (t) => {
   const world = await startWorld(t)
   const { api, workspace } = world
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   const { id } = await create(api)
   const other = await create(api)
   const eventId = await recordEvent(world)
@@ -592,7 +577,7 @@ test('a delivery can be resent with the same event', async (t) => {
   const world = await startWorld(t)
   const { api, db, names, workspace } = world
   const receiver = await startReceiver(t)
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   const { id } = await create(api, { url: receiver.url, events: ['contact.created'] })
   await api.post('/contacts', { phone: '+14155550100' })
   const [first] = await receiver.until(1)
@@ -602,7 +587,7 @@ test('a delivery can be resent with the same event', async (t) => {
   })
 
   const path = `/deliveries/${delivery.id}/redeliver`
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   assertRefused(await agent.call('POST', path), 403, 'forbidden')
   const again = dataOf(await owner.call('POST', path), 201)
   assert.notEqual(again.id, delivery.id)
@@ -646,7 +631,7 @@ test('events of a period are replayed to one endpoint, as far as it subscribes t
   const world = await startWorld(t)
   const { api, db, workspace } = world
   const receiver = await startReceiver(t)
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   const events = ['contact.created', 'message.received']
   const { id } = await create(api, { url: receiver.url, events })
   const minute = 60_000
@@ -670,7 +655,7 @@ test('events of a period are replayed to one endpoint, as far as it subscribes t
   const at = (ago: number) => new Date(now - ago).toISOString()
   const range = { from: at(60 * minute), to: at(20 * minute) }
   const path = `/webhooks/${id}/replay`
-  assertRefused(await (await member(world, 'agent')).call('POST', path, range), 403, 'forbidden')
+  assertRefused(await (await createMember(await signIn(world), 'agent')).call('POST', path, range), 403, 'forbidden')
   assertRefused(await (await signIn(world, stranger)).call('POST', path, range), 404, 'not_found')
   const replayed = await owner.call('POST', path, range)
   assert.deepEqual([replayed.status, replayed.body], [202, { data: { queued: 3 } }])
@@ -699,7 +684,7 @@ test('events of a period are replayed to one endpoint, as far as it subscribes t
 test('a replay of many events sends each exactly once', async (t) => {
   const world = await startWorld(t)
   const { api, db } = world
-  const owner = await signIn(world, world.owner)
+  const owner = await signIn(world)
   // No server listens there, and few are attempted before the count.
   const { id } = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
   const start = Date.now() - 3_600_000

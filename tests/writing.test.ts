@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
-import { type Browser, createBrowser, publicUrl, signIn } from './browser.ts'
-import { type Json, main, start, until, withProvider } from './support.ts'
+import { type Browser, publicUrl, signIn } from './browser.ts'
+import { createMember, type Json, main, start, until, withProvider } from './support.ts'
 
 const ann = '+14155550100'
 const png = Buffer.from(
@@ -14,18 +14,11 @@ const png = Buffer.from(
 /** The owner and an agent of a workspace with one conversation. */
 async function startTeam(t: TestContext) {
   const world = await withProvider(start(t))
-  const { provider } = world
   const owner = await signIn(world)
-  const invited = await owner.call('POST', '/members', { email: `${crypto.randomUUID()}@acme.test`, role: 'agent' })
-  const agent = createBrowser(world.url)
-  const joined = await agent.call('POST', `/invitations/${invited.body.data.invitation_token}`, {
-    name: 'Robin',
-    password: 'correct horse',
-  })
-  assert.equal(joined.status, 201, joined.text)
-  await provider.writes({ from: ann, name: 'Ann', text: 'Hello' })
+  const agent = await createMember(owner, 'agent', { name: 'Robin' })
+  await world.provider.writes({ from: ann, name: 'Ann', text: 'Hello' })
   const [conversation] = (await owner.call('GET', '/conversations')).body.data
-  return { ...world, provider, owner, agent, conversation }
+  return { ...world, owner, agent, conversation }
 }
 
 /** Uploads a file as a member. Returns its link. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import pino from 'pino'
+import { holdTransaction } from '../../tests/database.ts'
 import { createDatabase, until } from '../../tests/support.ts'
 import { nowMs } from '../lib/clock.ts'
 import { newId, pastId } from '../lib/id.ts'
@@ -73,16 +74,13 @@ test('requests that collect before a flush are written together, the last ones a
 
 test('while the table is locked requests collect up to a limit, the newest are dropped and counted, and a later flush writes the rest', async (t) => {
   const { database, log, record, countRows, dropped, countFailures } = await startLog(t)
-  const blocker = await database.connect(1).reserve()
-  await blocker`begin`
-  await blocker`lock table api_requests in access exclusive mode`
+  const release = await holdTransaction(database.connect(1), 'lock table api_requests in access exclusive mode')
   const body = JSON.stringify({ text: 'x'.repeat(4_000) })
   for (let i = 0; i < 3_000; i++) record({ status: 400, body })
   const overflow = await dropped('overflow')
   assert.ok(overflow > 500 && overflow < 2_000, `${overflow}`)
   await until('a flush that gives up', async () => countFailures() > 0)
-  await blocker`rollback`
-  blocker.release()
+  await release()
   await until('the rest', async () => (await countRows()) === 3_000 - overflow)
   record()
   await log.stop()

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
 import { publicUrl } from '../../tests/browser.ts'
+import { holdTransaction } from '../../tests/database.ts'
 import { recordEvents } from '../../tests/receiver.ts'
 import { type Api, type Json, main, start, type TestDatabase, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
@@ -905,10 +906,10 @@ test('after a crash a segment is unchanged: contacts who joined later are no rec
 test('two processes that fill one broadcast create one recipient per contact, even when one loses its connection', async (t) => {
   const { api, db, database, id, fill } = await prepareSegment(t)
   await fill({ chunks: 0 })
-  const outside = database.connect(1)
-  const row = await outside.reserve()
-  await row`begin`
-  await row`select 1 from broadcasts where id = ${id} for no key update`
+  const release = await holdTransaction(
+    database.connect(1),
+    `select from broadcasts where id = '${id}' for no key update`,
+  )
   const first = fill().catch(() => 'lost')
   const isWaiting = async () => {
     const waiting = await db<{ pid: number }[]>`
@@ -921,8 +922,7 @@ test('two processes that fill one broadcast create one recipient per contact, ev
   assert.equal((await recipientsOf(db, id)).length, 0, 'the second leaves it to the first')
   await db`select pg_terminate_backend(${pid})`
   assert.equal(await first, 'lost')
-  await row`commit`
-  row.release()
+  await release()
   await Promise.all([fill(), fill()])
   await fill()
   const rows = await recipientsOf(db, id)

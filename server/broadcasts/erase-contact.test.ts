@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { untilWaiting } from '../../tests/database.ts'
 import { createChecksum, listTenantTables } from '../../tests/rows.ts'
 import { assertRefused, type Json, type Starting, startSignedIn, until, withProvider } from '../../tests/support.ts'
 import { setPlan } from '../accounts/quota.ts'
@@ -243,11 +244,7 @@ test('a reply to a contact who is erased at that moment is 404 and uses no quota
   const gone = await db.begin(async (sql) => {
     await sql`delete from contacts where id = ${first.contact_id}`
     const answer = browser.call('POST', `/conversations/${first.id}/messages`, { text: 'hello' })
-    await until('it to wait', async () => {
-      const waiting = await db`
-        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return waiting.length > 0
-    })
+    await untilWaiting(db)
     return { answer }
   })
   assertRefused(await gone.answer, 404, 'not_found', /^conversation/)
@@ -257,11 +254,8 @@ test('a reply to a contact who is erased at that moment is 404 and uses no quota
 
   await provider.fault({ to: phoneOf(2), mode: 'delay', delay_ms: 1_000 })
   const answer = browser.call('POST', `/conversations/${second.id}/messages`, { text: 'hello' })
-  await until('it to be in flight', async () => {
-    const pending = await db`
-      select 1 from messages where workspace_id = ${api.workspaceId} and status = 'pending'`
-    return pending.length > 0
-  })
+  const listPending = () => db`select from messages where workspace_id = ${api.workspaceId} and status = 'pending'`
+  await until('it to be in flight', async () => (await listPending()).length > 0)
   await erase(await idOf(phoneOf(2)))
   assertRefused(await answer, 404, 'not_found', /^conversation/)
 })

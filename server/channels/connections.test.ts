@@ -3,7 +3,7 @@ import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertFields, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
 import { createBrowser, publicUrl, signIn } from '../../tests/browser.ts'
-import { createDatabase, type Json, main, start, type World, withProvider } from '../../tests/support.ts'
+import { createDatabase, createMember, type Json, main, start, withProvider } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
@@ -24,15 +24,6 @@ async function startBare(t: TestContext) {
   const browser = await signIn(world)
   const list = async (): Promise<Json[]> => (await browser.call('GET', '/channels')).body.data
   return { ...world, browser, list }
-}
-
-async function member({ url, owner }: World, role: 'admin' | 'agent') {
-  const inviter = await signIn({ url, owner })
-  const invited = await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })
-  const browser = createBrowser(url)
-  const path = `/invitations/${invited.body.data.invitation_token}`
-  assert.equal((await browser.call('POST', path, { name: 'Some One', password: 'long enough' })).status, 201)
-  return browser
 }
 
 test('a channel is connected, shown without secrets, and keeps its callback URL on updates', main, async (t) => {
@@ -161,8 +152,8 @@ test('a simulated connection accepts another pace, and new secrets make it a rea
 
 test('owners and admins change channels; agents can only list them', async (t) => {
   const world = await startBare(t)
-  const admin = await member(world, 'admin')
-  const agent = await member(world, 'agent')
+  const admin = await createMember(await signIn(world), 'admin')
+  const agent = await createMember(await signIn(world), 'agent')
   const { id } = (await admin.call('PUT', '/channels/web', {})).body.data
   for (const [method, path, body] of [
     ['PUT', '/channels/web', {}],
@@ -214,7 +205,7 @@ test('account notices of the provider are shown until they are resolved, dismiss
   const { provider } = world
   const { id } = provider.connections.msgapp
   const owner = await signIn(world)
-  const agent = await member(world, 'agent')
+  const agent = await createMember(await signIn(world), 'agent')
   const signals = async (browser = owner): Promise<Json[]> =>
     (await browser.call('GET', '/channels')).body.data.find((one: Json) => one.id === id).signals
   const report = async (field: string, value: Json, at?: number) =>

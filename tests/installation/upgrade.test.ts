@@ -72,7 +72,8 @@ test('a migration that was killed in the middle continues with the next start', 
   const db = database.connect(2)
   await migrate(db, { last: releases[0]?.last_migration })
   // A concurrent index build waits for every transaction that began before it.
-  const holding = await holdSnapshot(database.connect(1))
+  const snapshot = 'set transaction isolation level repeatable read; select 1'
+  const release = await holdTransaction(database.connect(1), snapshot)
   const child = spawn(process.execPath, ['bin/parley.ts', 'migrate'], {
     cwd: root,
     env: { ...process.env, DATABASE_URL: database.url, DATA_DIR: createFolder(t) },
@@ -92,29 +93,12 @@ test('a migration that was killed in the middle continues with the next start', 
   await db`select pg_terminate_backend(${migrator.pid}, 10000)`
   const invalid = () => db`select indexrelid::regclass from pg_index where not indisvalid`
   assert.equal((await invalid()).length, 1, 'the interrupted build left no invalid index')
-  await holding.release()
+  await release()
   const ran = await migrate(db)
   assert.ok(ran.includes('0037_inbox_indexes.sql'), ran.join())
   assert.equal((await invalid()).length, 0, 'the invalid index of the interrupted build is still there')
   assert.equal(await describeSchema(db), readFileSync(join(root, 'schema.sql'), 'utf8'))
 })
-
-/** A transaction that has read something, like a long export. */
-async function holdSnapshot(db: Db): Promise<{ release(): Promise<void> }> {
-  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const transaction = db.begin('isolation level repeatable read', async (sql) => {
-    await sql`select 1`
-    held.resolve()
-    await released.promise
-  })
-  await held.promise
-  return {
-    async release() {
-      released.resolve()
-      await transaction
-    },
-  }
-}
 
 /** Changes of answers that are not due to the migration, or that the changelog announces. */
 const intended = [
