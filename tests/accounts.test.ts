@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { assertBadRequest, assertRefused } from './assertions.ts'
+import { assertBadRequest, assertRefused, pluck } from './assertions.ts'
 import { scopes, sha256 } from './internals.ts'
 import { type Browser, createBrowser, file, type Json, main, publicUrl, signIn, start, type World } from './support.ts'
 
@@ -320,14 +320,11 @@ test('an invitation creates one member and expires after a week', async (t) => {
   const short = await owner.call('POST', `/invitations/${second.invitation_token}`, { name: 'x', password: 'short' })
   assertBadRequest(short, /^password: /)
   const list = (await owner.call('GET', '/members')).body.data
-  assert.deepEqual(
-    list.map(({ email, state, role }: Json) => [email, state, role]),
-    [
-      [world.owner.email, 'active', 'owner'],
-      [email, 'active', 'agent'],
-      ['late@acme.test', 'invited', 'agent'],
-    ],
-  )
+  assert.deepEqual(pluck(list, 'email', 'state', 'role'), [
+    [world.owner.email, 'active', 'owner'],
+    [email, 'active', 'agent'],
+    ['late@acme.test', 'invited', 'agent'],
+  ])
   await world.db`update invitations set expires_at = now() where workspace_id = ${world.api.workspaceId}`
   assertRefused(await owner.call('POST', `/invitations/${second.invitation_token}`, again), 404, 'not_found')
 })

@@ -31,6 +31,9 @@ export function assertFields(actual: Json, expected: Record<string, unknown>, me
   assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, actual[name]])), expected, message)
 }
 
-/** The same field of each row. */
-export const pluck = <Row = Json, Name extends keyof Row = keyof Row>(rows: readonly Row[], name: Name): Row[Name][] =>
-  rows.map((row) => row[name])
+/** One field of each row, or several fields as a tuple: `pluck(rows, 'id')`, `pluck(rows, 'id', 'name')`. */
+export function pluck<Row = Json, Name extends keyof Row = keyof Row>(rows: readonly Row[], name: Name): Row[Name][]
+export function pluck<Row = Json>(rows: readonly Row[], ...names: (keyof Row)[]): Json[][]
+export function pluck(rows: readonly Json[], ...names: string[]): Json[] {
+  return rows.map((row) => (names.length === 1 ? row[names[0] ?? ''] : names.map((name) => row[name])))
+}

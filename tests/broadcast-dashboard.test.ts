@@ -78,14 +78,11 @@ test('a member sends a broadcast and finds it in the list with its counters', as
   const third = await send({ name: 'Third', recipients: people(1), scheduled_at: tomorrow() })
   await ask('POST', `/broadcasts/${third.id}/cancel`)
   const list = await get('/broadcasts')
-  assert.deepEqual(
-    list.map(({ id, status }: Json) => [id, status]),
-    [
-      [third.id, 'canceled'],
-      [second.id, 'scheduled'],
-      [first.id, 'sent'],
-    ],
-  )
+  assert.deepEqual(pluck(list, 'id', 'status'), [
+    [third.id, 'canceled'],
+    [second.id, 'scheduled'],
+    [first.id, 'sent'],
+  ])
   assert.deepEqual(list[2], done)
   for (const [status, ids] of [
     ['sent', [first.id]],
@@ -431,18 +428,15 @@ test('recipients are listed in order with their outcome, and filtered by status'
   })
   const { data, meta } = await list()
   assert.equal(meta.next_cursor, null)
-  assert.deepEqual(
-    data.map(({ place, phone, name, status }: Json) => [place, phone, name, status]),
-    [
-      [1, phoneOf(0), 'Ann', 'read'],
-      [2, phoneOf(1), 'Given', 'read'],
-      [3, phoneOf(2), null, 'sent'],
-      [4, phoneOf(3), 'Out', 'skipped'],
-      [5, '+15005550001', null, 'failed'],
-      [6, 'nobody', null, 'skipped'],
-      [7, '+15005550005', null, 'delivered'],
-    ],
-  )
+  assert.deepEqual(pluck(data, 'place', 'phone', 'name', 'status'), [
+    [1, phoneOf(0), 'Ann', 'read'],
+    [2, phoneOf(1), 'Given', 'read'],
+    [3, phoneOf(2), null, 'sent'],
+    [4, phoneOf(3), 'Out', 'skipped'],
+    [5, '+15005550001', null, 'failed'],
+    [6, 'nobody', null, 'skipped'],
+    [7, '+15005550005', null, 'delivered'],
+  ])
   assert.match(data[4].reason, /131026/)
   assert.deepEqual(
     [data[3].reason, data[5].reason, data[0].reason],

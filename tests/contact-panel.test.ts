@@ -38,7 +38,7 @@ test('attributes are texts, numbers and booleans; a change is merged and null re
 })
 
 test('members write notes about a contact, and only the author deletes one', async (t) => {
-  const { id, ask, url, browser } = await withContact(t)
+  const { id, ask, browser } = await withContact(t)
   const note = (await ask('POST', `/contacts/${id}/notes`, { text: '  Prefers mornings ' }, 201)).data
   assert.equal(note.text, 'Prefers mornings')
   const ben = await createMember(browser, 'agent', { name: 'Ben' })

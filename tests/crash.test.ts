@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { nowhere, startPrograms } from './crashing.ts'
 import { pastId } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
-import { createBrowser, file, until } from './support.ts'
+import { createBrowser, file, pluck, until } from './support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }
 
@@ -38,14 +38,11 @@ test('killed during a send: a message the channel accepted is settled by its rep
 
   assert.deepEqual(await Promise.all(waiting), [undefined, undefined, undefined])
   const pending = (await listOutbound()).filter(({ phone }) => [taken, early, lost].includes(phone))
-  assert.deepEqual(
-    pending.map(({ status, external_id }) => [status, external_id]),
-    [
-      ['pending', null],
-      ['pending', null],
-      ['pending', null],
-    ],
-  )
+  assert.deepEqual(pluck(pending, 'status', 'external_id'), [
+    ['pending', null],
+    ['pending', null],
+    ['pending', null],
+  ])
   // The channel dies as well, and remembers.
   await simulator.kill()
   await Promise.all([simulator.start(), service.start()])

@@ -514,13 +514,7 @@ test('callbacks that are unsigned, wrongly signed, oversized or for an unknown c
   const [none] = await db`select count(*)::int as n from messages where workspace_id = ${api.workspaceId}`
   assert.equal(none?.n, 0)
   for (const garbage of [
-    '',
-    '{',
-    'null',
-    '[]',
-    '"x"',
-    '{"entry":5}',
-    '{"entry":[null,{"changes":[{"value":null}]}]}',
+    ...['', '{', 'null', '[]', '"x"', '{"entry":5}', '{"entry":[null,{"changes":[{"value":null}]}]}'],
   ]) {
     assert.equal(await post(garbage, sign(garbage)), 200, garbage)
   }

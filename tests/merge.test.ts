@@ -95,10 +95,7 @@ test(
     assert.deepEqual(await listReferences(world, [fromId, from.id]), [])
     assertRefused(await world.browser.call('GET', `/contacts/${fromId}`), 404, 'not_found')
     const conversations = (await ask('GET', `/conversations?contact_id=${toId}`)).data
-    assert.deepEqual(
-      conversations.map(({ id, unread_count }: Json) => [id, unread_count]),
-      [[to.id, before.unread]],
-    )
+    assert.deepEqual(pluck(conversations, 'id', 'unread_count'), [[to.id, before.unread]])
     const thread = (await ask('GET', `/conversations/${to.id}/messages`)).data
     assert.equal(thread.length, before.messages)
     const picture = thread.find(({ content_type }: Json) => content_type === 'image')
@@ -356,10 +353,7 @@ test('a call that has begun before the merge ends reaches the merged conversatio
   const timeline = await get(`/conversations/${kept.id}/timeline`)
   assert.equal(timeline.filter(({ id }: Json) => id === note?.body.data.id).length, 1)
   const { data: drafts } = (await browser.call('GET', '/drafts')).body
-  assert.deepEqual(
-    drafts.map(({ conversation_id, text }: Json) => [conversation_id, text]),
-    [[kept.id, 'half a reply']],
-  )
+  assert.deepEqual(pluck(drafts, 'conversation_id', 'text'), [[kept.id, 'half a reply']])
 })
 
 test('of concurrent merges of the same contacts one succeeds, and a refused merge changes nothing', async (t) => {

@@ -1,7 +1,7 @@
 /** Sign-in with OpenID Connect, against a real provider over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused } from './assertions.ts'
+import { assertRefused, pluck } from './assertions.ts'
 import { createBrowser, publicUrl } from './browser.ts'
 import { insertMember, unlinkAccountsOf } from './internals.ts'
 import { type OidcServer, startOidcServer } from './oidc-server.ts'
@@ -122,10 +122,7 @@ test('a new person signs in with the provider, gets an account and opens the req
   const { member, role } = await ann.call('/session')
   assert.deepEqual([member.email, member.name, role], ['Ann@Acme.test', 'Ann Agent', 'agent'])
   const sessions = await ann.call('/sessions')
-  assert.deepEqual(
-    sessions.map(({ is_current, address }: Json) => [is_current, address]),
-    [[true, '127.0.0.1']],
-  )
+  assert.deepEqual(pluck(sessions, 'is_current', 'address'), [[true, '127.0.0.1']])
   const entries = async () =>
     (await get('/audit')).filter((entry: Json) => entry.member.id === member.id).map((e: Json) => [e.action, e.summary])
   assert.deepEqual(await entries(), [
@@ -462,7 +459,7 @@ test('with several workspaces an address that another person took opens nothing,
 
 test('the provider proves the address of a member, and what the inviter could have set up before ends', async (t) => {
   const world = await startWithProvider(t)
-  const { provider, ask, owner, url } = world
+  const { provider, owner, url } = world
   const ann = { email: 'ann@acme.test', password: 'long enough' }
   const planted = await createMember(world.browser, 'agent', ann)
   provider.people.set('ann', { email: ann.email, email_verified: true })
@@ -528,18 +525,9 @@ test('the sign-in returns only to pages of the dashboard', async (t) => {
   const { provider } = world
   provider.people.set('ann', { email: 'ann@acme.test', email_verified: true })
   for (const to of [
-    'https://evil.test/',
-    '//evil.test/inbox',
-    '/\\evil.test',
-    '/\t/evil.test',
-    '/a/..//evil.test',
-    '/a/%2e%2e/\\evil.test',
-    'javascript:alert(1)',
-    '/app/api/oidc/start',
-    '/x/../app/api/session',
-    '/./../app/api/session',
-    `/${'x'.repeat(2_000)}`,
-    '',
+    ...['https://evil.test/', '//evil.test/inbox', '/\\evil.test', '/\t/evil.test', '/a/..//evil.test'],
+    ...['/a/%2e%2e/\\evil.test', 'javascript:alert(1)', '/app/api/oidc/start', '/x/../app/api/session'],
+    ...['/./../app/api/session', `/${'x'.repeat(2_000)}`, ''],
   ]) {
     assert.equal(await createAgent(world).signIn('ann', to), '/inbox', to)
   }

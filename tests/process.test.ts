@@ -10,7 +10,7 @@ import { channelsOf, demoOf, me } from './demo.ts'
 import { createFolder } from './folder.ts'
 import { demoPeople, findEmbeddedPostgres } from './internals.ts'
 import { launcher, startMs, startService } from './program.ts'
-import { file, type Json, until } from './support.ts'
+import { file, type Json, pluck, until } from './support.ts'
 
 /** Both tests start on it: to start on a used folder takes a third of the time of a first start. */
 const dataDir = createFolder(file)
@@ -49,14 +49,11 @@ test('the first start creates a demo workspace, the second reuses it, and both s
   assert.equal(known.data.key.scopes.length, 9)
   assert.equal(demo.simulator_url, `${first.url}/simulator`)
   const connected = await channelsOf(first.url, demo.owner)
-  assert.deepEqual(
-    connected.map(({ channel, state, messages_per_second }: Json) => [channel, state, messages_per_second]),
-    [
-      ['msgapp', 'connected', 80],
-      ['social', 'connected', 80],
-      ['web', 'connected', 80],
-    ],
-  )
+  assert.deepEqual(pluck(connected, 'channel', 'state', 'messages_per_second'), [
+    ['msgapp', 'connected', 80],
+    ['social', 'connected', 80],
+    ['web', 'connected', 80],
+  ])
   assert.deepEqual([connected[0].base_url, connected[2].id], [`${demo.simulator_url}/graph`, demo.web_site_id])
   assert.equal(await first.kill('SIGTERM'), 0)
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { createFrameReader } from '../sdk/src/frames.ts'
 import { type Fetch, Parley, ParleyError, type StreamedEvent, type StreamOptions } from '../sdk/src/index.ts'
 import { idAt } from './internals.ts'
-import { until } from './support.ts'
+import { pluck, until } from './support.ts'
 
 const at = Date.now()
 const [a, b, c] = [idAt(at), idAt(at + 1), idAt(at + 2)]
@@ -95,7 +95,7 @@ test('a lost connection resumes, and each event arrives once with its exact byte
 
   assert.deepEqual(idsOf(frames), [a, b, c])
   assert.deepEqual(
-    frames.map(({ body, lastEventId }) => [body, lastEventId]),
+    pluck(frames, 'body', 'lastEventId'),
     [a, b, c].map((id) => [bodyOf(id), id]),
   )
   // The first connection stays silent until the idle timeout, which expires at once here.

@@ -114,10 +114,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const after: string[] = []
   for await (const { data } of parley.contacts.changes(position)) after.push(...data.map(({ id }) => id))
   assert.deepEqual(after, [ann.id])
-  assert.deepEqual(
-    (await parley.tags.list()).data.map(({ name, contact_count }) => [name, contact_count]),
-    [['vip', 1]],
-  )
+  assert.deepEqual(pluck((await parley.tags.list()).data, 'name', 'contact_count'), [['vip', 1]])
   const { id: doomed } = await parley.contacts.create({ phone: '+14155550178' })
   assert.deepEqual(await parley.contacts.delete(doomed), { id: doomed, deleted: true })
 

@@ -663,12 +663,7 @@ test('templates are listed in pages, made and deleted, with a callback for each'
     path = body.paging.next?.replace(`${origin}/simulator/graph/v25.0/`, '')
   }
   assert.deepEqual(names, [
-    'hello_world',
-    'order_confirmed',
-    'order_update',
-    'order_code',
-    'appointment',
-    'offer_carousel',
+    ...['hello_world', 'order_confirmed', 'order_update', 'order_code', 'appointment', 'offer_carousel'],
     'paused_promo',
   ])
 

@@ -40,7 +40,7 @@ test(
 )
 
 test('only owners of the first workspace see the status', main, async () => {
-  const { workspace, url, browser, ask } = await startOperator()
+  const { workspace, url, browser } = await startOperator()
   const other = await workspace({ name: 'Other' })
   const stranger = await signIn({ url, owner: other.owner })
   const people: Record<string, Browser> = { stranger }

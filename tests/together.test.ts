@@ -243,21 +243,18 @@ test('the thread shows who assigned, closed, reopened, labelled and snoozed a co
     { id: owner.id, name: world.owner.email },
     { id: ben.id, name: 'Ben' },
   ]
-  assert.deepEqual(
-    data.toReversed().map(({ kind, member, details }: Json) => [kind, member, details]),
-    [
-      ['assigned', byOwner, { assignee: byBen }],
-      ['labeled', byBen, { added: ['Refund', 'VIP'], removed: [] }],
-      ['status', byBen, { status: 'closed' }],
-      ['labeled', byBen, { added: ['Late'], removed: ['VIP'] }],
-      ['status', null, { status: 'open', by: 'customer' }],
-      ['snoozed', byOwner, { until: until1 }],
-      ['assigned', byOwner, { assignee: null }],
-      ['status', null, { status: 'open', by: 'timer' }],
-      ['snoozed', byOwner, { until: until1 }],
-      ['status', null, { status: 'open', by: 'customer' }],
-    ],
-  )
+  assert.deepEqual(pluck(data.toReversed(), 'kind', 'member', 'details'), [
+    ['assigned', byOwner, { assignee: byBen }],
+    ['labeled', byBen, { added: ['Refund', 'VIP'], removed: [] }],
+    ['status', byBen, { status: 'closed' }],
+    ['labeled', byBen, { added: ['Late'], removed: ['VIP'] }],
+    ['status', null, { status: 'open', by: 'customer' }],
+    ['snoozed', byOwner, { until: until1 }],
+    ['assigned', byOwner, { assignee: null }],
+    ['status', null, { status: 'open', by: 'timer' }],
+    ['snoozed', byOwner, { until: until1 }],
+    ['status', null, { status: 'open', by: 'customer' }],
+  ])
   // The entry sorts between the messages before and after the reopening.
   const messages = (await owner.ask('GET', `/conversations/${id}/messages`)).data.toReversed()
   const reopened = data.toReversed()[4].id

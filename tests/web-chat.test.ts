@@ -528,16 +528,13 @@ test('a member replies to a visitor with text or a file, at any time', async (t)
   assert.equal(quoting.body.data.reply_to_message_id, id)
   const quotingOwn = { text: 'and this', reply_to_message_id: quoting.body.data.id }
   assert.equal((await browser.call('POST', path, quotingOwn)).status, 201)
-  assert.deepEqual(
-    (await page.thread()).map(({ content_text, reply_to_message_id }) => [content_text, reply_to_message_id]),
-    [
-      ['and this', quoting.body.data.id],
-      ['about this', id],
-      ['a picture', null],
-      ['late, but here', null],
-      ['question', null],
-    ],
-  )
+  assert.deepEqual(pluck(await page.thread(), 'content_text', 'reply_to_message_id'), [
+    ['and this', quoting.body.data.id],
+    ['about this', id],
+    ['a picture', null],
+    ['late, but here', null],
+    ['question', null],
+  ])
 })
 
 test('a visitor sends a file; its type is checked, and only its visitor can send it', main, async (t) => {

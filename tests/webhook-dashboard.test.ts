@@ -6,7 +6,7 @@ import { assertBadRequest, assertRefused, dataOf } from './assertions.ts'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { createBrowser, createMember, type Json, signIn, start, until } from './support.ts'
+import { createBrowser, createMember, type Json, pluck, signIn, start, until } from './support.ts'
 
 test('owners and admins create, change and delete webhooks; agents can only list them', async (t) => {
   const world = await start(t)
@@ -227,7 +227,7 @@ test('deliveries are filtered by status, each listed once, by an index', async (
   ] as const) {
     const { data } = await list(status)
     assert.deepEqual(
-      data.map((one: Json) => [one.id, one.status]),
+      pluck(data, 'id', 'status'),
       ids.map((id) => [id, status]),
     )
     const paged: string[] = []

@@ -133,14 +133,11 @@ test('canned replies are shared or personal, unique by shortcut, and keep their 
   const entries = (await owner.call('GET', '/audit')).body.data.filter(({ action }: Json) =>
     action.startsWith('reply.'),
   )
-  assert.deepEqual(
-    entries.map(({ action, summary }: Json) => [action, summary]),
-    [
-      ['reply.deleted', '/Hours'],
-      ['reply.changed', '/Hours'],
-      ['reply.created', '/Hours'],
-    ],
-  )
+  assert.deepEqual(pluck(entries, 'action', 'summary'), [
+    ['reply.deleted', '/Hours'],
+    ['reply.changed', '/Hours'],
+    ['reply.created', '/Hours'],
+  ])
 })
 
 test('the files of personal canned replies are released when their member is removed', async (t) => {
@@ -206,10 +203,7 @@ test('a page finds its message and its note in the thread by the key of its requ
     await owner.call('POST', `${path}/${sent}`, { text: 'Hi' })
     const items: Json[] = (await owner.call('GET', `${path}/${listed}`)).body.data
     const found = items.filter(({ idempotency_key }) => idempotency_key)
-    assert.deepEqual(
-      found.map((item) => [item.id, item.idempotency_key]),
-      [[data.id, key]],
-    )
+    assert.deepEqual(pluck(found, 'id', 'idempotency_key'), [[data.id, key]])
   }
 })
 

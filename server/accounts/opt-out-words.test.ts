@@ -36,18 +36,8 @@ test('the word alone opts out, in any case, with any white space and punctuation
 
 test('a word among others does not count, nor does a part of one', () => {
   for (const text of [
-    ...[
-      'please stop',
-      'stop it',
-      'STOP START',
-      'sto',
-      'stopp',
-      'nonstop',
-      's t o p',
-      'st.op',
-      'don’t stop!',
-      'restart',
-    ],
+    ...['please stop', 'stop it', 'STOP START', 'sto', 'stopp', 'nonstop', 's t o p', 'st.op', 'don’t stop!'],
+    'restart',
     ...[
       '',
       ' ',

@@ -6,26 +6,10 @@ const owner = { email: 'Ann.Smith@acme.test', name: 'Ann Smith', workspaceName: 
 
 test('a common password is refused in every spelling', () => {
   const common = [
-    ...[
-      'password',
-      'Password1',
-      'P@ssw0rd',
-      'pa55word1!',
-      '!!password!!',
-      'PASSWORD 2026',
-      'password123456789',
-      '123password',
-    ],
-    ...[
-      'passwordpassword',
-      'Summer2026!',
-      'qwertyuiop',
-      'poiuytrewq',
-      'qwerty123',
-      'asdfghjk',
-      'abcdefgh',
-      'iloveyou1',
-    ],
+    ...['password', 'Password1', 'P@ssw0rd', 'pa55word1!', '!!password!!', 'PASSWORD 2026', 'password123456789'],
+    '123password',
+    ...['passwordpassword', 'Summer2026!', 'qwertyuiop', 'poiuytrewq', 'qwerty123', 'asdfghjk', 'abcdefgh'],
+    'iloveyou1',
     ...['12345678', '87654321', '19841224', '24.12.1984', '555-0100-22', 'aaaaaaaa', 'abcabcabc', 'Contraseña1'],
   ]
   for (const password of common) {
@@ -35,13 +19,7 @@ test('a common password is refused in every spelling', () => {
 
 test('a password is not the e-mail, the name or the workspace', () => {
   for (const password of [
-    'ann.smith',
-    'Ann.Smith@acme.test',
-    'AnnSmith1',
-    'ann smith 99',
-    'Acme Bakery',
-    'acmebakery!',
-    '4cmebakery',
+    ...['ann.smith', 'Ann.Smith@acme.test', 'AnnSmith1', 'ann smith 99', 'Acme Bakery', 'acmebakery!', '4cmebakery'],
   ]) {
     assert.throws(
       () => requirePassword(password, owner, 'new_password'),
@@ -53,15 +31,8 @@ test('a password is not the e-mail, the name or the workspace', () => {
 
 test('other passwords are accepted, also without digits, signs or capitals', () => {
   const good = [
-    ...[
-      'correct horse',
-      'long enough',
-      'a good password',
-      'the right one',
-      'my very own',
-      'Kx9#mPq2',
-      'password of a bakery',
-    ],
+    ...['correct horse', 'long enough', 'a good password', 'the right one', 'my very own', 'Kx9#mPq2'],
+    'password of a bakery',
     ...[
       'summer83920174',
       'пароль для пекарни',

@@ -167,15 +167,12 @@ test('duplicate numbers count once, and unreachable recipients are skipped with 
   assert.deepEqual([total_count, skipped_count, pending_count], [4, 2, 2])
   await untilSent(db, api, id)
   const rows = await recipientsOf(db, id)
-  assert.deepEqual(
-    rows.map(({ place, phone, reason }) => [place, phone, reason]),
-    [
-      [1, '+5511991234567', null],
-      [2, phoneOf(1), null],
-      [3, 'none', 'not a phone number'],
-      [4, '12', 'not a phone number'],
-    ],
-  )
+  assert.deepEqual(pluck(rows, 'place', 'phone', 'reason'), [
+    [1, '+5511991234567', null],
+    [2, phoneOf(1), null],
+    [3, 'none', 'not a phone number'],
+    [4, '12', 'not a phone number'],
+  ])
   assert.equal((await provider.sent()).length, 2)
   assert.equal(await usageOf(db, api), 2)
 })
@@ -273,7 +270,7 @@ test('the name of a recipient is stored only when the channel accepts the messag
   await untilSent(db, api, (await accept(api, { recipients })).id)
   const contacts = (await api.get('/contacts')).body.data
   assert.deepEqual(
-    contacts.map(({ phone, name }: Json) => [phone, name]).sort(),
+    pluck(contacts, 'phone', 'name').sort(),
     ['Ann', null, 'New 2', 'New 3', 'New 4'].map((name, i) => [phoneOf(i), name]),
   )
 })
@@ -893,7 +890,7 @@ test('after a crash a segment is unchanged: contacts who joined later are no rec
   await fill()
   const rows = await recipientsOf(db, id)
   assert.deepEqual(
-    rows.map(({ phone, status }) => [phone, status]),
+    pluck(rows, 'phone', 'status'),
     [0, 1, 2].map((i) => [phoneOf(i), 'pending']),
   )
   const [stored] = await db<Json[]>`select is_filled, member_ids, reserved_count from broadcasts where id = ${id}`
@@ -927,7 +924,7 @@ test('two processes that fill one broadcast create one recipient per contact, ev
   await fill()
   const rows = await recipientsOf(db, id)
   assert.deepEqual(
-    rows.map(({ place, phone }) => [place, phone]),
+    pluck(rows, 'place', 'phone'),
     [0, 1, 2].map((i) => [i + 1, phoneOf(i)]),
   )
   assert.equal((await read(api, id)).total_count, 3)

@@ -281,10 +281,9 @@ test('messages for a number that is not connected are counted as ignored and sho
   await post('messages', { metadata, messages: [message] })
   assert.deepEqual(await counted(), { ignored: 2, malformed: 0 })
   const [{ signals }] = (await browser.call('GET', '/channels')).body.data
-  assert.deepEqual(
-    signals.map(({ severity, text }: Json) => [severity, text]),
-    [['warning', 'Messages for +15550009999 were ignored: this number is not connected.']],
-  )
+  assert.deepEqual(pluck(signals, 'severity', 'text'), [
+    ['warning', 'Messages for +15550009999 were ignored: this number is not connected.'],
+  ])
   assert.deepEqual((await world.api.get('/conversations')).body.data, [])
   await post('flows', { event: 'FLOW_STATUS_CHANGE' })
   assert.deepEqual(await counted(), { ignored: 3, malformed: 0 })
@@ -534,13 +533,10 @@ test('a workspace is connected to a simulator once; a repeat changes only URL an
 
   await connectSimulator({ db, sealer, workspaceId: await create(), ...simulated, kind: 'alone' })
   const accounts = await loadSimulatorAccounts(db, sealer, 'http://127.0.0.1:4000')
-  assert.deepEqual(
-    accounts.map(({ channel, workspace_id }) => [channel, workspace_id]),
-    [
-      ['msgapp', workspaceId],
-      ['social', workspaceId],
-    ],
-  )
+  assert.deepEqual(pluck(accounts, 'channel', 'workspace_id'), [
+    ['msgapp', workspaceId],
+    ['social', workspaceId],
+  ])
   const [account] = accounts
   assert.deepEqual(account, {
     workspace_id: workspaceId,

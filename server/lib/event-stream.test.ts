@@ -74,10 +74,7 @@ test('a client that reads receives every event in order, however slowly', async 
   })
   while (!text.includes('retry: 10\n')) await once(socket, 'data')
   const ids = Array.from(text.matchAll(/^id: (\d+)$/gm), ([, id]) => Number(id))
-  assert.deepEqual(
-    ids,
-    Array.from({ length: events }, (_, i) => i),
-  )
+  assert.deepEqual(ids, [...Array(events).keys()])
 })
 
 test('open responses are limited by key and in total, until they end', () => {

@@ -23,14 +23,7 @@ test('the type of a file follows from its first bytes', () => {
 
 test('files that a page could run, and truncated ones, have no type', () => {
   for (const text of [
-    '<html>',
-    '<!doctype html>',
-    '<svg xmlns="x">',
-    '<?xml version="1.0"?>',
-    'alert(1)',
-    'RIFF',
-    'OggS',
-    '',
+    ...['<html>', '<!doctype html>', '<svg xmlns="x">', '<?xml version="1.0"?>', 'alert(1)', 'RIFF', 'OggS', ''],
   ]) {
     assert.equal(of(text), undefined, text)
   }

@@ -35,15 +35,7 @@ async function fingerprint(dataDir: string): Promise<Record<string, string>> {
   assert.ok(address)
   const db = connect({ database: address, max: 1 })
   const tables = [
-    'workspaces',
-    'members',
-    'api_keys',
-    'contacts',
-    'conversations',
-    'messages',
-    'segments',
-    'labels',
-    'media',
+    ...['workspaces', 'members', 'api_keys', 'contacts', 'conversations', 'messages', 'segments', 'labels', 'media'],
   ]
   const prints: Record<string, string> = {}
   for (const table of tables) {

@@ -255,13 +255,7 @@ test("a simulator that is reachable from outside requires the session of the dem
     const fault = { method: 'POST', body: JSON.stringify({ mode: 'no_statuses', count: 1 }) }
     const json = { 'content-type': 'application/json' }
     for (const path of [
-      '',
-      '/',
-      '/phone/phone.js',
-      '/control/sent',
-      '/control/phones',
-      '/control/stream',
-      '/media/1',
+      ...['', '/', '/phone/phone.js', '/control/sent', '/control/phones', '/control/stream', '/media/1'],
     ]) {
       assert.equal((await ask(path)).status, 401, path)
     }

@@ -12,6 +12,7 @@ import { describeSchema } from '../../scripts/schema.ts'
 import { audit } from '../../soak/audit.ts'
 import { type Load, startLoad } from '../../soak/load.ts'
 import { type Stack, startStack } from '../../soak/stack.ts'
+import { holdTransaction } from '../database.ts'
 import { createFolder } from '../folder.ts'
 import { type Db, migrate } from '../internals.ts'
 import { type Browser, createBrowser, createDatabase, type Json, until } from '../support.ts'
@@ -221,14 +222,7 @@ async function prepareDemo({ url }: Stack, dataDir: string): Promise<Demo> {
     '/webhooks',
   ]
   const pages = [
-    '/members',
-    '/keys',
-    '/sessions',
-    '/tags',
-    '/templates',
-    '/broadcasts',
-    '/webhooks',
-    '/search?q=order',
+    ...['/members', '/keys', '/sessions', '/tags', '/templates', '/broadcasts', '/webhooks', '/search?q=order'],
     '/overview?days=30',
   ]
   return {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pluck } from '../../../tests/assertions.ts'
 import type { Content, MediaReference, OutgoingMessage } from '../channel.ts'
 import { connectionOf, type FakeHttp, fakeHttp, fixture, outgoing, type ScriptedAnswer } from '../test-http.ts'
 import { createMsgapp } from './msgapp.ts'
@@ -250,13 +251,7 @@ test('templates are listed through all pages, by cursor and never at another hos
   const templates = await createMsgapp(http, 15_000).listTemplates?.(connection)
   assert.equal(templates?.length, page.data.length)
   assert.deepEqual(Object.keys(templates?.[0] ?? {}).sort(), [
-    'category',
-    'components',
-    'external_id',
-    'language',
-    'name',
-    'parameter_format',
-    'status',
+    ...['category', 'components', 'external_id', 'language', 'name', 'parameter_format', 'status'],
   ])
   assert.ok(
     http.requests.every(({ url }) => url.startsWith('https://graph.example/v25.0/102290129340398/message_templates?')),
@@ -309,13 +304,10 @@ test('a check names the setting that is wrong, and stops there', async () => {
     assert.ok(steps.slice(0, -1).every(({ ok }) => ok))
   }
   const steps = await createMsgapp(fakeHttp(number, templates), 15_000).check(connection)
-  assert.deepEqual(
-    steps.map(({ step, ok, message }) => [step, ok, message]),
-    [
-      ['Reach the provider', true, 'The provider answers.'],
-      ['Access token is valid', true, 'The provider accepts it.'],
-      ['Read the phone number', true, 'Acme, +1 555-000-1111'],
-      ['Read the templates of the account', true, 'Found.'],
-    ],
-  )
+  assert.deepEqual(pluck(steps, 'step', 'ok', 'message'), [
+    ['Reach the provider', true, 'The provider answers.'],
+    ['Access token is valid', true, 'The provider accepts it.'],
+    ['Read the phone number', true, 'Acme, +1 555-000-1111'],
+    ['Read the templates of the account', true, 'Found.'],
+  ])
 })
