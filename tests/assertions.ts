@@ -34,6 +34,6 @@ export function assertFields(actual: Json, expected: Record<string, unknown>, me
 /** One field of each row, or several fields as a tuple: `pluck(rows, 'id')`, `pluck(rows, 'id', 'name')`. */
 export function pluck<Row = Json, Name extends keyof Row = keyof Row>(rows: readonly Row[], name: Name): Row[Name][]
 export function pluck<Row = Json>(rows: readonly Row[], ...names: (keyof Row)[]): Json[][]
-export function pluck(rows: readonly Json[], ...names: string[]): Json[] {
+export function pluck(rows: readonly Json[], ...names: PropertyKey[]): Json[] {
   return rows.map((row) => (names.length === 1 ? row[names[0] ?? ''] : names.map((name) => row[name])))
 }

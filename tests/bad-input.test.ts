@@ -662,13 +662,9 @@ test('every operator of every filter field stores a value unchanged or rejects i
           const filter = { match: 'any', rules: [body.filter.rules[0], { field, op, value }] }
           const answer = await send(json(path, { ...body, filter }))
           const about = `${name} ${field} ${op} ${JSON.stringify(value)}`
+          const found = [answer.status < 300, answer.body.data?.filter]
           if (answer.status === 400) assertNames(answer, 'filter.rules[1].value', about)
-          else
-            assert.deepEqual(
-              [answer.status < 300, answer.body.data?.filter],
-              [true, filter],
-              `${about}: ${answer.text}`,
-            )
+          else assert.deepEqual(found, [true, filter], `${about}: ${answer.text}`)
         }
       }
     }
@@ -721,11 +717,8 @@ test('a body that is not a JSON object of at most 1 MiB is rejected', async () =
     const limit = bodyLimits[operation.operationId] ?? 1
     const bytes = limit * mebibyte
     const overLimit = `body: over ${limit} MiB`
-    const notUtf8 = Buffer.concat([
-      Buffer.from('{"x":"'),
-      Buffer.from([0xff, 0xc0, 0x80]),
-      Buffer.from(`",${text.slice(1)}`),
-    ])
+    const parts = [Buffer.from('{"x":"'), Buffer.from([0xff, 0xc0, 0x80]), Buffer.from(`",${text.slice(1)}`)]
+    const notUtf8 = Buffer.concat(parts)
     const bodies: [string | Buffer | undefined, string][] = [
       ...[undefined, '', ...words('null [] [{}] "x" 5 true false 1e999')].map((text): [string | undefined, string] => [
         text,
@@ -758,11 +751,8 @@ test('a body that is not a JSON object of at most 1 MiB is rejected', async () =
     ]
     const answers = await sendAll(wrong.map(({ message: _, ...sent }) => ({ path, ...sent })))
     for (const [i, { body, headers, message }] of wrong.entries()) {
-      assertNames(
-        answers[i] ?? assert.fail(),
-        message,
-        `${name} ${String(body).slice(0, 40)} ${JSON.stringify(headers)}`,
-      )
+      const about = `${name} ${String(body).slice(0, 40)} ${JSON.stringify(headers)}`
+      assertNames(answers[i] ?? assert.fail(), message, about)
     }
     const zipped = await send({ path, body: gzipSync(text), headers: gzip })
     assert.ok(zipped.status < 300, zipped.text)

@@ -122,12 +122,8 @@ test('broadcasts are listed newest first, in pages, by status', async (t) => {
   const { api } = await startConnected(t)
   const drafts: string[] = []
   for (let i = 0; i < 3; i++) drafts.unshift((await createDraft(api)).id)
-  const scheduled = await api.post('/broadcasts', {
-    name: 'Later',
-    template,
-    recipients: people(1),
-    scheduled_at: tomorrow(),
-  })
+  const later = { name: 'Later', template, recipients: people(1), scheduled_at: tomorrow() }
+  const scheduled = await api.post('/broadcasts', later)
   const ids = async (query: string) => (await api.get(`/broadcasts?${query}`)).body.data.map(({ id }: Json) => id)
   assert.deepEqual(await ids(''), [scheduled.body.data.id, ...drafts])
   assert.deepEqual(await ids('status=draft'), drafts)
@@ -141,12 +137,8 @@ test('broadcasts are listed newest first, in pages, by status', async (t) => {
 
 test('a broadcast is paused, resumed and canceled through the API', async (t) => {
   const { api, provider } = await startConnected(t)
-  const { body } = await api.post('/broadcasts', {
-    name: 'Later',
-    template,
-    recipients: people(3),
-    scheduled_at: tomorrow(),
-  })
+  const later = { name: 'Later', template, recipients: people(3), scheduled_at: tomorrow() }
+  const { body } = await api.post('/broadcasts', later)
   const { id } = body.data
   const change = async (verb: string) => dataOf(await api.post(`/broadcasts/${id}/${verb}`))
   assert.equal((await change('pause')).is_paused, true)
@@ -278,10 +270,8 @@ test('a draft needs the scope and belongs to one workspace, and its fields are v
   for (const recipients of [undefined, [], people(1_001), [{}], [{ to: 5 }]])
     assertBadRequest(await api.post(`/broadcasts/${id}/recipients`, { recipients }), /^recipients/)
   assertBadRequest(await api.post('/broadcasts', { name: 'x', template }), /^recipients: required/)
-  assertBadRequest(
-    await api.post('/broadcasts', { name: 'x', template: { name: 'absent' }, draft: true }),
-    /^template\.name: /,
-  )
+  const absent = { name: 'x', template: { name: 'absent' }, draft: true }
+  assertBadRequest(await api.post('/broadcasts', absent), /^template\.name: /)
   assertBadRequest(await api.post('/broadcasts', { name: 'x', template, draft: 'yes' }), /^draft: /)
 })
 
@@ -299,10 +289,8 @@ test('a contact that is erased is no recipient of a draft any more, and its numb
     [null, 'skipped'],
     [phoneOf(2), 'pending'],
   ])
-  assert.deepEqual(await add(api, id, people(2)), {
-    added: 1,
-    skipped: [{ index: 0, reason: 'the number is in the broadcast already' }],
-  })
+  const repeated = [{ index: 0, reason: 'the number is in the broadcast already' }]
+  assert.deepEqual(await add(api, id, people(2)), { added: 1, skipped: repeated })
   await api.post(`/broadcasts/${id}/start`)
   const over = await untilOver(api, id)
   assert.deepEqual([over.sent_count, over.skipped_count, over.total_count], [3, 1, 4])

@@ -11,10 +11,7 @@ const post = (api: Api, contacts: unknown[], headers: Record<string, string> = {
 
 async function batch(api: Api, contacts: unknown[]): Promise<Json[]> {
   const answer = dataOf(await post(api, contacts))
-  assert.deepEqual(
-    pluck(answer, 'index'),
-    contacts.map((_, index) => index),
-  )
+  assert.deepEqual(pluck(answer, 'index'), [...contacts.keys()])
   return answer
 }
 
@@ -139,10 +136,8 @@ test('a thousand full items fit one request, and larger bodies are refused', asy
   )
   const full = { name: 'n'.repeat(500), email: 'e'.repeat(320), company: 'c'.repeat(500), attributes }
   const tags = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(80, 't'))
-  const results = await batch(
-    api,
-    Array.from({ length: 1_000 }, (_, n) => ({ phone: phoneOf(n), ...full, tags: n < 20 ? tags : [] })),
-  )
+  const contacts = Array.from({ length: 1_000 }, (_, n) => ({ phone: phoneOf(n), ...full, tags: n < 20 ? tags : [] }))
+  const results = await batch(api, contacts)
   assert.ok(results.every(({ created }) => created))
   const raw = JSON.stringify({ contacts: [{ phone: phoneOf(1) }] }).padEnd(40 * 1024 * 1024 + 1)
   assertBadRequest(await api.call('POST', '/contacts/batch', { raw }), 'body: over 40 MiB')

@@ -27,12 +27,8 @@ test(
     assert.deepEqual([bob.attributes, bob.opted_out], [{}, false])
     const kept = await api.post('/contacts', { phone: phoneOf(1), attributes: { plan: 'free' }, opted_out: false })
     assert.deepEqual([kept.status, kept.body.data], [200, ann])
-    const update = {
-      phone: phoneOf(1),
-      attributes: { plan: null, city: 'Rome' },
-      opted_out: false,
-      if_exists: 'update',
-    }
+    const moved = { plan: null, city: 'Rome' }
+    const update = { phone: phoneOf(1), attributes: moved, opted_out: false, if_exists: 'update' }
     const updated = (await api.post('/contacts', update)).body.data
     assert.deepEqual([updated.attributes, updated.opted_out], [{ seats: 12, is_partner: true, city: 'Rome' }, false])
     await api.patch(`/contacts/${ann.id}`, { opted_out: true })
@@ -157,11 +153,7 @@ test('the list of tags has every tag with its number of contacts', main, async (
   await create(api, { phone: phoneOf(2), tags: ['VIP', 'älpha'] })
   await api.patch(`/contacts/${ann.id}`, { remove_tags: ['zeta'] })
   const { data } = (await api.get('/tags')).body
-  assert.deepEqual(pluck(data, 'name', 'contact_count'), [
-    ['vip', 2],
-    ['Zeta', 0],
-    ['älpha', 1],
-  ])
+  assert.deepEqual(pluck(data, 'name', 'contact_count').flat(), ['vip', 2, 'Zeta', 0, 'älpha', 1])
   assert.deepEqual(Object.keys(data[0]), ['id', 'name', 'color', 'contact_count'])
   assert.equal(data[0].id, ann.tags[0].id)
   await db`

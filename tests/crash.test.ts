@@ -112,15 +112,12 @@ test('killed twice during a broadcast: each recipient is sent to at most once, a
     return rows.every(({ phone, status }) => status === (lost.has(phone) ? 'sending' : 'read')) && { sent, rows }
   })
   assert.equal(new Set(sent.map(({ to }) => to)).size, sent.length, 'no recipient got it twice')
-  assert.deepEqual(
-    rows.map(({ phone, attempt_count }) => `${phone} ${attempt_count}`).sort(),
-    phones.map((phone) => `${phone} 1`),
-  )
+  const attempts = rows.map(({ phone, attempt_count }) => `${phone} ${attempt_count}`)
+  const once = phones.map((phone) => `${phone} 1`)
+  assert.deepEqual(attempts.sort(), once)
   const { total_count, sent_count, read_count, failed_count, skipped_count } = await parley.broadcasts.get(id)
-  assert.deepEqual(
-    [total_count, sent_count, read_count, failed_count, skipped_count],
-    [phones.length, sent.length, sent.length, 0, 0],
-  )
+  const counts = [total_count, sent_count, read_count, failed_count, skipped_count]
+  assert.deepEqual(counts, [phones.length, sent.length, sent.length, 0, 0])
 })
 
 test('killed with webhooks in flight: the next process delivers them, only those arrive twice, and nothing is lost', async (t) => {
@@ -154,11 +151,8 @@ test('killed with webhooks in flight: the next process delivers them, only those
   const counts = new Map<string, number>()
   for (const one of receiver.received) counts.set(nameOf(one), (counts.get(nameOf(one)) ?? 0) + 1)
   assert.deepEqual([...counts.keys()].sort(), ids.sort())
-  assert.deepEqual(
-    [...counts].filter(([id, count]) => count > 1 && !inFlight.has(id)),
-    [],
-    'only deliveries in flight arrive twice',
-  )
+  const repeated = [...counts].filter(([id, count]) => count > 1 && !inFlight.has(id))
+  assert.deepEqual(repeated, [], 'only deliveries in flight arrive twice')
 })
 
 test('killed while two contacts are merged: no message is lost, and the next start completes the merge', async () => {
@@ -195,10 +189,8 @@ test('killed while two contacts are merged: no message is lost, and the next sta
   assert.equal(await isOver, false)
   const counts = [(await readThread(kept)).count, (await readThread(gone)).count]
   assert.ok(counts.every((count) => count > 1))
-  assert.equal(
-    counts.reduce((sum, count) => sum + count),
-    historySize + 2,
-  )
+  const total = counts.reduce((sum, count) => sum + count)
+  assert.equal(total, historySize + 2)
 
   await service.start()
   await provider.writes({ from: gone, text: 'in between' })

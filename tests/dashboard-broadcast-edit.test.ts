@@ -82,12 +82,8 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
 
 test('a draft is deleted after a question', { skip }, async (t) => {
   const { page, api } = await openDashboard(t, '/broadcasts')
-  const draft = {
-    name: 'Spring news',
-    template: { name: 'hello_world' },
-    recipients: [{ to: '+14155550101' }],
-    draft: true,
-  }
+  const template = { name: 'hello_world' }
+  const draft = { name: 'Spring news', template, recipients: [{ to: '+14155550101' }], draft: true }
   const { id } = (await api.post('/broadcasts', draft)).body.data
   await visit(page, `/broadcasts/${id}`)
   await page.getByRole('button', { name: 'Delete draft' }).click()

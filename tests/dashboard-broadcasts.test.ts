@@ -53,14 +53,8 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByText('No matching templates.').waitFor()
   await page.getByRole('searchbox', { name: 'Search approved templates' }).fill('order_up')
   await page.getByRole('button', { name: /^order_update/ }).click()
-  await pasteNumbers(
-    page,
-    'phone,name',
-    '+14155550100,Ann Lee',
-    'not a number',
-    '+15005550001,Uma Away',
-    '+14155550100',
-  )
+  const rows = ['+14155550100,Ann Lee', 'not a number', '+15005550001,Uma Away', '+14155550100']
+  await pasteNumbers(page, 'phone,name', ...rows)
   await page.getByText('2 recipients · 1 duplicate removed').waitFor()
   await page.getByText('Line 3: not a number').waitFor()
   await value(page, 'Value {{1}}').fill('#4711 of ')
@@ -110,10 +104,8 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByRole('row', { name: /Uma Away.*Failed.*Cannot be reached/ }).waitFor()
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
   await page.getByRole('row', { name: /Ann Lee/ }).waitFor({ state: 'detached' })
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download CSV' }).click(),
-  ])
+  const link = page.getByRole('link', { name: 'Download CSV' })
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
   assert.match(download.suggestedFilename(), /^broadcast-.*\.csv$/)
   await assertAccessible(page)
   const agent = await window({ as: await member('agent') })

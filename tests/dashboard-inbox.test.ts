@@ -530,10 +530,8 @@ test('orders, form answers, calls, ads and shared posts can be read in the threa
   await assertAccessible(page)
 
   const items = ['reel', 'story-mention', 'story-reply', 'from-ad'].flatMap((name) => readMessages(`social/${name}`))
-  const messaging = items.map((message, i) => ({
-    sender: { id: '90000001' },
-    message: { ...message, mid: `mid.${i}` },
-  }))
+  const sender = { id: '90000001' }
+  const messaging = items.map((message, i) => ({ sender, message: { ...message, mid: `mid.${i}` } }))
   assert.equal(await provider.callback({ entry: [{ messaging }] }, 'social'), 200)
   // The simulator knows no profile of this person.
   await showNew(page, 1)

@@ -159,11 +159,8 @@ test('an account restriction shows a banner on every page and a notice on its ca
   const expiration = Math.floor(Date.now() / 1000) + 86_400
   const limits = [{ restriction_type: 'RESTRICTED_BIZ_INITIATED_MESSAGING', expiration }]
   await report('account_update', { event: 'ACCOUNT_RESTRICTION', restriction_info: limits })
-  await report('phone_number_quality_update', {
-    display_phone_number: '15550001111',
-    event: 'DOWNGRADE',
-    current_limit: 'TIER_1K',
-  })
+  const downgrade = { display_phone_number: '15550001111', event: 'DOWNGRADE', current_limit: 'TIER_1K' }
+  await report('phone_number_quality_update', downgrade)
   const card = page.getByRole('region', { name: 'Messaging app' })
   const banner = page.getByRole('status').filter({ hasText: 'it cannot start conversations' })
   await card.getByText('it cannot start conversations').waitFor()

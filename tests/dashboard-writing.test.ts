@@ -47,10 +47,7 @@ test('a draft follows the member to another browser, live, and never replaces te
   await box(page).pressSequentially(' for writing')
   assert.equal(await box(page).inputValue(), 'Dear Ann, thanks for writing')
   held.resolve()
-  await until(
-    'the last text everywhere',
-    async () => (await box(other).inputValue()) === 'Dear Ann, thanks for writing',
-  )
+  await until('the last text', async () => (await box(other).inputValue()) === 'Dear Ann, thanks for writing')
   await page.unroute(/\/draft$/)
 
   // A reload keeps it, and sending removes it in both browsers.
@@ -79,10 +76,8 @@ test('a message that was not sent outlives its tab and is marked in the list', {
   await rowOf(again, 'Ann Porter').click()
   await again.getByRole('button', { name: 'Retry' }).click()
   await isRead(again, 'Until five')
-  await until(
-    'no mark',
-    async () => (await rowOf(again, 'Ann Porter').getByText('Not sent', { exact: true }).count()) === 0,
-  )
+  const mark = rowOf(again, 'Ann Porter').getByText('Not sent', { exact: true })
+  await until('no mark', async () => (await mark.count()) === 0)
   assert.equal((await provider.sent(ann)).length, 1)
 })
 

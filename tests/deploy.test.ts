@@ -133,13 +133,8 @@ test('deploy/parley runs a command as the user of the unit, with its settings an
 })
 
 test('deploy/parley names the settings of the unit and of its files, without their values', async (t) => {
-  const { words } = await runCommand(
-    t,
-    'DATA_DIR=/x',
-    ['doctor'],
-    'parley',
-    '# PORT=1\nPROT=9\n ENCRYPTION_KEY=secret\n',
-  )
+  const settings = '# PORT=1\nPROT=9\n ENCRYPTION_KEY=secret\n'
+  const { words } = await runCommand(t, 'DATA_DIR=/x', ['doctor'], 'parley', settings)
   const [names = '', file = ''] = words
     .filter((word) => /SETTING_NAMES|first\.env/.test(word))
     .map((word) => word.replace(/^--(?:setenv=PARLEY_SETTING_NAMES|property=EnvironmentFile)=-?/, ''))
@@ -182,19 +177,12 @@ test('the commands of the upgrade from 0.1.0 move its data to the folder of the 
   put('etc/systemd/system/parley.service', 'old')
   put('release/parley-Y/deploy/parley.service', 'new')
   for (const folder of ['var/lib', 'var/backups']) mkdirSync(join(machine, folder), { recursive: true })
-  await promisify(execFile)('tar', [
-    '-czf',
-    join(machine, 'parley-Y.tar.gz'),
-    '-C',
-    join(machine, 'release'),
-    'parley-Y',
-  ])
+  const archive = join(machine, 'parley-Y.tar.gz')
+  await promisify(execFile)('tar', ['-czf', archive, '-C', join(machine, 'release'), 'parley-Y'])
   put('bin/sudo', '#!/bin/sh\nexec "$@"\n', 0o755)
   for (const name of ['systemctl', 'journalctl', 'npm', 'chown']) put(`bin/${name}`, '#!/bin/sh\n', 0o755)
-  const commands = commandsBelow('docs/upgrade.md', 'From 0.1.0').replaceAll(
-    / (?=\/(?:opt|etc|var)\/?)/g,
-    ` ${machine}`,
-  )
+  const paths = / (?=\/(?:opt|etc|var)\/?)/g
+  const commands = commandsBelow('docs/upgrade.md', 'From 0.1.0').replaceAll(paths, ` ${machine}`)
   const env = { ...process.env, PATH: `${join(machine, 'bin')}:${process.env.PATH}` }
   await promisify(execFile)('bash', ['-euc', commands], { cwd: machine, env })
   const found = (path: string) => readFileSync(join(machine, path), 'utf8')
@@ -219,10 +207,8 @@ test('compose takes all settings from a file of its own, and has a place for bac
     assert.match(parley, /^ {4}env_file: \[parley\.env\]$/m)
     assert.match(parley, /^ {4}volumes: \[data:\/data, backups:\/backups\]$/m)
     const [, set = ''] = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(parley) ?? []
-    assert.deepEqual(
-      [...set.matchAll(/^ {6}(\w+):/gm)].map(([, setting]) => setting),
-      fixed,
-    )
+    const settings = [...set.matchAll(/^ {6}(\w+):/gm)].map(([, setting]) => setting)
+    assert.deepEqual(settings, fixed)
   }
   assert.match(read('Dockerfile'), /mkdir \/data \/backups && chown 10001:10001 \/data \/backups/)
   for (const ignored of ['.gitignore', '.dockerignore']) {

@@ -33,10 +33,7 @@ test(
     const byEndpoint = Object.fromEntries(
       created?.deliveries.map(({ endpoint, status }: Json) => [endpoint.id, [endpoint.url, status]]),
     )
-    assert.deepEqual(byEndpoint, {
-      [goodEndpoint.id]: [good.url, 'delivered'],
-      [failing.id]: [bad.url, 'failed'],
-    })
+    assert.deepEqual(byEndpoint, { [goodEndpoint.id]: [good.url, 'delivered'], [failing.id]: [bad.url, 'failed'] })
 
     const ids = async (query: string) => (await list(query)).map(({ id }) => id)
     assert.deepEqual(await ids('?event=message.received'), [received?.id])
@@ -84,10 +81,8 @@ test('a delivery before its first attempt is shown as pending', async (t) => {
   receiver.answers((response) => void held.then(() => response.writeHead(200).end()))
   const [id] = await queueEvents(db, api.workspaceId, [endpoint.id], ['{"data":{"contact_id":"c"}}'])
   const [event] = (await ask('GET', '/events')).data
-  assert.deepEqual(
-    [event.id, event.deliveries[0].status, event.deliveries[0].endpoint.id],
-    [id, 'pending', endpoint.id],
-  )
+  const [delivery] = event.deliveries
+  assert.deepEqual([event.id, delivery.status, delivery.endpoint.id], [id, 'pending', endpoint.id])
   release()
   await until('the delivery', async () => {
     const { deliveries } = await get(`/events/${id}`)

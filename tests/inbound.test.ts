@@ -135,10 +135,8 @@ test('every kind of inbound message is stored in the content model of the API', 
   const [tapped] = await messagesOf(api, (await conversationsOf(api))[0].id)
   assert.deepEqual([tapped.content_type, tapped.content_text, tapped.interactive_reply_id], ['button', 'Stop', 'STOP'])
   const order = { from: phone.slice(1), id: 'wamid.order', timestamp: now(), type: 'order', order: { catalog_id: '1' } }
-  assert.equal(
-    await provider.callback(envelope({ messages: [order, { ...order, id: 'wamid.new', type: 'hologram' }] })),
-    200,
-  )
+  const messages = [order, { ...order, id: 'wamid.new', type: 'hologram' }]
+  assert.equal(await provider.callback(envelope({ messages })), 200)
   const [conversation] = await conversationsOf(api)
   const [unknown, unsupported] = await messagesOf(api, conversation.id)
   for (const message of [unknown, unsupported]) {
@@ -161,10 +159,8 @@ test('a callback with 1,000 messages of 100 contacts is stored completely, in or
   assert.deepEqual([counted?.n, counted?.conversations], [1_000, 100])
   for (const conversation of (await conversationsOf(api)).slice(0, 5)) {
     const texts = (await messagesOf(api, conversation.id)).map(({ content_text }) => Number(content_text.split(' ')[1]))
-    assert.deepEqual(
-      texts,
-      texts.toSorted((one, other) => other - one),
-    )
+    const newestFirst = texts.toSorted((one, other) => other - one)
+    assert.deepEqual(texts, newestFirst)
     assert.deepEqual([conversation.unread_count, conversation.last_message_text], [10, `message ${texts[0]}`])
   }
   assert.equal((await eventsOf('message.received')).length, 1_000)
@@ -239,10 +235,8 @@ test('a report that arrives before its message waits for it', async (t) => {
   const [conversation] = await conversationsOf(api)
   const later = 'wamid.later'
   await provider.callback(envelope({ statuses: [{ id: 'wamid.out', status: 'delivered', timestamp: now() }] }))
-  const edit = {
-    type: 'edit',
-    edit: { original_message_id: later, message: { type: 'text', text: { body: 'fixed' } } },
-  }
+  const message = { type: 'text', text: { body: 'fixed' } }
+  const edit = { type: 'edit', edit: { original_message_id: later, message } }
   await provider.callback(
     envelope({ messages: [{ from: phone.slice(1), id: 'wamid.edit', timestamp: now(), ...edit }] }),
   )
@@ -338,10 +332,8 @@ test('only the author can change a message, and a list shows only the last messa
   const [other, own] = await conversationsOf(api)
   assert.equal((await messagesOf(api, other.id))[0].content_text, 'theirs')
   assert.equal(own.last_message_text, 'last')
-  assert.deepEqual(
-    (await messagesOf(api, own.id)).map(({ content_text }) => content_text),
-    ['last', 'ours', 't4', 't3', 't2', 'changed', null],
-  )
+  const thread = pluck(await messagesOf(api, own.id), 'content_text')
+  assert.deepEqual(thread, ['last', 'ours', 't4', 't3', 't2', 'changed', null])
 })
 
 test('a reply in the same callback as its message quotes it', async (t) => {
@@ -362,13 +354,7 @@ test('a new user id keeps the number, a number of another contact stays with tha
   const from = { from: phone.slice(1), from_user_id: 'US.1111111111' }
   const old = text(phone, 'hi')
   await provider.callback(envelope({ messages: [{ ...old, ...from }] }))
-  const system = (more: Json) => ({
-    ...from,
-    id: `wamid.${randomUUID()}`,
-    timestamp: now(),
-    type: 'system',
-    system: more,
-  })
+  const system = (system: Json) => ({ ...from, id: `wamid.${randomUUID()}`, timestamp: now(), type: 'system', system })
   await provider.callback(
     envelope({ messages: [system({ type: 'user_changed_user_id', body: 'x', user_id: 'US.2222222222' })] }),
   )
@@ -404,12 +390,8 @@ test('a status with two conflicting message ids applies to the one named by the 
   await provider.fault({ to: '+14155550101', mode: 'http_500' })
   await api.post('/messages', { to: '+14155550101', ...hello })
   const [pending] = await messagesOf(api, (await conversationsOf(api))[0].id)
-  const status = {
-    id: named.msgapp_message_id,
-    status: 'delivered',
-    timestamp: now(),
-    biz_opaque_callback_data: pending.id,
-  }
+  const delivered = { id: named.msgapp_message_id, status: 'delivered', timestamp: now() }
+  const status = { ...delivered, biz_opaque_callback_data: pending.id }
   assert.equal(await provider.callback(envelope({ statuses: [status] })), 200)
   assert.equal((await messagesOf(api, named.conversation_id))[0].status, 'delivered')
   assert.equal((await messagesOf(api, pending.conversation_id))[0].status, 'pending')
@@ -623,14 +605,8 @@ test('structured content can be read with a key, in the structure of the channel
   const [social, msgapp] = await conversationsOf(api)
   const partsOf = async ({ id }: Json) =>
     (await messagesOf(api, id)).toReversed().map(({ content }) => Object.keys(content ?? {}).join())
-  assert.deepEqual(await partsOf(msgapp), [
-    'type,order',
-    'form',
-    'contacts',
-    'location',
-    'referral',
-    'referred_product',
-  ])
+  const parts = ['type,order', 'form', 'contacts', 'location', 'referral', 'referred_product']
+  assert.deepEqual(await partsOf(msgapp), parts)
   assert.deepEqual(await partsOf(social), [...Array(4).fill('attachment'), 'story', 'referral'])
   const [order, form] = (await messagesOf(api, msgapp.id)).toReversed()
   assert.deepEqual(order.content.order.product_items, [
@@ -717,10 +693,8 @@ test('a template status reported by the provider decides whether the template is
   const { api, provider, db } = await withProvider(start(t))
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
   const value = { event: 'PAUSED', message_template_name: 'hello_world', message_template_language: 'en-US' }
-  await provider.callback({
-    object: 'whatsapp_business_account',
-    entry: [{ changes: [{ field: 'message_template_status_update', value }] }],
-  })
+  const entry = [{ changes: [{ field: 'message_template_status_update', value }] }]
+  await provider.callback({ object: 'whatsapp_business_account', entry })
   const [template] =
     await db`select status from templates where workspace_id = ${api.workspaceId} and name = 'hello_world'`
   assert.equal(template?.status, 'PAUSED')
@@ -732,13 +706,8 @@ test('lists of conversations: newest first, filtered by status, contact and chan
   await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hey' })
   const all = await conversationsOf(api)
   assert.equal(all.length, 6)
-  assert.deepEqual(
-    all.map(({ id }) => id),
-    all
-      .map(({ id }) => id)
-      .toSorted()
-      .toReversed(),
-  )
+  const allIds = pluck(all, 'id')
+  assert.deepEqual(allIds, allIds.toSorted().toReversed())
   const ids = async (query: string) => (await api.get(`/conversations?${query}`)).body.data.map(({ id }: Json) => id)
   assert.deepEqual(await ids('channel=social'), [all[0].id])
   assert.deepEqual(await ids(`contact_id=${all[3].contact_id}`), [all[3].id])
@@ -768,12 +737,8 @@ test('a social thread has the profile name, shows each echo once, takes replies 
     ['social', null, 'ann.r', 'Ann'],
   )
   const [created] = await eventsOf('contact.created')
-  assert.deepEqual(withoutResources(created.data), {
-    contact_id: conversation.contact_id,
-    phone: null,
-    name: 'Ann',
-    social_username: 'ann.r',
-  })
+  const person = { phone: null, name: 'Ann', social_username: 'ann.r' }
+  assert.deepEqual(withoutResources(created.data), { contact_id: conversation.contact_id, ...person })
   const [received] = await eventsOf('message.received')
   assert.deepEqual(withoutResources(received.data), {
     channel: 'social',
@@ -816,10 +781,8 @@ test('a social thread has the profile name, shows each echo once, takes replies 
   })
   assert.equal(await provider.callback(echo('mid.app'), 'social'), 200)
   assert.equal(await provider.callback(echo('mid.app'), 'social'), 200)
-  assert.deepEqual(
-    (await messagesOf(api, conversation.id)).map(({ content_text }) => content_text),
-    ['from the app', null, 'hello Ann', 'hey'],
-  )
+  const thread = pluck(await messagesOf(api, conversation.id), 'content_text')
+  assert.deepEqual(thread, ['from the app', null, 'hello Ann', 'hey'])
   const picture = { type: 'image', payload: { url: `${provider.simulatorUrl}/media/88099999999999990000` } }
   const pictured = echo('mid.picture')
   Object.assign(pictured.entry[0]?.messaging[0]?.message ?? {}, { text: undefined, attachments: [picture] })
@@ -829,9 +792,7 @@ test('a social thread has the profile name, shows each echo once, takes replies 
     return message.media_url && message
   })
   assert.deepEqual([shown.direction, shown.content_type], ['outbound', 'image'])
-  assertBadRequest(
-    await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ü'.repeat(501) }),
-    /1000 bytes/,
-  )
+  const long = { text: 'ü'.repeat(501) }
+  assertBadRequest(await browser.call('POST', `/conversations/${conversation.id}/messages`, long), /1000 bytes/)
   assertBadRequest(await browser.call('POST', `/conversations/${conversation.id}/messages`, hello), /^type: /)
 })

@@ -77,12 +77,8 @@ async function startInbox(t: TestContext) {
   const browser = createBrowser(world.url)
   const me = (await browser.signIn(world.owner)).body.data.member
   const passwordHash = await hashPassword('correct horse')
-  const other = await insertMember(world.db, world.api.workspaceId, {
-    email: 'other@acme.test',
-    name: 'Other',
-    role: 'agent',
-    passwordHash,
-  })
+  const person = { email: 'other@acme.test', name: 'Other', role: 'agent', passwordHash } as const
+  const other = await insertMember(world.db, world.api.workspaceId, person)
   return { ...world, browser, me, other }
 }
 
@@ -212,17 +208,11 @@ test(
     const list = async (query = '?status=open'): Promise<Json[]> =>
       (await browser.call('GET', `/conversations${query}`)).body.data
     const phones = async (query?: string) => (await list(query)).map(({ contact }: Json) => contact.phone)
-    const sent = await api.post('/messages', {
-      to: '+14155550101',
-      type: 'template',
-      template: { name: 'hello_world' },
-    })
+    const hello = { to: '+14155550101', type: 'template', template: { name: 'hello_world' } }
+    const sent = await api.post('/messages', hello)
     assert.equal(sent.status, 201, sent.text)
-    const { body } = await api.post('/broadcasts', {
-      name: 'News',
-      template: { name: 'hello_world' },
-      recipients: [{ to: '+14155550102' }],
-    })
+    const news = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550102' }] }
+    const { body } = await api.post('/broadcasts', news)
     await until('the broadcast', async () => (await api.get(`/broadcasts/${body.data.id}`)).body.data.status === 'sent')
     assert.deepEqual(await phones(), [])
     const counts = async () => (await browser.call('GET', '/conversations/counts')).body.data
@@ -245,11 +235,7 @@ test(
     assert.ok(third?.waiting_since)
     await provider.writes({ from: '+14155550103', text: 'still waiting' })
     const [moved] = await list()
-    assert.deepEqual(
-      [moved?.id, moved?.waiting_since],
-      [third?.id, third?.waiting_since],
-      'the wait has the first start',
-    )
+    assertFields(moved, { id: third?.id, waiting_since: third?.waiting_since }, 'the wait has the first start')
     await provider.writes({ from: '+14155550101', text: 'three' })
 
     // A send of the API moves nothing and ends no wait; a reply of a member does both.
@@ -491,10 +477,8 @@ test('a view is private to its member or shared with all', async (t) => {
   const path = `/views/${mine.id}`
   assertRefused(await colleague.call('PATCH', path, { name: 'Taken' }), 404, 'not_found')
   assertRefused(await colleague.call('DELETE', path), 404, 'not_found')
-  const renamed = await colleague.call('PATCH', `/views/${shared.body.data.id}`, {
-    name: 'Everyone',
-    filters: { unread: 'true' },
-  })
+  const changes = { name: 'Everyone', filters: { unread: 'true' } }
+  const renamed = await colleague.call('PATCH', `/views/${shared.body.data.id}`, changes)
   assert.deepEqual(renamed.body.data, { ...shared.body.data, name: 'Everyone', filters: { unread: 'true' } })
   assert.equal((await browser.call('PATCH', path, { is_shared: true })).body.data.is_shared, true)
   assert.deepEqual(await namesOf(colleague), ['My VIPs', 'Everyone'])
@@ -566,11 +550,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   assert.deepEqual(taken.body.data.assigned_agent, { id: me.id, name: me.name, email: me.email })
   const { unread_count, updated_at } = (await browser.call('POST', `${path}/read`)).body.data
   assert.equal(unread_count, 0)
-  assert.deepEqual((await browser.call('GET', path)).body.data, {
-    ...taken.body.data,
-    unread_count: 0,
-    updated_at,
-  })
+  assert.deepEqual((await browser.call('GET', path)).body.data, { ...taken.body.data, unread_count: 0, updated_at })
   await browser.call('POST', `${path}/messages`, { text: 'hello back' })
   await until('the ticks of the answer', async () => {
     const { last_message: last } = (await browser.call('GET', path)).body.data
@@ -599,10 +579,8 @@ test('a message shows its author, the quoted message, its file, and an explanati
   assertFields(file.media, { filename: 'bill.pdf', state: 'stored', mime_type: 'application/pdf' })
   assert.ok(file.media.size_bytes > 0)
   assertFields(question, { media: null, sender: null, reply_to: null, error_reason: null })
-  const answer = await browser.call('POST', `/conversations/${id}/messages`, {
-    text: 'an answer',
-    reply_to_message_id: question.id,
-  })
+  const reply = { text: 'an answer', reply_to_message_id: question.id }
+  const answer = await browser.call('POST', `/conversations/${id}/messages`, reply)
   assert.deepEqual(answer.body.data.sender, { id: me.id, name: me.email })
   const brief = { id: question.id, direction: 'inbound', content_type: 'text', content_text: 'a question' }
   assert.deepEqual(answer.body.data.reply_to, brief)

@@ -405,11 +405,8 @@ test('a visitor token and a conversation of another workspace are unknown to web
   const theirSite = foreign.provider.connections.web.id
   assertRefused(await visit(ourSite, foreign.visitor, '/messages'), 401, 'unauthorized')
   assertRefused(await visit(ourSite, foreign.visitor, '/messages', { text: 'hi' }), 401, 'unauthorized')
-  assertRefused(
-    await visit(ourSite, foreign.visitor, `/stream?token=${encodeURIComponent(foreign.visitor)}`),
-    401,
-    'unauthorized',
-  )
+  const stream = `/stream?token=${encodeURIComponent(foreign.visitor)}`
+  assertRefused(await visit(ourSite, foreign.visitor, stream), 401, 'unauthorized')
   assertRefused(await visit(theirSite, own.visitor, '/messages'), 401, 'unauthorized')
   assertRefused(await visit(theirSite, own.visitor, '/messages', { text: 'hi' }), 401, 'unauthorized')
   const thread = await visit(ourSite, own.visitor, '/messages')
@@ -443,10 +440,8 @@ test('a member reads, answers and changes conversations and channels of their ow
     }
   }
   const [theirMember] = await db<{ id: string }[]>`select id from members where workspace_id = ${theirs.workspaceId}`
-  assertBadRequest(
-    await call('PATCH', `/conversations/${own.conversations}`, { assigned_agent_id: theirMember?.id }),
-    /^assigned_agent_id: /,
-  )
+  const assignment = { assigned_agent_id: theirMember?.id }
+  assertBadRequest(await call('PATCH', `/conversations/${own.conversations}`, assignment), /^assigned_agent_id: /)
   const quoting = { text: 'x', reply_to_message_id: foreign.message }
   assertBadRequest(await call('POST', `/conversations/${own.conversations}/messages`, quoting))
   for (const query of ['', '?channel=web', '?status=pending', '?unread=true', '?assigned=nobody']) {
@@ -508,12 +503,8 @@ test('a person who writes to two workspaces opts out of one, by the opt-out word
   const call = await createCaller(neighbours)
   await call('PATCH', '/workspace', { opt_out_words: ['enough'] })
   const isOut = async () => (await call('GET', `/contacts/${own.contacts}`)).body.data.opted_out_by
-  const preference = (value: string) => ({
-    wa_id: shared.phone.slice(1),
-    category: 'marketing_messages',
-    timestamp: Date.now() / 1000,
-    value,
-  })
+  const category = { wa_id: shared.phone.slice(1), category: 'marketing_messages' }
+  const preference = (value: string) => ({ ...category, timestamp: Date.now() / 1000, value })
   const callback = (value: string) => ({
     object: 'whatsapp_business_account',
     entry: [{ changes: [{ field: 'user_preferences', value: { user_preferences: [preference(value)] } }] }],
@@ -676,11 +667,8 @@ test('a filter with the tag id of another workspace matches no contact', async (
     { field: 'name', op: 'is_not_set' },
     { field: 'name', op: 'is_set' },
   ]
-  const all = await call('POST', '/segments', {
-    name: 'All',
-    kind: 'dynamic',
-    filter: { match: 'any', rules: everything },
-  })
+  const filter = { match: 'any', rules: everything }
+  const all = await call('POST', '/segments', { name: 'All', kind: 'dynamic', filter })
   assert.equal(all.body.data.member_count, people)
   await call('GET', `/segments/${all.body.data.id}/contacts?limit=100`)
   await assertUnchanged()
@@ -747,11 +735,8 @@ test('a member reads and changes keys and members of their own workspace only', 
   await call('GET', '/session')
   const wrongDoor = await createBrowser(url).call('POST', '/session', { ...owner, workspace_id: theirs.workspaceId })
   assertRefused(wrongDoor, 401, 'unauthorized')
-  const invited = await call('POST', '/members', {
-    email: 'new@example.com',
-    role: 'agent',
-    workspace_id: theirs.workspaceId,
-  })
+  const person = { email: 'new@example.com', role: 'agent', workspace_id: theirs.workspaceId }
+  const invited = await call('POST', '/members', person)
   assert.equal(invited.status, 201)
   const created = await call('POST', '/keys', { name: 'Ours', scopes: [], workspace_id: theirs.workspaceId })
   const me = await theirs.get('/me', { key: created.body.data.key })
@@ -933,10 +918,8 @@ const across: Record<string, string> = {
 
 test('every statement on tenant rows is scoped to a workspace, or is listed as an exception', async (t) => {
   const db = (await createDatabase(t)).connect(1)
-  const reference = new RegExp(
-    `\\b(?:from|join|into|update|using)\\s+(?:${(await listTenantTables(db)).join('|')})\\b`,
-    'g',
-  )
+  const tables = (await listTenantTables(db)).join('|')
+  const reference = new RegExp(`\\b(?:from|join|into|update|using)\\s+(?:${tables})\\b`, 'g')
   // `… is null or workspace_id = …` is a choice, not a scope.
   const scope = /(?<!is null or (?:\w+\.)?)\bworkspace_id\s*(?:=|in \(select workspace_id from )|\(workspace_id,/g
   const used = new Set<string>()
@@ -954,11 +937,8 @@ test('every statement on tenant rows is scoped to a workspace, or is listed as a
     }
   }
   assert.ok(seen >= 30, `only ${seen} statements were found`)
-  assert.deepEqual(
-    Object.keys(across).filter((words) => !used.has(words)),
-    [],
-    'exceptions without a statement',
-  )
+  const unused = Object.keys(across).filter((words) => !used.has(words))
+  assert.deepEqual(unused, [], 'exceptions without a statement')
 })
 
 /** The SQL of a source file: every tagged template with what is nested in it, comments gone, in single spaces. */

@@ -72,13 +72,8 @@ async function start(t: TestContext) {
   const server = createServer((request, response) => simulator.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const simulator = await createSimulator({
-    dir: createFolder(t),
-    name: 'test',
-    publicUrl: origin,
-    log: silent,
-    times: times.simulator,
-  })
+  const options = { dir: createFolder(t), name: 'test', publicUrl: origin }
+  const simulator = await createSimulator({ ...options, log: silent, times: times.simulator })
   t.after(async () => {
     await simulator.stop()
     server.closeAllConnections()
@@ -116,11 +111,8 @@ test('whatsapp-api-js', async (t) => {
   assert.equal((await (await api.fetchMedia(found.url)).arrayBuffer()).byteLength, 100)
 
   const buttons = new wa.ActionButtons(new wa.Button('yes', 'Yes'), new wa.Button('no', 'No'))
-  const rows = new wa.ListSection(
-    'Slots',
-    new wa.Row('1', 'Nine'),
-    new wa.Row(2 as unknown as string, 'Ten', 'o’clock'),
-  )
+  const ten = new wa.Row(2 as unknown as string, 'Ten', 'o’clock')
+  const rows = new wa.ListSection('Slots', new wa.Row('1', 'Nine'), ten)
   const messages = [
     new wa.Text('text', true),
     new wa.Image(picture, false, 'caption'),
@@ -233,19 +225,12 @@ test('@kapso/whatsapp-cloud-api', async (t) => {
   await messages.sendReaction({ ...to, reaction: { messageId: message_id, emoji: '👍' } })
   await messages.sendInteractiveButtons({ ...to, bodyText: 'Choose', buttons: [{ id: 'yes', title: 'Yes' }] })
   const rows = [{ id: '1', title: 'Nine' }]
-  await messages.sendInteractiveList({
-    ...to,
-    bodyText: 'Choose',
-    buttonText: 'Open',
-    sections: [{ title: 'A', rows }],
-  })
+  const sections = [{ title: 'A', rows }]
+  await messages.sendInteractiveList({ ...to, bodyText: 'Choose', buttonText: 'Open', sections })
   const parameters = { displayText: 'Open', url: 'https://shop.example' }
   await messages.sendInteractiveCtaUrl({ ...to, bodyText: 'Look', parameters })
-  await messages.sendInteractiveLocationRequest({
-    ...to,
-    bodyText: 'Where are you?',
-    parameters: { requestMessage: 'Where are you?' },
-  })
+  const bodyText = 'Where are you?'
+  await messages.sendInteractiveLocationRequest({ ...to, bodyText, parameters: { requestMessage: bodyText } })
   await messages.sendTemplate({ ...to, template: { name: 'hello_world', language: { code: 'en_US' } } })
   await messages.markRead({ phoneNumberId: '2002', messageId: message_id, typingIndicator: { type: 'text' } })
   assert.equal((await sent()).length, 14)
@@ -312,10 +297,8 @@ test('messaging-api-messenger', async (t) => {
   await client.sendImage(user, picture)
   await client.sendVideo(user, picture)
   await client.sendAudio(user, Buffer.from('sound'), { filename: 'a.mp3' } as Json)
-  const { attachmentId } = await client.uploadImage(Buffer.from('picture'), {
-    filename: 'a.png',
-    isReusable: true,
-  } as Json)
+  const options = { filename: 'a.png', isReusable: true } as Json
+  const { attachmentId } = await client.uploadImage(Buffer.from('picture'), options)
   await client.sendImage(user, { attachmentId })
   await client.sendGenericTemplate(user, [
     {

@@ -265,17 +265,11 @@ test('an uploaded file is sent, stored, and served to the channel', async (t) =>
     name: 'appointment',
     params: { bodyNamed: { name: 'Ann', time: 'noon' }, headerMediaUrl },
   })
-  const templated = await page.call('POST', `/conversations/${id}/messages`, {
-    type: 'template',
-    template: template(now),
-  })
+  const message = { type: 'template', template: template(now) }
+  const templated = await page.call('POST', `/conversations/${id}/messages`, message)
   assert.equal(templated.status, 201, templated.text)
-  const broadcast = {
-    name: 'News',
-    template: template(later),
-    recipients: [{ to: '+14155550100' }],
-    scheduled_at: '2030-01-01T00:00:00Z',
-  }
+  const recipients = [{ to: '+14155550100' }]
+  const broadcast = { name: 'News', template: template(later), recipients, scheduled_at: '2030-01-01T00:00:00Z' }
   assert.equal((await page.call('POST', '/broadcasts', broadcast)).status, 202)
   await db`
     update uploads set created_at = created_at - interval '25 hours' where workspace_id = ${api.workspaceId}`

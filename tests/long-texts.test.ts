@@ -31,11 +31,7 @@ const newIds = (count: number) => Array.from({ length: count }, () => newId())
 test('a value of a template that the name of the contact makes too long is refused, and skipped in a broadcast', async (t) => {
   const { api, connect } = await start(t)
   await connect()
-  const template = {
-    name: 'order_confirmed',
-    contact_fields: true,
-    params: ['{{contact.name}}'.repeat(256), 'A'],
-  }
+  const template = { name: 'order_confirmed', contact_fields: true, params: ['{{contact.name}}'.repeat(256), 'A'] }
   const send = { to: phone, name: '中'.repeat(500), type: 'template', template }
   for (const path of ['/messages', '/messages/check']) {
     const answer = await api.post(path, send)

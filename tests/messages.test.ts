@@ -31,11 +31,8 @@ test(
     const world = await withProvider(start(t))
     const { api, provider } = world
     const eventsOf = await recordEvents(t, world)
-    const sent = await api.post('/messages', {
-      to: '(415) 555-0100',
-      name: 'Ann',
-      ...template('order_confirmed', ['Ann', 'A-1']),
-    })
+    const order = { to: '(415) 555-0100', name: 'Ann', ...template('order_confirmed', ['Ann', 'A-1']) }
+    const sent = await api.post('/messages', order)
     assert.equal(sent.status, 201, sent.text)
     const { message_id, msgapp_message_id, conversation_id, contact_id, contact_created } = sent.body.data
     assert.equal(contact_created, true)
@@ -305,10 +302,8 @@ test('a reply quotes a message of the same conversation, in both directions', as
   const sent = await api.post('/messages', { to: phone, text: 'an answer', reply_to_message_id: ours?.[0].id })
   assert.equal(sent.status, 201, sent.text)
   assert.deepEqual((await provider.sent(phone))[0]?.body.context, { message_id: first })
-  assertBadRequest(
-    await api.post('/messages', { to: phone, text: 'no', reply_to_message_id: theirs?.[0].id }),
-    /^reply_to_message_id/,
-  )
+  const quoting = { to: phone, text: 'no', reply_to_message_id: theirs?.[0].id }
+  assertBadRequest(await api.post('/messages', quoting), /^reply_to_message_id/)
   await provider.writes({ from: phone, text: 'thanks', reply_to: sent.body.data.msgapp_message_id })
   const [thanks, answer] = await messagesOf(api, sent.body.data.conversation_id)
   assert.equal(thanks.reply_to_message_id, answer.id)
@@ -335,10 +330,8 @@ test('a message without a channel id cannot be quoted, and the reply is not stor
   // On the social channel a message of several attachments is stored as several; the channel knows it by one id.
   const parts = [1, 2].map((n) => ({ type: 'image', payload: { url: `${provider.simulatorUrl}/none/${n}` } }))
   const person = { sender: { id: 'ann' }, timestamp: Date.now() }
-  await provider.callback(
-    { entry: [{ messaging: [{ ...person, message: { mid: 'mid-1', attachments: parts } }] }] },
-    'social',
-  )
+  const message = { mid: 'mid-1', attachments: parts }
+  await provider.callback({ entry: [{ messaging: [{ ...person, message }] }] }, 'social')
   const reaction = { mid: 'mid-1', action: 'react', emoji: '👍' }
   await provider.callback({ entry: [{ messaging: [{ ...person, reaction }] }] }, 'social')
   const [social] = (await api.get('/conversations?channel=social')).body.data
@@ -472,12 +465,8 @@ test('a message whose reports arrive before the answer to its send keeps the sta
 test('no answer in time: 502, pending', async (t) => {
   const { api, provider } = await withProvider(start(t, { times: divideTimes(10) }))
   await provider.fault({ to: phone, mode: 'hang' })
-  assertRefused(
-    await api.post('/messages', { to: phone, ...template('hello_world') }),
-    502,
-    'platform_error',
-    /no answer within 1.5 s/,
-  )
+  const late = await api.post('/messages', { to: phone, ...template('hello_world') })
+  assertRefused(late, 502, 'platform_error', /no answer within 1.5 s/)
   const [conversation] = (await api.get('/conversations')).body.data
   assert.equal((await messagesOf(api, conversation.id))[0].status, 'pending')
 })
@@ -556,25 +545,18 @@ test('a member replies in the dashboard and sees why a message failed', async (t
   assert.equal((await provider.sent(phone))[0]?.body.text.body, 'yes!')
 
   await provider.fault({ to: phone, mode: 'reject', code: 131026 })
-  assertRefused(
-    await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'again' }),
-    502,
-    'platform_error',
-  )
+  const again = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'again' })
+  assertRefused(again, 502, 'platform_error')
   const [failed] = (await browser.call('GET', `/conversations/${conversation.id}/messages`)).body.data
   assert.deepEqual([failed.status, failed.content_text], ['failed', 'again'])
   assert.match(failed.error, /131026/)
 
   const { member } = (await browser.call('GET', '/session')).body.data
-  const changed = await browser.call('PATCH', `/conversations/${conversation.id}`, {
-    status: 'closed',
-    assigned_agent_id: member.id,
-  })
+  const changes = { status: 'closed', assigned_agent_id: member.id }
+  const changed = await browser.call('PATCH', `/conversations/${conversation.id}`, changes)
   assert.deepEqual([changed.body.data.status, changed.body.data.assigned_agent_id], ['closed', member.id])
-  assertBadRequest(
-    await browser.call('PATCH', `/conversations/${conversation.id}`, { assigned_agent_id: randomUUID() }),
-    /^assigned_agent_id/,
-  )
+  const unknown = { assigned_agent_id: randomUUID() }
+  assertBadRequest(await browser.call('PATCH', `/conversations/${conversation.id}`, unknown), /^assigned_agent_id/)
   assertRefused(await browser.call('PATCH', `/conversations/${randomUUID()}`, { status: 'open' }), 404, 'not_found')
   assertRefused(await browser.call('POST', `/conversations/${randomUUID()}/messages`, { text: 'x' }), 404, 'not_found')
   assert.equal((await api.post('/messages', { to: phone, ...template('hello_world') })).status, 502)

@@ -2,17 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBadRequest } from './assertions.ts'
-import {
-  type Browser,
-  createMember,
-  type Json,
-  type Member,
-  main,
-  signIn,
-  start,
-  until,
-  withProvider,
-} from './support.ts'
+import { type Browser, createMember, type Member, signIn } from './browser.ts'
+import { type Json, main, start, until, withProvider } from './support.ts'
 
 /** Calls as a member. Returns the data of a call that must succeed. */
 async function ask(member: Browser, method: string, path: string, body?: Json): Promise<Json> {

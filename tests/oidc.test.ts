@@ -78,11 +78,8 @@ async function startWithProvider(
 ) {
   const provider = await startOidcServer(t)
   const { roles, isHome = true, domains = provider.settings.domains } = policy
-  const oidc = {
-    ...provider.settings,
-    domains,
-    ...(roles ? { claim: 'groups', roles: new Map(Object.entries(roles)) } : {}),
-  }
+  const mapped = roles ? { claim: 'groups', roles: new Map(Object.entries(roles)) } : {}
+  const oidc = { ...provider.settings, domains, ...mapped }
   const world = await startSignedIn(t, { oidc, ...starting })
   assert.equal((await world.db`select id from workspaces`).length, 1)
   if (!isHome) await world.workspace()
@@ -136,11 +133,8 @@ test('a new person signs in with the provider, gets an account and opens the req
   assert.equal((await get('/members')).length, 2)
   // There is no password: no guess is right, and a reset has nothing to set.
   const [stored] = await db`select password_hash from members where id = ${member.id}`
-  assertRefused(
-    await createBrowser(url).signIn({ email: 'ann@acme.test', password: stored?.password_hash }),
-    401,
-    'unauthorized',
-  )
+  const guess = { email: 'ann@acme.test', password: stored?.password_hash }
+  assertRefused(await createBrowser(url).signIn(guess), 401, 'unauthorized')
 })
 
 test('a provider that states all claims in the ID token is asked for nothing more', async (t) => {
@@ -332,7 +326,7 @@ test('a removed member does not come back without an invitation', async (t) => {
 
 test('a removed person does not come back with another account, and neither does a member with a password', async (t) => {
   const world = await startWithProvider(t)
-  const { provider, ask, signIn, url } = world
+  const { provider, ask, signIn } = world
   const remove = async (email: string) => ask('DELETE', `/members/${(await memberOf(world, email)).id}`)
   provider.people.set('ann', { email: 'ann@acme.test', email_verified: true })
   assert.equal(await signIn('ann'), '/inbox')
@@ -395,11 +389,8 @@ test('with several workspaces only members sign in, and the setting chooses the 
   const [other] = await db`select id from workspaces where id <> ${api.workspaceId}`
   const chosen = await startSignedIn(t, { oidc: { ...provider.settings, workspaceId: other?.id } })
   assert.notEqual(chosen.url, url)
-  assert.equal(
-    await createAgent(chosen).signIn('new'),
-    '/sign-in?error=no_account',
-    'the workspace does not exist there',
-  )
+  const path = await createAgent(chosen).signIn('new')
+  assert.equal(path, '/sign-in?error=no_account', 'the workspace does not exist there')
   await chosen.db`
     insert into workspaces (id, name, default_country, created_at) values (${other?.id}, 'Chosen', 'US', now())`
   const joined = createAgent(chosen)
@@ -412,10 +403,8 @@ test('with several workspaces only members sign in, and the setting chooses the 
   provider.people.set('neighbour', { email, email_verified: true })
   const neighbour = createAgent(chosen)
   assert.equal(await neighbour.signIn('neighbour'), '/inbox')
-  assert.deepEqual(
-    [(await neighbour.call('/session')).workspace.name, (await neighbour.call('/session')).role],
-    ['Chosen', 'agent'],
-  )
+  const session = await neighbour.call('/session')
+  assert.deepEqual([session.workspace.name, session.role], ['Chosen', 'agent'])
 })
 
 test('with several workspaces an address that another person took opens nothing, and a member of several chooses', async (t) => {

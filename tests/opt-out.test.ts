@@ -252,12 +252,8 @@ test("a member changes opted_out, alone or with the contact's other fields; an e
   // The public contact has its own fields and no others.
   const { opted_out_at: _, opted_out_by: __, ...shown } = off
   assert.deepEqual((await api.get(path)).body.data, shown)
-  const changed = await api.patch(path, {
-    opted_out_by: 'customer',
-    optedOutReason: false,
-    opted_out_at: null,
-    name: 'Bo',
-  })
+  const changes = { opted_out_by: 'customer', optedOutReason: false, opted_out_at: null, name: 'Bo' }
+  const changed = await api.patch(path, changes)
   assert.deepEqual(Object.keys(changed.body.data).sort(), Object.keys(shown).sort())
   assert.equal((await contact()).opted_out_by, 'member')
   assert.equal((await api.patch(path, { opted_out: false })).body.data.opted_out, false)

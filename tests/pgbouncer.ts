@@ -63,12 +63,8 @@ ${tls ? `client_tls_sslmode = require\nclient_tls_cert_file = ${fixture('tls.crt
     url: `postgres://${username}@${place.host}:${ownPort}/${database}`,
     stop,
     async start() {
-      const [command = '', ...args] = [
-        ...place.command,
-        ...asOrdinaryUser(),
-        resolvePgbouncer() ?? '',
-        join(folder, 'pgbouncer.ini'),
-      ]
+      const program = [resolvePgbouncer() ?? '', join(folder, 'pgbouncer.ini')]
+      const [command = '', ...args] = [...place.command, ...asOrdinaryUser(), ...program]
       const started = spawn(command, args, { stdio: 'ignore' })
       exited = new Promise((resolve) => started.once('exit', resolve))
       child = started

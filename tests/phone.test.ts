@@ -129,13 +129,8 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     const path = pathname.slice('/simulator/control'.length)
     const body = Buffer.concat(await request.toArray())
     const isJson = request.headers['content-type'] === 'application/json'
-    const call = {
-      method: request.method ?? '',
-      path,
-      headers: request.headers,
-      body,
-      json: isJson ? JSON.parse(body.toString()) : {},
-    }
+    const sent = isJson ? JSON.parse(body.toString()) : {}
+    const call = { method: request.method ?? '', path, headers: request.headers, body, json: sent }
     if (path === '/stream') {
       if (state.isStreamDown) return response.destroy()
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -206,11 +201,8 @@ async function open(
 ) {
   const simulator = await startSimulator(t, phones, workspaces)
   const browser = await resolveBrowser()
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: dark ? 'dark' : 'light',
-    reducedMotion: 'reduce',
-  })
+  const colorScheme = dark ? 'dark' : 'light'
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
   t.after(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
@@ -406,19 +398,12 @@ test('a picture is uploaded and sent with its caption', { skip }, async (t) => {
   await phoneOf(page).getByRole('textbox').press('Enter')
 
   const sent = await called('/uploads')
-  assert.deepEqual(
-    [sent.headers['content-type'], sent.headers['x-simulator'], sent.body.toString()],
-    ['image/svg+xml', '1', drawing],
-  )
+  const head = [sent.headers['content-type'], sent.headers['x-simulator']]
+  assert.deepEqual([...head, sent.body.toString()], ['image/svg+xml', '1', drawing])
   const { json } = await called('/inbound')
   assert.equal(json.type, 'image')
-  assert.deepEqual(json.media, {
-    id: 'media-1',
-    url: '/pictures/upload.svg',
-    mime_type: 'image/svg+xml',
-    filename: 'cat.svg',
-    caption: 'my cat',
-  })
+  const file = { id: 'media-1', url: '/pictures/upload.svg', mime_type: 'image/svg+xml', filename: 'cat.svg' }
+  assert.deepEqual(json.media, { ...file, caption: 'my cat' })
   await page.locator('.from-customer img').waitFor()
   assert.deepEqual(complaints, [])
 })
@@ -567,15 +552,8 @@ test('a customer can be added on either channel and writes first', { skip }, asy
   await page.keyboard.press('Enter')
 
   const { json } = await called('/inbound')
-  assert.deepEqual(json, {
-    workspace_id: 'w1',
-    channel: 'social',
-    from: '178499',
-    username: 'bo.b',
-    name: 'Bo B',
-    type: 'text',
-    text: 'hi',
-  })
+  const sender = { workspace_id: 'w1', channel: 'social', from: '178499', username: 'bo.b', name: 'Bo B' }
+  assert.deepEqual(json, { ...sender, type: 'text', text: 'hi' })
   await page.reload()
   await phoneOf(page, 'Bo B').waitFor()
 })

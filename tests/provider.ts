@@ -43,14 +43,8 @@ export async function startProvider(owner: Owner, dir: string): Promise<Provider
     comeUp: () => listen(port),
   }
   const log = pino({ level: 'silent' })
-  const simulator = await createSimulator({
-    dir,
-    name: 'test',
-    publicUrl: origin,
-    isPrivate: true,
-    log,
-    times: times.simulator,
-  })
+  const options = { dir, name: 'test', publicUrl: origin, isPrivate: true }
+  const simulator = await createSimulator({ ...options, log, times: times.simulator })
   owner.after(async () => {
     await simulator.stop()
     server.closeAllConnections()

@@ -23,11 +23,7 @@ async function open(
   const world = await start(t, { pages: true })
   const document = await (await fetch(`${world.url}/openapi.json`)).json()
   const browser = await resolveBrowser()
-  const page = await browser.newPage({
-    viewport: { width, height: 900 },
-    colorScheme: 'light',
-    reducedMotion,
-  })
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: 'light', reducedMotion })
   t.after(() => page.context().close())
   const browserErrors: string[] = []
   const requestedUrls: string[] = []
@@ -133,10 +129,8 @@ test('the reference with all its parts open calls only the service, violates no 
 
   assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
   assert.deepEqual(browserErrors, [])
-  assert.deepEqual(
-    requestedUrls.filter((address) => !address.startsWith('data:') && new URL(address).origin !== url),
-    [],
-  )
+  const foreign = requestedUrls.filter((address) => !address.startsWith('data:') && new URL(address).origin !== url)
+  assert.deepEqual(foreign, [])
 })
 
 test('the form calls the service of the page, shows the response, and explains a rejected key', { skip }, async (t) => {

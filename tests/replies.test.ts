@@ -67,10 +67,8 @@ test('a reply reaches the customer on every channel, and GET /messages/{id} retu
   for (const channel of ['msgapp', 'social', 'web'] as const) {
     const sent = dataOf(await reply(channel, { text: `Hello on ${channel}` }), 201)
     const { id, conversation_id, direction, sender_type, content_text } = sent
-    assert.deepEqual(
-      [conversation_id, direction, sender_type, content_text],
-      [ids[channel], 'outbound', 'agent', `Hello on ${channel}`],
-    )
+    const expected = [ids[channel], 'outbound', 'agent', `Hello on ${channel}`]
+    assert.deepEqual([conversation_id, direction, sender_type, content_text], expected)
     const read = dataOf(await api.get(`/messages/${id}`))
     const { status: _, ...fields } = sent
     const { status: __, ...same } = read
@@ -89,10 +87,8 @@ test('a reply reaches the customer on every channel, and GET /messages/{id} retu
 test('an Idempotency-Key sends a reply once', async (t) => {
   const { provider, reply } = await startTalk(t)
   const call = { headers: { 'idempotency-key': 'one' } }
-  const [one, other] = await Promise.all([
-    reply('social', { text: 'once' }, call),
-    reply('social', { text: 'once' }, call),
-  ])
+  const once = { text: 'once' }
+  const [one, other] = await Promise.all([reply('social', once, call), reply('social', once, call)])
   assert.deepEqual([one.status, other.status], [201, 201])
   assert.equal(one.text, other.text)
   assert.equal((await provider.sent(userId)).length, 1)
@@ -125,11 +121,8 @@ test('buttons, lists, links and locations have the wire format of each channel, 
     ['interactive', 'Keep your order?', { interactive: buttons(header) }],
   )
   const listed = await send('msgapp', { type: 'interactive', interactive: { ...list, unknown: 1 } })
-  assert.deepEqual(listed.wire.interactive, {
-    type: 'list',
-    body: { text: 'Pick a slot' },
-    action: { button: 'Slots', sections: list.sections },
-  })
+  const action = { button: 'Slots', sections: list.sections }
+  assert.deepEqual(listed.wire.interactive, { type: 'list', body: { text: 'Pick a slot' }, action })
   assert.deepEqual(listed.stored.content, { interactive: list })
   const linked = await send('msgapp', { type: 'interactive', interactive: link })
   assert.deepEqual(linked.wire.interactive, {
@@ -429,10 +422,8 @@ test('with contact_fields, contact fields in template values are filled, as in b
   for (const path of ['/messages', '/messages/check']) {
     const refused = (params: string[]) =>
       api.post(path, { to: phone, type: 'template', template: { ...withFields, params } })
-    assertBadRequest(
-      await refused(['a', '{{contact.age}}']),
-      /^template\.params\.body\[1\]: unknown field contact\.age/,
-    )
+    const unknown = await refused(['a', '{{contact.age}}'])
+    assertBadRequest(unknown, /^template\.params\.body\[1\]: unknown field contact\.age/)
     assertBadRequest(await refused(['{{contact.company}}', 'b']), /^template\.params: the contact has no company/)
   }
 })

@@ -85,10 +85,8 @@ test('pages continue where the last one ended, and requests in between move noth
     cursor = page.meta.next_cursor
     await logged(await api.get('/me?later=1'))
   } while (cursor)
-  assert.deepEqual(
-    seen,
-    Array.from({ length: 13 }, (_, i) => `/v1/me?n=${12 - i}`),
-  )
+  const paths = Array.from({ length: 13 }, (_, i) => `/v1/me?n=${12 - i}`)
+  assert.deepEqual(seen, paths)
 })
 
 test('a member sees requests of their own workspace only', async (t) => {

@@ -12,10 +12,8 @@ function run(t: TestContext, env: Record<string, string> = {}) {
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const args = ['tests/fixtures/rerun.mjs', 'tests/fixtures/fails-once.mjs']
-  const output = execFileSync(process.execPath, args, {
-    env: { ...inherited, ...env, FAILS_ONCE: join(folder, 'ran') },
-    encoding: 'utf8',
-  })
+  const variables = { ...inherited, ...env, FAILS_ONCE: join(folder, 'ran') }
+  const output = execFileSync(process.execPath, args, { env: variables, encoding: 'utf8' })
   const { failures, flaky, counts } = JSON.parse(output)
   return { failures, flaky, passed: counts.pass, failed: counts.fail }
 }
@@ -25,12 +23,8 @@ test('a test that passes only in the second run is flaky, with its first failure
 })
 
 test('a test that fails again has failed', (t) => {
-  assert.deepEqual(run(t, { FAILS_ALWAYS: '1' }), {
-    failures: ['fails once: the first run'],
-    flaky: [],
-    passed: 1,
-    failed: 1,
-  })
+  const failed = { failures: ['fails once: the first run'], flaky: [], passed: 1, failed: 1 }
+  assert.deepEqual(run(t, { FAILS_ALWAYS: '1' }), failed)
 })
 
 test('the longest files start first, and short ones share a process', () => {

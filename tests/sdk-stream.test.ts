@@ -78,12 +78,8 @@ test('a lost connection resumes, and each event arrives once with its exact byte
   skipDelays(t)
   const down = refusal(503, 'internal')
   const again = [`id: ${b}\nevent: ready\ndata: {"listener_id":"l2"}\n\n`, frameOf(a), frameOf(b), frameOf(c)]
-  const { requests, parley } = createFake(
-    [': welcome\n\n', ready, frameOf(a), frameOf(b)],
-    down,
-    new TypeError('x'),
-    again,
-  )
+  const begin = [': welcome\n\n', ready, frameOf(a), frameOf(b)]
+  const { requests, parley } = createFake(begin, down, new TypeError('x'), again)
   const calls: unknown[] = []
   const options = {
     onReady: ({ listener_id }) => calls.push(listener_id),
@@ -94,16 +90,12 @@ test('a lost connection resumes, and each event arrives once with its exact byte
   const frames = await follow(parley, 3, options)
 
   assert.deepEqual(idsOf(frames), [a, b, c])
-  assert.deepEqual(
-    pluck(frames, 'body', 'lastEventId'),
-    [a, b, c].map((id) => [bodyOf(id), id]),
-  )
+  const expected = [a, b, c].map((id) => [bodyOf(id), id])
+  assert.deepEqual(pluck(frames, 'body', 'lastEventId'), expected)
   // The first connection stays silent until the idle timeout, which expires at once here.
   assert.deepEqual(calls, ['l', 'timeout', 'internal', 'network_error', 'number'])
-  assert.deepEqual(
-    requests.map(({ headers }) => headers.get('last-event-id')),
-    [null, b, b, b],
-  )
+  const lastIds = requests.map(({ headers }) => headers.get('last-event-id'))
+  assert.deepEqual(lastIds, [null, b, b, b])
   assert.deepEqual(new Set(requests.map(({ url }) => url)), new Set(['https://parley.test/v1/events/stream']))
 })
 

@@ -120,11 +120,8 @@ test('every operation of the OpenAPI document has a method', async (t) => {
 
   const segment = await parley.segments.create({ name: 'Friends' })
   const ids = { contact_ids: [ann.id] }
-  assert.deepEqual(await parley.segments.addContacts(segment.id, ids), {
-    segment_id: segment.id,
-    requested: 1,
-    added: 1,
-  })
+  const outcome = { segment_id: segment.id, requested: 1, added: 1 }
+  assert.deepEqual(await parley.segments.addContacts(segment.id, ids), outcome)
   assert.equal((await parley.segments.get(segment.id)).member_count, 1)
   assert.equal((await parley.segments.update(segment.id, { name: 'Best friends' })).name, 'Best friends')
   assert.deepEqual((await parley.segments.list({ kind: 'static' })).data[0]?.name, 'Best friends')
@@ -313,10 +310,8 @@ test('only temporary failures are retried', async (t) => {
     const { requests, parley } = createFake(answer, ok)
     await parley().messages.send({ to: phone, text: 'hello' }, { idempotencyKey: 'mine' })
     assert.equal(requests.length, 2, inspect(answer))
-    assert.deepEqual(
-      requests.map(({ headers }) => headers.get('idempotency-key')),
-      ['mine', 'mine'],
-    )
+    const keys = requests.map(({ headers }) => headers.get('idempotency-key'))
+    assert.deepEqual(keys, ['mine', 'mine'])
     assert.equal(requests[0]?.body, requests[1]?.body)
   }
   assert.equal(delays.length, passing.length)

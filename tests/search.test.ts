@@ -172,18 +172,8 @@ test('no query causes a 500', async (t) => {
   await digested()
   for (const q of [
     ...[`'`, `''`, `\\`, `\\'`, ':*', '*', '&', '!', '|', '<->', '(', ')', '%', '_', '#', '.', '-', '"', '0.', "#.'"],
-    ...[
-      '👍',
-      '👨‍👩‍👧‍👦',
-      '\u0000',
-      'a\u0000b',
-      '\ud800',
-      '\u202e',
-      '\u0301',
-      'x'.repeat(200),
-      '東'.repeat(200),
-      'é'.repeat(200),
-    ],
+    ...['👍', '👨‍👩‍👧‍👦', '\u0000', 'a\u0000b', '\ud800', '\u202e', '\u0301'],
+    ...['x', '東', 'é'].map((letter) => letter.repeat(200)),
     ...['a b '.repeat(50), `${"test':* ".repeat(20)}`, "') or true --", '100% & !test', '1.test', '#.test', '🇩🇪1️⃣'],
   ]) {
     const answer = await browser.call('GET', `/search?q=${encodeURIComponent(q.toWellFormed())}`)

@@ -25,11 +25,8 @@ const actionsOf = async (browser: Browser): Promise<string[]> =>
 test('after the setup sign-in needs a code, and each code works once in all processes', main, async (t) => {
   const world = await startSignedIn(t)
   const { api, browser, owner, db, url } = world
-  assert.deepEqual(await world.get('/profile/second-factor'), {
-    confirmed_at: null,
-    recovery_codes_left: 0,
-    is_required: false,
-  })
+  const off = { confirmed_at: null, recovery_codes_left: 0, is_required: false }
+  assert.deepEqual(await world.get('/profile/second-factor'), off)
   const begin = (body: object) => browser.call('POST', '/profile/second-factor', body)
   assertBadRequest(await begin({}), /^current_password: required/)
   assertBadRequest(await begin({ current_password: 'wrong' }), /^current_password: wrong/)
@@ -222,10 +219,8 @@ test('a workspace requires two-step sign-in: members set it up at their next sig
     assert.deepEqual(refused.body.error.details, { second_factor: 'setup_required' })
   }
   const setup = (await late.call('POST', '/profile/second-factor', {})).body.data
-  assert.equal(
-    (await late.call('POST', '/profile/second-factor/confirm', { code: codeOf(setup.secret, 0) })).status,
-    200,
-  )
+  const code = codeOf(setup.secret, 0)
+  assert.equal((await late.call('POST', '/profile/second-factor/confirm', { code })).status, 200)
   assert.equal((await late.call('GET', '/members')).status, 200)
   assert.equal((await late.call('GET', '/session')).body.data.second_factor_due, false)
 

@@ -24,12 +24,8 @@ async function startEmpty(t: TestContext) {
 test('the printed token creates the first workspace once and signs its owner in', async (t) => {
   const { url, db, call } = await startEmpty(t)
   const browser = createBrowser(url)
-  assert.deepEqual((await browser.call('GET', '/setup')).body.data, {
-    needed: true,
-    sends_email: false,
-    single_sign_on: null,
-    demo: null,
-  })
+  const needed = { needed: true, sends_email: false, single_sign_on: null, demo: null }
+  assert.deepEqual((await browser.call('GET', '/setup')).body.data, needed)
   const refused = async (change: object, message: RegExp) =>
     assertBadRequest(await call({ ...first, ...change }), message)
   await refused({ workspace_name: ' ' }, /^workspace_name: /)
@@ -53,12 +49,8 @@ test('the printed token creates the first workspace once and signs its owner in'
   const [entry] = (await browser.call('GET', '/audit')).body.data
   assert.deepEqual([entry.action, entry.member.email, entry.summary], ['workspace.created', 'ann@first.test', 'First'])
   assert.equal((await createBrowser(url).signIn(first)).status, 200)
-  assert.deepEqual((await browser.call('GET', '/setup')).body.data, {
-    needed: false,
-    sends_email: false,
-    single_sign_on: null,
-    demo: null,
-  })
+  const done = { needed: false, sends_email: false, single_sign_on: null, demo: null }
+  assert.deepEqual((await browser.call('GET', '/setup')).body.data, done)
   assertRefused(await call({ ...first, email: 'eve@first.test' }), 403, 'forbidden', /workspace already/)
 })
 

@@ -212,10 +212,8 @@ test('an accepted template is reported sent, delivered and read, with our callba
   const [{ body, raw, headers }] = receiver.callbacks as [Callback]
   assert.equal(body.object, 'whatsapp_business_account')
   assert.equal(body.entry[0].id, accounts[0].account_id)
-  assert.deepEqual(body.entry[0].changes[0].value.metadata, {
-    display_phone_number: '15550001111',
-    phone_number_id: '2002',
-  })
+  const metadata = { display_phone_number: '15550001111', phone_number_id: '2002' }
+  assert.deepEqual(body.entry[0].changes[0].value.metadata, metadata)
   assert.equal(body.entry[0].changes[0].value.contacts[0].wa_id, '14155550100')
 
   // The provider's own escaping, signed as it is on the wire.
@@ -303,12 +301,8 @@ test('outside the 24-hour window free text is accepted and then fails', async (t
   await control('POST', 'inbound', { from: number(2), text: 'hello' })
   const inside = idOf(await text(number(2)))
   const [sent] = (await receiver.ladder(inside, 'sent', 'delivered', 'read')) as [Json]
-  assert.deepEqual(sent.pricing, {
-    billable: false,
-    pricing_model: 'PMP',
-    type: 'free_customer_service',
-    category: 'service',
-  })
+  const free = { billable: false, pricing_model: 'PMP', type: 'free_customer_service', category: 'service' }
+  assert.deepEqual(sent.pricing, free)
   // An old message that is reported late closes nothing.
   await control('POST', 'inbound', { from: number(2), text: 'late', timestamp: dayAgo(3) })
   await receiver.ladder(idOf(await text(number(2))), 'sent', 'delivered', 'read')
@@ -401,23 +395,14 @@ test('template values are checked against the template', async (t) => {
   const { template, graph } = await start(t)
   const texts = (...values: string[]) => values.map((text) => ({ type: 'text', text }))
   const body = (...values: string[]) => ({ type: 'body', parameters: texts(...values) })
-  const url = (value: string, index: unknown = '0') => ({
-    type: 'button',
-    sub_type: 'url',
-    index,
-    parameters: texts(value),
-  })
+  const url = (id: string, index: unknown = '0') => ({ type: 'button', sub_type: 'url', index, parameters: texts(id) })
   const image = { type: 'header', parameters: [{ type: 'image', image: { link: 'https://example.com/a.jpg' } }] }
   const named = (values: Record<string, string>) => ({
     type: 'body',
     parameters: Object.entries(values).map(([parameter_name, text]) => ({ type: 'text', parameter_name, text })),
   })
-  const code = {
-    type: 'button',
-    sub_type: 'copy_code',
-    index: 0,
-    parameters: [{ type: 'coupon_code', coupon_code: 'SPRING25' }],
-  }
+  const coupon = { type: 'coupon_code', coupon_code: 'SPRING25' }
+  const code = { type: 'button', sub_type: 'copy_code', index: 0, parameters: [coupon] }
   const header = (text: string) => ({ type: 'header', parameters: texts(text) })
   const card = (card_index: number, ...components: unknown[]) => ({ card_index, components })
   const carousel = (...cards: unknown[]) => ({ type: 'carousel', cards })
@@ -523,12 +508,8 @@ test('messages of a wrong shape are refused with the right code', async (t) => {
     [{ status: 'read' }, 131008],
   ]
   for (const [message, code, details] of wrong) assertFailure(await send(message), 400, code, details)
-  assertFailure(
-    await graph('POST', '2002/messages', { to, type: 'text', text: { body: 'x' } }),
-    400,
-    100,
-    /messaging_product|whatsapp/,
-  )
+  const bare = await graph('POST', '2002/messages', { to, type: 'text', text: { body: 'x' } })
+  assertFailure(bare, 400, 100, /messaging_product|whatsapp/)
   // biome-ignore format: a table
   const fine: Json[] = [
     { to, text: { body: 'no type' } },
@@ -558,12 +539,8 @@ test('parameters may come in the query, as a form, or as JSON text inside JSON, 
   }
   const bearer = { authorization: 'Bearer token' }
   const contacts = JSON.stringify([{ name: { formatted_name: 'Bob' } }])
-  const form = new URLSearchParams({
-    messaging_product: 'whatsapp',
-    to: number(1),
-    type: 'text',
-    text: '{"body":"a b"}',
-  })
+  const fields = { messaging_product: 'whatsapp', to: number(1), type: 'text', text: '{"body":"a b"}' }
+  const form = new URLSearchParams(fields)
   const multipart = new FormData()
   for (const [name, value] of form) multipart.set(name, value)
   const social = new URLSearchParams({ recipient: '{"id":"77"}', message: '{"text":"x"}', access_token: 'ig' })
@@ -594,12 +571,8 @@ test('parameters may come in the query, as a form, or as JSON text inside JSON, 
   assert.deepEqual(sent[4].body.contacts, [{ name: { formatted_name: 'Bob' } }])
   assert.deepEqual(sent[5].body, { recipient: { id: '77' }, message: { text: 'x' } }, 'the token is not kept')
   // Text that looks like JSON stays text.
-  const data = {
-    biz_opaque_callback_data: '{"job":1}',
-    messaging_product: 'whatsapp',
-    to: number(1),
-    text: { body: '{}' },
-  }
+  const message = { messaging_product: 'whatsapp', to: number(1), text: { body: '{}' } }
+  const data = { biz_opaque_callback_data: '{"job":1}', ...message }
   const answer = await post('2002/messages', JSON.stringify(data), bearer)
   await receiver.ladder(idOf(answer), 'sent', 'delivered', 'read')
   assert.equal(receiver.statuses(idOf(answer))[0].biz_opaque_callback_data, '{"job":1}')
@@ -734,10 +707,8 @@ test('a file is got in two hops, with the token, until it is deleted', async (t)
 
   await control('POST', 'inbound', { from: number(1), text: 'hi' })
   await receiver.ladder(idOf(await send({ to: number(1), type: 'image', image: { id } })), 'sent', 'delivered', 'read')
-  const [failed] = (await receiver.ladder(
-    idOf(await send({ to: number(1), type: 'audio', audio: { id } })),
-    'failed',
-  )) as [Json]
+  const audio = await send({ to: number(1), type: 'audio', audio: { id } })
+  const [failed] = (await receiver.ladder(idOf(audio), 'failed')) as [Json]
   assert.equal(failed.errors[0].code, 131053)
   assert.deepEqual((await graph('DELETE', id)).body, { success: true })
   assertFailure(await graph('GET', id), 400, 100)
@@ -780,27 +751,19 @@ test('a customer writes in every way there is', async (t) => {
     assert.equal(body.mime_type, message[type].mime_type)
     assert.equal(body.sha256, message[type].sha256)
     const file = await fetch(body.url, { headers: { authorization: 'Bearer token' } })
-    assert.ok(
-      Buffer.from(await file.arrayBuffer())
-        .subarray(0, 12)
-        .toString('latin1')
-        .includes(magic),
-    )
+    const start = Buffer.from(await file.arrayBuffer()).subarray(0, 12)
+    assert.ok(start.toString('latin1').includes(magic))
   }
-  const linked = await write({
-    type: 'image',
-    media: { url: new URL('/media/picture.jpg', receiver.url).href, caption: 'mine' },
-  })
+  const url = new URL('/media/picture.jpg', receiver.url).href
+  const linked = await write({ type: 'image', media: { url, caption: 'mine' } })
   assert.deepEqual([linked.image.mime_type, linked.image.caption], ['image/jpeg', 'mine'])
   const linkedFile = await fetch((await graph('GET', linked.image.id)).body.url, {
     headers: { authorization: 'Bearer token' },
   })
   assert.equal(await linkedFile.text(), 'bytes of a picture')
 
-  const uploaded = await call('POST', '/control/uploads', Buffer.from('voice'), {
-    'content-type': 'audio/mpeg',
-    'x-simulator': '1',
-  })
+  const headers = { 'content-type': 'audio/mpeg', 'x-simulator': '1' }
+  const uploaded = await call('POST', '/control/uploads', Buffer.from('voice'), headers)
   assert.match(uploaded.body.data.url, /^\/simulator\/media\/\d+$/)
   assert.equal(await (await fetch(origin + uploaded.body.data.url)).text(), 'voice')
   assert.equal((await write({ type: 'audio', media: { id: uploaded.body.data.id } })).audio.mime_type, 'audio/mpeg')
@@ -808,19 +771,15 @@ test('a customer writes in every way there is', async (t) => {
   assert.ok((await write({ type: 'location' })).location.latitude)
   assert.ok((await write({ type: 'contacts' })).contacts[0].name.formatted_name)
   const button = { id: 'yes', title: 'Yes' }
-  assert.deepEqual((await write({ type: 'list', button, reply_to: 'wamid.x' })).interactive, {
-    type: 'list_reply',
-    list_reply: button,
-  })
+  const picked = await write({ type: 'list', button, reply_to: 'wamid.x' })
+  assert.deepEqual(picked.interactive, { type: 'list_reply', list_reply: button })
   const tapped = await write({ type: 'button', button, reply_to: 'wamid.x' })
   assert.deepEqual(tapped.interactive, { type: 'button_reply', button_reply: button })
   assert.deepEqual(tapped.context, { from: '15550001111', id: 'wamid.x' })
   const sent = idOf(await template(number(1)))
   assert.deepEqual((await write({ type: 'button', button, reply_to: sent })).button, { payload: 'yes', text: 'Yes' })
-  assert.deepEqual((await write({ type: 'reaction', text: '👍', reply_to: sent })).reaction, {
-    message_id: sent,
-    emoji: '👍',
-  })
+  const liked = await write({ type: 'reaction', text: '👍', reply_to: sent })
+  assert.deepEqual(liked.reaction, { message_id: sent, emoji: '👍' })
   assert.deepEqual((await write({ type: 'reaction', text: '', reply_to: sent })).reaction, { message_id: sent })
   const hidden = await write({ from: undefined, user_id: 'US.123', text: 'no number' })
   assert.deepEqual([hidden.from, hidden.from_user_id], [undefined, 'US.123'])
@@ -855,10 +814,8 @@ test('social: echo and read, windows said at once, profiles', async (t) => {
   })
   const [inbound] = receiver.messaging()
   assert.deepEqual(inbound.message, { mid: wrote.body.data.message_id, text: 'Hola' })
-  assert.deepEqual(
-    [inbound.sender.id, inbound.recipient.id, typeof inbound.timestamp],
-    [user, '17841400000000000', 'number'],
-  )
+  const ends = [inbound.sender.id, inbound.recipient.id, typeof inbound.timestamp]
+  assert.deepEqual(ends, [user, '17841400000000000', 'number'])
   const profile = await graph('GET', `${user}?fields=name,username,profile_pic`, undefined, 'ig')
   assert.deepEqual([profile.body.name, profile.body.username, profile.body.id], ['Ana', 'ana.r', user])
   assert.ok((await fetch(profile.body.profile_pic)).ok)
@@ -914,29 +871,18 @@ test('any callback can be posted, signed, with the ids filled in where they lack
     assert.deepEqual((await control('POST', 'callback', call)).body, { data: { status: 200 } })
     return receiver.callbacks.at(-1) as Callback
   }
-  const message = {
-    from: '14155550100',
-    id: 'wamid.1',
-    timestamp: String(Math.floor(Date.now() / 1000)),
-    type: 'text',
-    text: { body: 'é/' },
-  }
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const message = { from: '14155550100', id: 'wamid.1', timestamp, type: 'text', text: { body: 'é/' } }
   const { body, raw, headers } = await post({
     body: { entry: [{ changes: [{ field: 'messages', value: { messages: [message] } }] }] },
   })
   assert.equal(body.entry[0].id, '1001')
-  assert.deepEqual(body.entry[0].changes[0].value.metadata, {
-    display_phone_number: '15550001111',
-    phone_number_id: '2002',
-  })
+  const metadata = { display_phone_number: '15550001111', phone_number_id: '2002' }
+  assert.deepEqual(body.entry[0].changes[0].value.metadata, metadata)
   assert.match(raw, /"\\u00e9\\\/"/)
   assert.equal(headers['x-hub-signature-256'], `sha256=${createHmac('sha256', 'app secret').update(raw).digest('hex')}`)
-  await receiver.ladder(
-    idOf(await send({ to: '+14155550100', type: 'text', text: { body: 'x' } })),
-    'sent',
-    'delivered',
-    'read',
-  )
+  const answered = await send({ to: '+14155550100', type: 'text', text: { body: 'x' } })
+  await receiver.ladder(idOf(answered), 'sent', 'delivered', 'read')
 
   const own = {
     entry: [
@@ -1105,13 +1051,7 @@ test('only public addresses are downloaded from, and this machine where no other
   const image = (url: string) => ({ from: number(1), type: 'image', media: { url } })
   const write = (url: string) => control('POST', 'inbound', image(url))
   const elsewhere = ['169.254.169.254', '10.0.0.1', '[fd00:ec2::254]', `0.0.0.0:${port}`]
-  const here = [
-    `127.0.0.1:${port}`,
-    `localhost:${port}`,
-    `[::1]:${port}`,
-    `[::ffff:127.0.0.1]:${port}`,
-    `2130706433:${port}`,
-  ]
+  const here = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433'].map((host) => `${host}:${port}`)
   const refused = [
     ...elsewhere.map((host) => [host, control] as const),
     ...[...elsewhere, ...here].map((host) => [host, exposed.control] as const),
@@ -1288,11 +1228,8 @@ test('the phone page has strict headers and shows what phones show, live', async
   assert.equal(received.match(/event: bubble/g)?.length, 2)
 
   const { body } = await control('GET', 'phones')
-  assert.deepEqual(body.data.workspace, {
-    workspace_id: accounts[0].workspace_id,
-    business_name: 'Acme',
-    display_phone_number: '15550001111',
-  })
+  const workspace = { workspace_id: accounts[0].workspace_id, business_name: 'Acme' }
+  assert.deepEqual(body.data.workspace, { ...workspace, display_phone_number: '15550001111' })
   const [phone] = body.data.phones
   assert.deepEqual([phone.channel, phone.id, phone.name], ['msgapp', number(1), 'Ana'])
   const [hello, update] = phone.messages
@@ -1354,14 +1291,9 @@ test('killed in the middle, it goes on with every report and callback, and forge
     components: [{ type: 'BODY', text: 'Mine.' }],
   })
   await simulator.graph('POST', '2002/whatsapp_business_profile', { messaging_product: 'whatsapp', about: 'Pottery' })
-  await simulator.graph('POST', '2002/block_users', {
-    messaging_product: 'whatsapp',
-    block_users: [{ user: number(1) }],
-  })
-  await simulator.graph('DELETE', '2002/block_users', {
-    messaging_product: 'whatsapp',
-    block_users: [{ user: number(1) }],
-  })
+  const blocked = { messaging_product: 'whatsapp', block_users: [{ user: number(1) }] }
+  await simulator.graph('POST', '2002/block_users', blocked)
+  await simulator.graph('DELETE', '2002/block_users', blocked)
   receiver.answers.push(...Array.from({ length: 40 }, () => 500))
   assert.equal((await simulator.control('POST', 'inbound', { from: number(2), text: 'not taken' })).status, 502)
   const ids = (
@@ -1408,8 +1340,7 @@ test('killed in the middle, it goes on with every report and callback, and forge
   assert.equal(after.find(({ id }: Json) => id === '+15005550006').messages[0].error.code, 131000)
   const last = idOf(await simulator.template(number(4)))
   await receiver.ladder(last, 'sent', 'delivered', 'read')
-  assert.deepEqual(
-    [...new Set(receiver.statuses().map(({ id }) => id))].filter((id) => id !== last && ids.includes(id)),
-    [],
-  )
+  const reported = new Set(receiver.statuses().map(({ id }) => id))
+  const others = [...reported].filter((id) => id !== last && ids.includes(id))
+  assert.deepEqual(others, [])
 })

@@ -122,11 +122,8 @@ test('every statement that waits for row locks takes them in the lock order of A
       for (const table of locked)
         assert.ok(order.includes(table), `${file} locks ${table}, which has no place in the order`)
       const positions = locked.map((table) => order.indexOf(table))
-      assert.deepEqual(
-        positions,
-        positions.toSorted((one, other) => one - other),
-        `${file} locks ${locked.join(', ')}`,
-      )
+      const sorted = positions.toSorted((one, other) => one - other)
+      assert.deepEqual(positions, sorted, `${file} locks ${locked.join(', ')}`)
     }
   }
   assert.ok(seen >= 15, `only ${seen} locks were found`)

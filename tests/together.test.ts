@@ -14,10 +14,8 @@ const createAgent = (owner: Member, name: string) => createMember(owner, 'agent'
 async function openStream(t: TestContext, { url, cookie }: Member) {
   const abort = new AbortController()
   t.after(() => abort.abort())
-  const response = await fetch(`${url}/app/api/stream`, {
-    headers: { cookie: cookie(), origin: publicUrl },
-    signal: abort.signal,
-  })
+  const headers = { cookie: cookie(), origin: publicUrl }
+  const response = await fetch(`${url}/app/api/stream`, { headers, signal: abort.signal })
   const seen = { presence: [] as Json[], changes: [] as string[], inbox: '' }
   const read = async () => {
     let text = ''
@@ -239,10 +237,8 @@ test('the thread shows who assigned, closed, reopened, labelled and snoozed a co
   await write()
 
   const { data } = await owner.ask('GET', `/conversations/${id}/timeline`)
-  const [byOwner, byBen] = [
-    { id: owner.id, name: world.owner.email },
-    { id: ben.id, name: 'Ben' },
-  ]
+  const byOwner = { id: owner.id, name: world.owner.email }
+  const byBen = { id: ben.id, name: 'Ben' }
   assert.deepEqual(pluck(data.toReversed(), 'kind', 'member', 'details'), [
     ['assigned', byOwner, { assignee: byBen }],
     ['labeled', byBen, { added: ['Refund', 'VIP'], removed: [] }],

@@ -85,14 +85,8 @@ test('members who do not manage the workspace see the host of a webhook and no v
     ]
     assert.deepEqual(new Set(hosts), new Set([role === 'owner' ? url : '127.0.0.1:9']), role)
   }
-  assert.deepEqual([...shown.owner].sort(), [
-    '/channels',
-    '/events',
-    '/events/:id',
-    '/overview',
-    '/requests/:id',
-    '/webhooks',
-  ])
+  const paths = ['/channels', '/events', '/events/:id', '/overview', '/requests/:id', '/webhooks']
+  assert.deepEqual([...shown.owner].sort(), paths)
   assert.deepEqual([[...shown.agent], [...shown.viewer]], [[], []])
 })
 
@@ -130,10 +124,8 @@ test('members see the last attempt of each endpoint, even while the event is ret
   await api.patch(`/webhooks/${id}`, { is_active: true })
   assert.deepEqual(await shown('/webhooks'), [false, null, null, 0])
   const listed = (await api.get('/webhooks')).body.data
-  assert.ok(
-    listed.every((one: Json) => !('last_attempt_at' in one)),
-    'not in the public API',
-  )
+  const isHidden = listed.every((one: Json) => !('last_attempt_at' in one))
+  assert.ok(isHidden, 'not in the public API')
 })
 
 test('a delivery shows its request and response', async (t) => {
@@ -226,10 +218,8 @@ test('deliveries are filtered by status, each listed once, by an index', async (
     ['pending', waiting.toSorted().toReversed()],
   ] as const) {
     const { data } = await list(status)
-    assert.deepEqual(
-      pluck(data, 'id', 'status'),
-      ids.map((id) => [id, status]),
-    )
+    const expected = ids.map((id) => [id, status])
+    assert.deepEqual(pluck(data, 'id', 'status'), expected)
     const paged: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page = await list(status, `&limit=1&cursor=${cursor}`)

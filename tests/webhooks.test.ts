@@ -109,10 +109,8 @@ test('a new endpoint has a secret that is shown once and stored encrypted', asyn
   assert.deepEqual([second.provider, second.is_active], ['api', true])
 
   const list = await api.get('/webhooks')
-  assert.deepEqual(list.body, {
-    data: [second, first].map(({ secret: _, ...shown }) => shown),
-    meta: { next_cursor: null },
-  })
+  const shown = [second, first].map(({ secret: _, ...shown }) => shown)
+  assert.deepEqual(list.body, { data: shown, meta: { next_cursor: null } })
   const one = await api.get(`/webhooks/${id.toUpperCase()}`)
   assert.deepEqual(one.body.data, list.body.data[1])
   const changed = await api.patch(`/webhooks/${id}`, { is_active: true })
@@ -367,10 +365,7 @@ test('concurrent deletes of endpoints and creates of contacts all succeed', asyn
       deleteEndpoint(db, api.workspaceId, id),
       ...phones.map((phone) => api.post('/contacts', { phone })),
     ])
-    assert.deepEqual(
-      pluck(made, 'status'),
-      phones.map(() => 201),
-    )
+    assert.deepEqual(pluck(made, 'status'), Array(phones.length).fill(201))
   }
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
@@ -395,14 +390,10 @@ test('owners and admins connect a tool and test it; every member can see it', as
   const attempt = { last_attempt_at: null, last_attempt_http_status: null, last_attempt_error: null }
   const never = { ...attempt, old_secret_until: null }
   const listed = (await api.get('/webhooks')).body.data
-  assert.deepEqual(
-    managed.body.data,
-    listed.map((one: Json) => ({ ...one, ...never })),
-  )
-  assert.deepEqual(
-    seen.body.data,
-    managed.body.data.map((one: Json) => ({ ...one, url: new URL(one.url).host })),
-  )
+  const expected = listed.map((one: Json) => ({ ...one, ...never }))
+  assert.deepEqual(managed.body.data, expected)
+  const hosts = managed.body.data.map((one: Json) => ({ ...one, url: new URL(one.url).host }))
+  assert.deepEqual(seen.body.data, hosts)
   assert.deepEqual(pluck(seen.body.data, 'id'), [plain.id, id])
   assert.doesNotMatch(seen.text, /whsec_/)
 
@@ -472,13 +463,8 @@ test('a delivery is shown from queueing through every attempt to its outcome', a
   assert.equal(failed.created_at, first.at)
   const { at: _, duration_ms, ...word } = first
   assert.ok(Number.isInteger(duration_ms))
-  assert.deepEqual(word, {
-    attempt: 1,
-    status: 'pending',
-    http_status: 503,
-    error: 'answered 503',
-    response: 'so be it',
-  })
+  const answered = { http_status: 503, error: 'answered 503', response: 'so be it' }
+  assert.deepEqual(word, { attempt: 1, status: 'pending', ...answered })
 
   await receiver.until(2)
   assert.deepEqual([(await only()).attempt_count, (await only()).next_attempt_at], [2, null])

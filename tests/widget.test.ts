@@ -93,11 +93,8 @@ test('on a hostile page a visitor chats in real time, and a reload keeps the thr
   await launcher.waitFor()
   assert.equal(await page.locator('parley-chat').count(), 1)
   const corner = await launcher.boundingBox()
-  assert.deepEqual(
-    [corner?.x, corner?.y, corner?.width],
-    [1280 - 76, 860 - 76, 56],
-    'the launcher is in the corner of the window',
-  )
+  const place = [corner?.x, corner?.y, corner?.width]
+  assert.deepEqual(place, [1280 - 76, 860 - 76, 56], 'the launcher is in the corner of the window')
   assert.equal(await launcher.getAttribute('aria-expanded'), 'false')
   await assertAccessible(page)
   await launcher.click()
@@ -219,10 +216,8 @@ test('a visitor taps buttons and rows by mouse and keyboard, opens a link, and s
     { id: 'keep', title: 'Keep it' },
     { id: 'cancel', title: 'Cancel it' },
   ]
-  await send({
-    type: 'interactive',
-    interactive: { kind: 'buttons', header: 'Order A-1', body: 'Keep *it*?', footer: 'Acme', buttons: choices },
-  })
+  const question = { kind: 'buttons', header: 'Order A-1', body: 'Keep *it*?', footer: 'Acme', buttons: choices }
+  await send({ type: 'interactive', interactive: question })
   const keep = panel.getByRole('button', { name: 'Keep it' })
   await keep.waitFor()
   await assertAccessible(page)
@@ -234,10 +229,8 @@ test('a visitor taps buttons and rows by mouse and keyboard, opens a link, and s
   assert.equal(await focused(page), 'choice', 'the focus stays on the button')
   await panel.getByRole('button', { name: 'Cancel it' }).click({ force: true })
   const rows = [{ id: 'm9', title: '09:00', description: '30 min' }]
-  await send({
-    type: 'interactive',
-    interactive: { kind: 'list', body: 'Pick a slot', button: 'Slots', sections: [{ title: 'Monday', rows }] },
-  })
+  const list = { kind: 'list', body: 'Pick a slot', button: 'Slots', sections: [{ title: 'Monday', rows }] }
+  await send({ type: 'interactive', interactive: list })
   await panel.getByText('Slots').click()
   await panel.getByRole('button', { name: '09:00' }).click()
   await until('the row', async () => (await newestReplyId()) === 'm9')
@@ -251,10 +244,8 @@ test('a visitor taps buttons and rows by mouse and keyboard, opens a link, and s
   // The choice is remembered: a reload shows it, and no second tap is possible.
   await page.reload()
   await keep.waitFor()
-  assert.deepEqual(
-    [await keep.getAttribute('aria-pressed'), await keep.getAttribute('aria-disabled')],
-    ['true', 'true'],
-  )
+  const states = [await keep.getAttribute('aria-pressed'), await keep.getAttribute('aria-disabled')]
+  assert.deepEqual(states, ['true', 'true'])
   const taps = (await api.get(`/conversations/${id}/messages`)).body.data.filter(
     (one: Json) => one.interactive_reply_id,
   )
@@ -341,10 +332,8 @@ test('members configure the appearance and the allowed sites, and the widget fol
     await page.setViewportSize({ width: 390, height })
     await until(`the panel to be ${height} high`, async () => (await panel.boundingBox())?.height === height)
     const send = await page.getByRole('button', { name: 'Send' }).boundingBox()
-    assert.ok(
-      send && send.x + send.width <= 390 && send.y + send.height <= height,
-      'the send button is inside the panel',
-    )
+    const isInside = send && send.x + send.width <= 390 && send.y + send.height <= height
+    assert.ok(isInside, 'the send button is inside the panel')
     await assertAccessible(page)
   }
   await page.getByRole('button', { name: 'Send' }).press('Tab')
@@ -450,10 +439,8 @@ test('the widget has the colors of the kit and the icons of lucide', async () =>
   const { paths }: Json = await import(new URL('../widget/src/dom.ts', import.meta.url).href)
   for (const [name, drawn] of Object.entries<string[]>(paths)) {
     const icon = readFileSync(`node_modules/lucide-react/dist/esm/icons/${name}.mjs`, 'utf8')
-    assert.deepEqual(
-      [...icon.matchAll(/\bd: "([^"]+)"/g)].map(([, d]) => d),
-      drawn,
-    )
+    const paths = [...icon.matchAll(/\bd: "([^"]+)"/g)].map(([, d]) => d)
+    assert.deepEqual(paths, drawn)
   }
 })
 
@@ -469,12 +456,8 @@ test('only http and https URLs in a text become links', () => {
     ['https://a.test/"onmouseover="x', ['https://a.test/']],
   ] as const) {
     assert.deepEqual(linksOf(text), links, text)
-    assert.equal(
-      findLinks(text)
-        .map((part) => part.text)
-        .join(''),
-      text,
-    )
+    const parts = findLinks(text).map((part) => part.text)
+    assert.equal(parts.join(''), text)
   }
 })
 

@@ -38,19 +38,8 @@ test('a word among others does not count, nor does a part of one', () => {
   for (const text of [
     ...['please stop', 'stop it', 'STOP START', 'sto', 'stopp', 'nonstop', 's t o p', 'st.op', 'don’t stop!'],
     'restart',
-    ...[
-      '',
-      ' ',
-      '!!!',
-      '🛑',
-      'STOP 🛑',
-      'stоp',
-      'ＳＴＯＰ',
-      'st\u200bop',
-      '\ud800',
-      'stop\0',
-      `stop${'x'.repeat(10_000)}`,
-    ],
+    ...['', ' ', '!!!', '🛑', 'STOP 🛑', 'stоp', 'ＳＴＯＰ', 'st\u200bop'],
+    ...['\ud800', 'stop\0', `stop${'x'.repeat(10_000)}`],
   ]) {
     assert.equal(readOptOutRequest(text, toKeys(['basta'])), undefined, text)
   }
@@ -89,11 +78,8 @@ test('of any text, only the words themselves count', () => {
 })
 
 test('words are stored trimmed, without duplicates, in their first spelling', () => {
-  assert.deepEqual(readOptOutWords([' Basta ', 'BASTA', 'basta!', 'Éxit', 'e\u0301xit', 'stop']), [
-    'Basta',
-    'Éxit',
-    'stop',
-  ])
+  const words = [' Basta ', 'BASTA', 'basta!', 'Éxit', 'e\u0301xit', 'stop']
+  assert.deepEqual(readOptOutWords(words), ['Basta', 'Éxit', 'stop'])
   assert.deepEqual(readOptOutWords([]), [])
   assert.equal(readOptOutWords(['😀'.repeat(80)]).length, 1)
   assert.equal(readOptOutWords(Array.from({ length: 100 }, (_, i) => `word ${i % 50}`)).length, 50)

@@ -21,11 +21,8 @@ test('a password is not the e-mail, the name or the workspace', () => {
   for (const password of [
     ...['ann.smith', 'Ann.Smith@acme.test', 'AnnSmith1', 'ann smith 99', 'Acme Bakery', 'acmebakery!', '4cmebakery'],
   ]) {
-    assert.throws(
-      () => requirePassword(password, owner, 'new_password'),
-      /^Error: new_password: must not be your/,
-      password,
-    )
+    const refusal = /^Error: new_password: must not be your/
+    assert.throws(() => requirePassword(password, owner, 'new_password'), refusal, password)
   }
 })
 
@@ -33,14 +30,8 @@ test('other passwords are accepted, also without digits, signs or capitals', () 
   const good = [
     ...['correct horse', 'long enough', 'a good password', 'the right one', 'my very own', 'Kx9#mPq2'],
     'password of a bakery',
-    ...[
-      'summer83920174',
-      'пароль для пекарни',
-      '長いパスワードです',
-      '$7#29%&4@(',
-      'ann smith likes tea',
-      'qwerty and the fish',
-    ],
+    ...['summer83920174', 'пароль для пекарни', '長いパスワードです', '$7#29%&4@('],
+    ...['ann smith likes tea', 'qwerty and the fish'],
   ]
   for (const password of good) assert.doesNotThrow(() => requirePassword(password, owner), password)
   for (const password of ['short', 'x'.repeat(201)]) assert.throws(() => requirePassword(password, owner), /8 to 200/)

@@ -31,10 +31,8 @@ async function read(api: Api, id: string): Promise<Json> {
   const { total_count, pending_count, sent_count, failed_count, skipped_count } = body.data
   assert.equal(total_count, pending_count + sent_count + failed_count + skipped_count, JSON.stringify(body.data))
   assert.ok(body.data.delivered_count <= sent_count && body.data.read_count <= body.data.delivered_count)
-  assert.equal(
-    body.data.completed_at !== null,
-    body.data.status === 'sent' || (pending_count === 0 && body.data.status === 'canceled'),
-  )
+  const isOver = body.data.status === 'sent' || (pending_count === 0 && body.data.status === 'canceled')
+  assert.equal(body.data.completed_at !== null, isOver)
   return body.data
 }
 
@@ -152,14 +150,8 @@ test(
 test('duplicate numbers count once, and unreachable recipients are skipped with a reason', async (t) => {
   const { api, db, provider } = await withProvider(start(t))
   const numbers = [
-    '+55 11 99123-4567',
-    '+551191234567',
-    '+5511991234567',
-    phoneOf(1),
-    '4155560001',
-    'none',
-    ' none ',
-    '12',
+    ...['+55 11 99123-4567', '+551191234567', '+5511991234567', phoneOf(1)],
+    ...['4155560001', 'none', ' none ', '12'],
   ]
   const { id, total_count, skipped_count, pending_count } = await accept(api, {
     recipients: numbers.map((to) => ({ to })),
@@ -269,10 +261,8 @@ test('the name of a recipient is stored only when the channel accepts the messag
   const recipients = [0, 1, 2, 3, 4].map((i) => ({ to: phoneOf(i), name: `New ${i}` }))
   await untilSent(db, api, (await accept(api, { recipients })).id)
   const contacts = (await api.get('/contacts')).body.data
-  assert.deepEqual(
-    pluck(contacts, 'phone', 'name').sort(),
-    ['Ann', null, 'New 2', 'New 3', 'New 4'].map((name, i) => [phoneOf(i), name]),
-  )
+  const expected = ['Ann', null, 'New 2', 'New 3', 'New 4'].map((name, i) => [phoneOf(i), name])
+  assert.deepEqual(pluck(contacts, 'phone', 'name').sort(), expected)
 })
 
 test('a scheduled broadcast starts at its time and not before, one up to 5 minutes late at once, and one a day late asks for confirmation', async (t) => {
@@ -484,12 +474,8 @@ test('a message with an unknown outcome is never sent again: reports settle it, 
 
   const [lost] = await db<{ id: string }[]>`
     select id from messages where workspace_id = ${api.workspaceId} and status = 'failed'`
-  const status = {
-    id: 'wamid.late',
-    status: 'read',
-    timestamp: String(Math.floor(Date.now() / 1000)),
-    biz_opaque_callback_data: lost?.id,
-  }
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const status = { id: 'wamid.late', status: 'read', timestamp, biz_opaque_callback_data: lost?.id }
   const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', statuses: [status] } }]
   assert.equal(await provider.callback({ object: 'whatsapp_business_account', entry: [{ changes }] }), 200)
   assert.deepEqual(countsOf(await assertCounted(db, api, id)), [3, 3, 3, 3, 0, 0])
@@ -563,11 +549,8 @@ test('a quota admits whole broadcasts only, however many are created at once', a
       filter: { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] },
     })
   ).body.data.id
-  assertRefused(
-    await api.post('/broadcasts', { name: 'x', template: hello, segment_id: segment }),
-    402,
-    'plan_limit_reached',
-  )
+  const overQuota = await api.post('/broadcasts', { name: 'x', template: hello, segment_id: segment })
+  assertRefused(overQuota, 402, 'plan_limit_reached')
   // What is known not to fit is refused at once; another month has room of its own.
   const later = { recipients: people(9) }
   const inAMinute = { ...later, scheduled_at: soon(60_000) }
@@ -889,10 +872,8 @@ test('after a crash a segment is unchanged: contacts who joined later are no rec
   await api.post('/contacts', { phone: phoneOf(3) })
   await fill()
   const rows = await recipientsOf(db, id)
-  assert.deepEqual(
-    pluck(rows, 'phone', 'status'),
-    [0, 1, 2].map((i) => [phoneOf(i), 'pending']),
-  )
+  const expected = [0, 1, 2].map((i) => [phoneOf(i), 'pending'])
+  assert.deepEqual(pluck(rows, 'phone', 'status'), expected)
   const [stored] = await db<Json[]>`select is_filled, member_ids, reserved_count from broadcasts where id = ${id}`
   assert.deepEqual(stored, { is_filled: true, member_ids: null, reserved_count: 3 })
   await resumeBroadcast(db, api.workspaceId, id)
@@ -923,9 +904,7 @@ test('two processes that fill one broadcast create one recipient per contact, ev
   await Promise.all([fill(), fill()])
   await fill()
   const rows = await recipientsOf(db, id)
-  assert.deepEqual(
-    pluck(rows, 'place', 'phone'),
-    [0, 1, 2].map((i) => [i + 1, phoneOf(i)]),
-  )
+  const expected = [0, 1, 2].map((i) => [i + 1, phoneOf(i)])
+  assert.deepEqual(pluck(rows, 'place', 'phone'), expected)
   assert.equal((await read(api, id)).total_count, 3)
 })

@@ -107,17 +107,14 @@ test('erasing a contact leaves nothing in any table or in the store, and no othe
 
   await erase(id)
   const words = [id, phoneOf(1), conversation?.id ?? '', ...theirMessages.map((message) => message.id)]
-  const traces = await listTraces(db, api.workspaceId, [
-    ...words,
-    ...['Erasable says', 'Erasable picture', 'Erasable@x', '"own"'],
-  ])
+  const texts = [...words, 'Erasable says', 'Erasable picture', 'Erasable@x', '"own"']
+  const traces = await listTraces(db, api.workspaceId, texts)
   // The tag and the event bodies are not the person's own; the audit log keeps only the id of the erased contact;
   // a report that the channel sends after all that waits an hour for its message, and then goes. A slice of the words
   // ends at a place in time, which is the id of what was read last, whether it is there or not.
-  assert.deepEqual(
-    traces.filter((row) => !/^(webhook_events|tags|simulator|audit_log|early_reports|message_slices)/.test(row)),
-    [],
-  )
+  const allowed = /^(webhook_events|tags|simulator|audit_log|early_reports|message_slices)/
+  const leaks = traces.filter((row) => !allowed.test(row))
+  assert.deepEqual(leaks, [])
   assert.deepEqual([await statusOf(links[0]), await statusOf(links[1])], [404, 200])
   assert.equal(await stays(), staying)
   assert.equal(await read(neighbour.workspaceId), theirs)

@@ -33,22 +33,10 @@ const windows = { msgapp: [24 * hourMs, null], social: [24 * hourMs, 7 * 24 * ho
 /** Anything, put where it is read. */
 const envelopes: Record<'msgapp' | 'social' | 'web', (one: unknown, other: unknown, word: string) => unknown[]> = {
   msgapp: (one, other, word) => {
-    const item = {
-      id: 'wamid.1',
-      from: '15550100',
-      to: '15550100',
-      type: word,
-      [word]: one,
-      context: other,
-      errors: other,
-    }
-    const value = {
-      contacts: [other],
-      messages: [one, item],
-      statuses: [one],
-      message_echoes: [item],
-      user_preferences: [one],
-    }
+    const quoted = { context: other, errors: other }
+    const item = { id: 'wamid.1', from: '15550100', to: '15550100', type: word, [word]: one, ...quoted }
+    const echoes = { message_echoes: [item], user_preferences: [one] }
+    const value = { contacts: [other], messages: [one, item], statuses: [one], ...echoes }
     return ['messages', 'smb_message_echoes', 'user_preferences', 'user_id_update', word].map((field) => ({
       entry: [{ changes: [{ field, value }] }],
     }))

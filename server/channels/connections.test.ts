@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertFields, assertRefused, dataOf, pluck } from '../../tests/assertions.ts'
-import { createBrowser, publicUrl, signIn } from '../../tests/browser.ts'
-import { createDatabase, createMember, type Json, main, start, withProvider } from '../../tests/support.ts'
+import { type Browser, createBrowser, createMember, publicUrl, signIn } from '../../tests/browser.ts'
+import { createDatabase, type Json, main, start, withProvider } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
@@ -68,10 +68,7 @@ test('each channel has its own required settings', async (t) => {
   const connected = dataOf(await browser.call('PUT', '/channels/social', { ...social, phone_number_id }))
   assertFields(connected, { base_url: 'https://graph.instagram.com', phone_number_id: '' })
   const web = await browser.call('PUT', '/channels/web', {})
-  assert.deepEqual(
-    [web.status, web.body.data.state, web.body.data.callback_url, web.body.data.verify_token],
-    [200, 'connected', null, null],
-  )
+  assertFields(dataOf(web), { state: 'connected', callback_url: null, verify_token: null })
   assert.equal((await browser.call('PUT', '/channels/web', {})).body.data.id, web.body.data.id)
   assert.deepEqual(pluck(await list(), 'channel'), ['social', 'web'])
   assertRefused(await browser.call('PUT', '/channels/pigeon', settings), 404, 'not_found')
@@ -235,11 +232,10 @@ test('account notices of the provider are shown until they are resolved, dismiss
   assert.equal(left.length, 19)
   assert.ok(!left.some(({ key }) => key === 'template_status:t21:en_US'))
 
-  const dismiss = (signal: Json, browser = owner) =>
+  const dismiss = (signal: Json, browser: Browser = owner) =>
     browser.call('POST', `/channels/${id}/signals/dismiss`, { key: signal.key, at: signal.at })
   assertRefused(await dismiss(left[1], agent), 403, 'forbidden')
-  const stranger = createBrowser(world.url)
-  await stranger.signIn((await world.workspace()).owner)
+  const stranger = await signIn(world, (await world.workspace()).owner)
   assertRefused(await dismiss(left[1], stranger), 404, 'not_found')
   assert.equal((await dismiss({ ...left[1], at: new Date(0).toISOString() })).status, 200)
   assert.equal((await signals()).length, 19, 'what was reported again since then stays')
@@ -249,11 +245,8 @@ test('account notices of the provider are shown until they are resolved, dismiss
   const over = [{ ...limits[0], expiration: inAnHour - 7_200 }]
   await report('account_update', { event: 'ACCOUNT_RESTRICTION', restriction_info: over })
   assert.ok((await signals()).every(({ severity }) => severity !== 'restriction'))
-  assert.deepEqual(
-    (await owner.call('PUT', '/channels/msgapp', { account_id: '7' })).body.data.signals,
-    [],
-    'another account begins without',
-  )
+  const another = await owner.call('PUT', '/channels/msgapp', { account_id: '7' })
+  assert.deepEqual(another.body.data.signals, [], 'another account begins without')
 })
 
 test('messages for a number that is not connected are counted as ignored and shown on the card', async (t) => {
@@ -533,10 +526,7 @@ test('a workspace is connected to a simulator once; a repeat changes only URL an
 
   await connectSimulator({ db, sealer, workspaceId: await create(), ...simulated, kind: 'alone' })
   const accounts = await loadSimulatorAccounts(db, sealer, 'http://127.0.0.1:4000')
-  assert.deepEqual(pluck(accounts, 'channel', 'workspace_id'), [
-    ['msgapp', workspaceId],
-    ['social', workspaceId],
-  ])
+  assert.deepEqual(pluck(accounts, 'channel', 'workspace_id').flat(), ['msgapp', workspaceId, 'social', workspaceId])
   const [account] = accounts
   assert.deepEqual(account, {
     workspace_id: workspaceId,

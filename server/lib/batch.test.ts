@@ -94,10 +94,8 @@ test('a statement carries at most `max` items and at most `lanes` run at once, f
         await turn()
       }
       const all = Array.from({ length: next - 1 }, (_, i) => i + 1)
-      assert.deepEqual(
-        await Promise.all(results),
-        all.map((item) => -item),
-      )
+      const negated = all.map((item) => -item)
+      assert.deepEqual(await Promise.all(results), negated)
       assert.deepEqual(seen, all, 'each item once, first come first served')
       assert.ok(most <= lanes, `${most} of ${lanes} lanes`)
     }),

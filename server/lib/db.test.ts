@@ -63,10 +63,8 @@ test('a transaction that stands still loses its locks after ten seconds, and the
   const lock = (sql: Sql) => sql`select pg_advisory_xact_lock(20261116)`
   const isLocked = Promise.withResolvers<void>()
   const isOver = Promise.withResolvers<void>()
-  assert.deepEqual(
-    [...(await db`show idle_in_transaction_session_timeout`)],
-    [{ idle_in_transaction_session_timeout: '10s' }],
-  )
+  const shown = await db`show idle_in_transaction_session_timeout`
+  assert.deepEqual([...shown], [{ idle_in_transaction_session_timeout: '10s' }])
   // The pool has one connection. The rest of the test needs no ten seconds.
   await db`set idle_in_transaction_session_timeout = '500ms'`
   const frozen = db

@@ -63,15 +63,8 @@ test('a UUID is recognized in either case, and similar text is not', () => {
   const id = newId()
   for (const text of [id, id.toUpperCase(), '00000000-0000-0000-0000-000000000000']) assert.ok(isUuid(text), text)
   const others = [
-    '',
-    `urn:uuid:${id}`,
-    `{${id}}`,
-    id.replaceAll('-', ''),
-    `${id}\n`,
-    ` ${id}`,
-    `${id}0`,
-    id.slice(1),
-    id.replace(/^./, 'g'),
+    ...['', `urn:uuid:${id}`, `{${id}}`, id.replaceAll('-', ''), `${id}\n`],
+    ...[` ${id}`, `${id}0`, id.slice(1), id.replace(/^./, 'g')],
   ]
   for (const text of others) assert.ok(!isUuid(text), JSON.stringify(text))
 })

@@ -64,23 +64,8 @@ test('a page size is 1 to 100, and 50 for invalid values', () => {
     assert.equal(readPosition({ limit: given }).limit, expected)
   }
   const unusable = [
-    undefined,
-    null,
-    '',
-    '0',
-    '101',
-    '-1',
-    '1.5',
-    '1e2',
-    '0x10',
-    ' 5',
-    '5 ',
-    '٥',
-    'NaN',
-    '9'.repeat(400),
-    ['5'],
-    5,
-    {},
+    ...[undefined, null, '', '0', '101', '-1', '1.5', '1e2', '0x10', ' 5', '5 ', '٥', 'NaN'],
+    ...['9'.repeat(400), ['5'], 5, {}],
   ]
   for (const given of unusable) assert.equal(readPosition({ limit: given }).limit, 50, String(given))
 })

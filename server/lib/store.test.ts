@@ -40,14 +40,8 @@ const S3rver: new (options: object) => S3Server = createRequire(import.meta.url)
 
 async function startS3(t: TestContext) {
   const directory = createFolder(t)
-  const s3 = new S3rver({
-    address: '127.0.0.1',
-    port: 0,
-    directory,
-    silent: true,
-    vhostBuckets: false,
-    configureBuckets: [{ name: 'media' }],
-  })
+  const settings = { address: '127.0.0.1', port: 0, silent: true, vhostBuckets: false }
+  const s3 = new S3rver({ ...settings, directory, configureBuckets: [{ name: 'media' }] })
   const { port } = await s3.run()
   t.after(() => s3.close())
   const bucket = {

@@ -54,22 +54,16 @@ test('children start, write whole lines, answer each other, and stop', async (t)
     { process: 'two', ...ready },
   ])
   await supervisor.stop('end')
-  assert.deepEqual(
-    lines()
-      .map(({ from }) => from)
-      .sort(),
-    ['last', 'one', 'two'],
-  )
+  const sources = lines().map(({ from }) => from)
+  assert.deepEqual(sources.sort(), ['last', 'one', 'two'])
 })
 
 test('the first start fails with the reason of the child that fails', async (t) => {
   const { supervisor, folder } = create(t)
   writeFileSync(join(folder, 'two'), '')
   for (const name of ['one', 'two']) supervisor.create(name)
-  await assert.rejects(
-    supervisor.start(['one', 'two'], () => folder),
-    { name: 'StartError', message: /two must not start/ },
-  )
+  const starting = supervisor.start(['one', 'two'], () => folder)
+  await assert.rejects(starting, { name: 'StartError', message: /two must not start/ })
 })
 
 test('a child that ends is restarted, with growing delays while its start fails', async (t) => {

@@ -419,10 +419,8 @@ test('several workers fetch each file once, at most eight at a time', async (t) 
     return count === added.length
   })
   assert.deepEqual([asked.length, new Set(asked).size], [60, 60])
-  assert.ok(
-    most.every((number) => number > 0 && number <= 8),
-    `${most}`,
-  )
+  const isBounded = most.every((number) => number > 0 && number <= 8)
+  assert.ok(isBounded, `${most}`)
 })
 
 test('a browser displays only types that cannot run code', async (t) => {

@@ -201,10 +201,8 @@ async function insertPeople(
     'contact_identities',
     people.flatMap(({ id, channels }) => channels.map((channel) => ({ channel, external_id: id, contact_id: id }))),
   )
-  await insert(
-    'contact_tags',
-    people.flatMap(({ id, tags }) => tags.map((tag) => ({ contact_id: id, tag_id: tag.id }))),
-  )
+  const links = people.flatMap(({ id, tags }) => tags.map((tag) => ({ contact_id: id, tag_id: tag.id })))
+  await insert('contact_tags', links)
   await insert(
     'conversations',
     people.flatMap(({ id, created_at, conversations }) =>

@@ -18,11 +18,7 @@ test('tags are listed with their counts, renamed without losing a contact, and d
   }
   const list = async () =>
     (await ask('GET', '/tags')).map((tag: Json) => [tag.name, tag.contact_count, tag.has_more_contacts])
-  assert.deepEqual(await list(), [
-    ['b', 1, false],
-    ['vip', 2, false],
-    ['Émile', 2, false],
-  ])
+  assert.deepEqual((await list()).flat(), ['b', 1, false, 'vip', 2, false, 'Émile', 2, false])
   const [, vip, emile] = await ask('GET', '/tags')
   const rules = [{ field: 'tag', op: 'not_has', value: ' VIP ' }]
   const segment = await ask('POST', '/segments', { name: 'S', kind: 'dynamic', filter: { match: 'all', rules } }, 201)
@@ -46,10 +42,7 @@ test('tags are listed with their counts, renamed without losing a contact, and d
     assertRefused(await browser.call('DELETE', `/tags/${id}`), 404, 'not_found')
     assertRefused(await browser.call('PATCH', `/tags/${id}`, { name: 'y' }), 404, 'not_found')
   }
-  assert.deepEqual(await list(), [
-    ['b', 1, false],
-    ['GOLD', 2, false],
-  ])
+  assert.deepEqual((await list()).flat(), ['b', 1, false, 'GOLD', 2, false])
   await db`
     with made as (
       insert into contacts (workspace_id, id, created_at, updated_at)
@@ -84,10 +77,8 @@ test('members build segments: every field describes its operators, and a filter 
       assert.equal(sample.length, Math.min(count, 5), `${field} ${op}`)
     }
   }
-  assert.deepEqual(
-    fields.find(({ field }: Json) => field === 'conversation_status').ops,
-    ['is', 'is_not'].map((op) => ({ op, value: 'status' })),
-  )
+  const { ops } = fields.find(({ field }: Json) => field === 'conversation_status')
+  assert.deepEqual(pluck(ops, 'op', 'value').flat(), ['is', 'status', 'is_not', 'status'])
   const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'VIP' }] }
   const counted = await ask('POST', '/segments/count', { filter })
   assert.deepEqual([counted.count, counted.sample[0].name, counted.sample[0].opted_out_at], [7, 'Ann 6', null])
@@ -102,11 +93,8 @@ test('members build segments: every field describes its operators, and a filter 
   const path = `/segments/${list.id}/contacts`
   assert.deepEqual(await ask('POST', path, { contact_ids: ids }), { segment_id: list.id, requested: 5, added: 5 })
   assert.equal((await ask('GET', path))[0].opted_out_by, null)
-  assert.deepEqual(await ask('DELETE', path, { contact_ids: [ids[0]] }), {
-    segment_id: list.id,
-    requested: 1,
-    removed: 1,
-  })
+  const removed = { segment_id: list.id, requested: 1, removed: 1 }
+  assert.deepEqual(await ask('DELETE', path, { contact_ids: [ids[0]] }), removed)
   const renamed = await ask('PATCH', `/segments/${list.id}`, { name: 'Renamed' })
   assert.deepEqual([renamed.name, renamed.member_count], ['Renamed', 4])
   assert.deepEqual(pluck(await ask('GET', '/segments?kind=static'), 'name'), ['Renamed'])

@@ -9,11 +9,7 @@ import { simulatorMount } from './mount.ts'
 type Handle = Parameters<typeof simulatorMount>[0]['handle']
 
 async function mount(t: TestContext, handle: Handle, metrics = createMetrics()): Promise<string> {
-  const app = createServer({
-    log: pino({ level: 'silent' }),
-    metrics,
-    limits: { responseTimeoutMs: 50 },
-  })
+  const app = createServer({ log: pino({ level: 'silent' }), metrics, limits: { responseTimeoutMs: 50 } })
   // No database: callers on this machine need no session.
   const options = { db: undefined as never, publicUrl: 'http://127.0.0.1:1', isExposed: false }
   await app.register(simulatorMount({ handle, ...options }))
@@ -70,8 +66,6 @@ test('simulated failures are not counted as errors of the service, and each meth
   const counted = (await metrics.read())
     .split('\n')
     .filter((line) => line.startsWith(`${count}{`) && !line.endsWith(' 0'))
-  assert.deepEqual(
-    counted.toSorted(),
-    ['GET', 'POST'].map((method) => `${count}{method="${method}",route="/simulator/*",status="200"} 1`),
-  )
+  const expected = ['GET', 'POST'].map((method) => `${count}{method="${method}",route="/simulator/*",status="200"} 1`)
+  assert.deepEqual(counted.toSorted(), expected)
 })

@@ -138,9 +138,6 @@ test('a delivery that moves from the queue to the log while it is looked up is f
     if (++statements === 2) await move()
     return db(...call)
   }) as unknown as Sql
-  assert.deepEqual(await findDelivery(moving, workspace_id, id), {
-    endpoint_id: ids[0],
-    event_id,
-    event: 'contact.created',
-  })
+  const expected = { endpoint_id: ids[0], event_id, event: 'contact.created' }
+  assert.deepEqual(await findDelivery(moving, workspace_id, id), expected)
 })

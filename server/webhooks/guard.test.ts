@@ -45,16 +45,8 @@ test('an address that is not public is refused as a literal, in every way to wri
   for (const address of refused4) await assertRefused(`https://${address}:8443/x`, /not a public address/, guard)
   for (const address of refused6) await assertRefused(`https://[${address}]/x`, /not a public address/, guard)
   for (const host of [
-    ...[
-      '2130706433',
-      '0x7f000001',
-      '0x7f.1',
-      '0177.0.0.1',
-      '127.1',
-      '127.0.0.1.',
-      '%31%32%37.0.0.1',
-      '１２７.０.０.１',
-    ],
+    ...['2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '127.1', '127.0.0.1.', '%31%32%37.0.0.1'],
+    '１２７.０.０.１',
     ...['①②⑦.0.0.1', '[0:0:0:0:0:ffff:7f00:1]', '[::FFFF:7F00:1]'],
   ]) {
     await assertRefused(`https://${host}/x`, /not a public address/, guard)
@@ -96,10 +88,7 @@ test('one address family is enough if DNS does not respond for the other', async
 })
 
 test('a name that does not resolve now is refused only for now', async () => {
-  const guard = guardWith({
-    times: { dnsMs: 100 },
-    resolver: stub({ 'slow.test': 'silent', 'empty.test': [] }),
-  })
+  const guard = guardWith({ times: { dnsMs: 100 }, resolver: stub({ 'slow.test': 'silent', 'empty.test': [] }) })
   for (const host of ['nowhere.test', 'slow.test', 'empty.test', 'localhost', 'localhost.']) {
     const target = await guard.check(`https://${host}/x`)
     assert.deepEqual(target, { ok: false, isRefused: false, reason: `${host} does not resolve` })
@@ -124,10 +113,7 @@ test('networks of the operator are allowed up to their bounds, and nothing else'
 
 test('metadata and platform addresses of clouds stay refused inside an allowed network', async () => {
   const allowedCidrs = ['0.0.0.0/0', '::/0']
-  const guard = guardWith({
-    allowedCidrs,
-    resolver: stub({ 'hook.test': ['10.0.0.1', '169.254.169.254'] }),
-  })
+  const guard = guardWith({ allowedCidrs, resolver: stub({ 'hook.test': ['10.0.0.1', '169.254.169.254'] }) })
   for (const host of [
     ...['168.63.129.16', '100.100.100.200', '192.0.0.192', '169.254.169.254', '169.254.170.2', '169.254.170.23'],
     ...['169.254.0.23', '169.254.42.42', '[::ffff:169.254.169.254]', '[::ffff:100.100.100.200]', '[fd00:ec2::254]'],

@@ -118,12 +118,8 @@ test('endpoints with long queues divide the free slots, and the others get 16 at
 /** A claim that returns all that these endpoints may start. */
 function fill(scheduler: Scheduler, ids: readonly string[], now = 0): ClaimPlan {
   const planned = plan(scheduler, now)
-  recordClaim(
-    scheduler,
-    planned,
-    ids.flatMap((id) => times(capacityOf(planned, id), id)),
-    now,
-  )
+  const claimed = ids.flatMap((id) => times(capacityOf(planned, id), id))
+  recordClaim(scheduler, planned, claimed, now)
   return planned
 }
 
@@ -139,13 +135,8 @@ test('a proven endpoint with a long queue gets idle slots beyond its fair share,
   const full = createScheduler(256, real.webhooks)
   for (const id of ['a', 'b']) prove(full, id, 128)
   for (let i = 0; i < 3; i++) fill(full, ['a', 'b'])
-  assert.deepEqual(
-    [...full.endpoints].map(([id, { inFlight }]) => [id, inFlight]),
-    [
-      ['a', 96],
-      ['b', 96],
-    ],
-  )
+  const inFlight = [...full.endpoints].map(([id, { inFlight }]) => [id, inFlight])
+  assert.deepEqual(inFlight.flat(), ['a', 96, 'b', 96])
 })
 
 test('another endpoint that has something due is served at once, and the lent slots are not lent again', () => {
@@ -186,10 +177,8 @@ test('unproven endpoints share half of the slots, and poor ones three quarters o
   const planned = plan(scheduler, 1_000)
   assert.equal(planned.unprovenCapacity, 8)
   assert.equal(planned.newCapacity, 2)
-  assert.ok(
-    poor.every((id) => capacityOf(planned, id) === 0),
-    'the eight slots are left for new endpoints',
-  )
+  const haveNone = poor.every((id) => capacityOf(planned, id) === 0)
+  assert.ok(haveNone, 'the eight slots are left for new endpoints')
   recordClaim(scheduler, planned, names('new', 8), 1_000)
   const next = plan(scheduler, 1_008)
   assert.deepEqual([next.unprovenCapacity, next.newCapacity, next.limit], [0, 0, 32])

@@ -24,13 +24,8 @@ function createResponse() {
 function start() {
   const bubble = { id: 'a', text: 'x'.repeat(300_000) } as Bubble
   const phones = createPhones(() => bubble, 1)
-  const entry = phones.add('w', 'msgapp', '+14155550100', {
-    id: 'a',
-    from: 'business',
-    offset: 0,
-    length: 1,
-    status: 'accepted',
-  })
+  const added = { id: 'a', from: 'business', offset: 0, length: 1, status: 'accepted' } as const
+  const entry = phones.add('w', 'msgapp', '+14155550100', added)
   return { phones, entry }
 }
 

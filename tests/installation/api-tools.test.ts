@@ -92,10 +92,8 @@ test('Newman runs the Postman collection from top to bottom with a URL and a key
     ...Object.entries(variables).flatMap(([name, value]) => ['--env-var', `${name}=${value}`]),
   ])
   const { executions, failures } = (JSON.parse(readFileSync(report, 'utf8')) as Report).run
-  assert.deepEqual(
-    failures.map(({ error, source }) => `${source?.name}: ${error.message}`),
-    [],
-  )
+  const messages = failures.map(({ error, source }) => `${source?.name}: ${error.message}`)
+  assert.deepEqual(messages, [])
   for (const { item, response } of executions) {
     const text = Buffer.from(response?.stream.data ?? []).toString()
     assert.ok(response && response.code >= 200 && response.code < 300, `${item.name}: ${response?.code} ${text}`)

@@ -52,17 +52,7 @@ async function startAll(t: TestContext, pace: number, programs = shared) {
     t.diagnostic(`${taken.size} of ${count} were taken, ${unknown} are unknown`)
     return { unknown }
   }
-  return {
-    db,
-    simulator,
-    services,
-    provider,
-    reportTo,
-    workspaceId,
-    accept,
-    handedOver,
-    assertOnce,
-  }
+  return { db, simulator, services, provider, reportTo, workspaceId, accept, handedOver, assertOnce }
 }
 
 const people = (count: number) => Array.from({ length: count }, (_, i) => ({ to: `+1415557${String(1_000 + i)}` }))

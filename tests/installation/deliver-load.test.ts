@@ -13,10 +13,7 @@ import { type Api, start, times, until } from '../support.ts'
 const slowMs = 500
 const starting = {
   alone: 'fills the queue of all workspaces',
-  times: {
-    ...times,
-    webhooks: { ...times.webhooks, postMs: 15_000, leaseMs: 60_000, slowMs, stopMs: 100 },
-  },
+  times: { ...times, webhooks: { ...times.webhooks, postMs: 15_000, leaseMs: 60_000, slowMs, stopMs: 100 } },
 }
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
@@ -56,11 +53,8 @@ test('an endpoint that hangs with 10,000 queued deliveries does not delay 50 hea
   const receiver = await startReceiver(t)
   const healthy = await addEndpoint(api, receiver.url)
   const paths = numbers(49).map(String)
-  await multiply(
-    db,
-    healthy.id,
-    paths.map((path) => receiver.url.replace('hook', path)),
-  )
+  const urls = paths.map((path) => receiver.url.replace('hook', path))
+  await multiply(db, healthy.id, urls)
   await assertArrive(api, receiver, ['/hook', ...paths.map((path) => `/${path}`)], 20)
   assert.ok(hanging.received.length < 40, `${hanging.received.length} tries`)
 })
@@ -73,11 +67,8 @@ test('400 hanging endpoints on one host, with more deliveries queued, do not del
   // The endpoints are slow at first, so that the service knows them; then they hang.
   receiver.answers((response) => setTimeout(() => response.end(), 2 * slowMs))
   const { id } = await addEndpoint(api, receiver.url.replace('hook', '0'))
-  const others = await multiply(
-    db,
-    id,
-    numbers(399).map((i) => receiver.url.replace('hook', `${i + 1}`)),
-  )
+  const urls = numbers(399).map((i) => receiver.url.replace('hook', `${i + 1}`))
+  const others = await multiply(db, id, urls)
   await db`update webhook_endpoints set events = '{message.received}'`
   await queueEvents(db, api.workspaceId, [id, ...others], emptyBodies(30))
   await until('each of them to be tried', () => new Set(receiver.received.map(({ path }) => path)).size === 400)
@@ -97,14 +88,8 @@ test('40 endpoints that become slow do not occupy every slot', async (t) => {
   const { api, db } = await start(t, starting)
   const [slow, well] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, slow.url)
-  const ids = [
-    id,
-    ...(await multiply(
-      db,
-      id,
-      numbers(39).map((i) => slow.url.replace('hook', `${i}`)),
-    )),
-  ]
+  const urls = numbers(39).map((i) => slow.url.replace('hook', `${i}`))
+  const ids = [id, ...(await multiply(db, id, urls))]
   await db`update webhook_endpoints set events = '{message.received}'`
   await addEndpoint(api, well.url)
   await assertArrive(api, well, ['/hook'], 3)

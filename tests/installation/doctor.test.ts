@@ -16,7 +16,7 @@ import { startMailServer } from '../mail-server.ts'
 import type { Json, Owner } from '../owner.ts'
 import { createPooler, resolvePgbouncer } from '../pgbouncer.ts'
 import { startService } from '../program.ts'
-import { createDatabase, main, start, type TestDatabase, testEncryptionKey, withProvider } from '../support.ts'
+import { createDatabase, main, pluck, start, type TestDatabase, testEncryptionKey, withProvider } from '../support.ts'
 
 type Finding = { name: string; state: string; found: string; fix: string | null }
 type Doctor = { code: number; text: string; findings: Finding[] }
@@ -127,18 +127,10 @@ test('a service that runs, one that was stopped and one that crashed are disting
   assertFound(running, 'clock', 'ok', /less than 1 s/)
   assertFound(running, 'service', 'ok', new RegExp(`^version ${version.replaceAll('.', '\\.')} is ready$`))
   for (const channel of ['msgapp', 'social']) {
-    assertFound(
-      running,
-      'channels',
-      'ok',
-      new RegExp(`^${channel} of "Demo" \\(simulator\\): the callback .* answers$`),
-    )
-    assertFound(
-      running,
-      'channels',
-      'ok',
-      new RegExp(`^${channel} of "Demo" .*: the provider accepts the access token$`),
-    )
+    const callback = new RegExp(`^${channel} of "Demo" \\(simulator\\): the callback .* answers$`)
+    assertFound(running, 'channels', 'ok', callback)
+    const accepted = new RegExp(`^${channel} of "Demo" .*: the provider accepts the access token$`)
+    assertFound(running, 'channels', 'ok', accepted)
   }
   const address = await findEmbeddedPostgres(dataDir)
   assert.ok(address)
@@ -165,33 +157,21 @@ test('a service that runs, one that was stopped and one that crashed are disting
 
   // As a killed PostgreSQL leaves it; no process has this number.
   const left = [
-    '4194400',
-    join(dataDir, 'postgres/data'),
-    '1',
-    '5432',
-    join(dataDir, 'postgres/socket'),
-    '',
-    '',
-    'ready',
+    ...['4194400', join(dataDir, 'postgres/data'), '1', '5432'],
+    ...[join(dataDir, 'postgres/socket'), '', '', 'ready'],
   ]
   writeFileSync(join(dataDir, 'postgres/data/postmaster.pid'), left.join('\n'))
   assertFound(await runDoctor(env), 'database', 'warning', /ended without a shutdown/)
   rmSync(join(dataDir, 'encryption.key'))
   assertFound(await runDoctor(env), 'encryption_key', 'problem', /is missing, and the database exists/)
   writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '17\n')
-  assertFound(
-    await runDoctor(env),
-    'database',
-    'problem',
-    /created by PostgreSQL 17, and this release has PostgreSQL 18/,
-  )
+  const message = /created by PostgreSQL 17, and this release has PostgreSQL 18/
+  assertFound(await runDoctor(env), 'database', 'problem', message)
 })
 
 test('another program on the port is named', async (t) => {
-  const port = await listen(
-    t,
-    createHttpServer((_request, response) => response.end('hello')),
-  )
+  const server = createHttpServer((_request, response) => response.end('hello'))
+  const port = await listen(t, server)
   const doctor = await runDoctor({ DATA_DIR: createFolder(t), PORT: String(port) })
   assert.equal(doctor.code, 1)
   const who = process.platform === 'linux' ? ` \\(.+, process ${process.pid}\\)` : ''
@@ -236,12 +216,8 @@ test('single sign-on that every person could use is named', async (t) => {
   const client = { OIDC_CLIENT_ID: 'parley', OIDC_CLIENT_SECRET: 'pw-of-provider' }
   const env = { DATA_DIR: createFolder(t), PORT: String(await freePort()), ...client }
   const google = { ...env, OIDC_ISSUER: 'https://accounts.google.com' }
-  const fix = assertFound(
-    await runDoctor(google),
-    'settings',
-    'warning',
-    /account at accounts\.google\.com, and OIDC_DOM/,
-  )
+  const message = /account at accounts\.google\.com, and OIDC_DOM/
+  const fix = assertFound(await runDoctor(google), 'settings', 'warning', message)
   assert.match(fix, /^Set OIDC_DOMAINS /)
   const open = await runDoctor({ ...google, OIDC_DOMAINS: 'acme.example,gmail.com' })
   assertFound(open, 'settings', 'warning', /^OIDC_DOMAINS has gmail\.com, where every person/)
@@ -279,19 +255,15 @@ test('.env is read: unknown names and open rights are named, and an unreadable f
   const doctor = await runDoctor({ SMTP_FROM: 'a@b.test', ...unit }, { cwd: copy })
   assertFound(doctor, 'settings', 'ok', /^PORT, SMTP_URL from \.env; SMTP_FROM from the environment$/)
   const unknown = doctor.findings.filter(({ found }) => /is not a setting/.test(found))
-  assert.deepEqual(
-    unknown.map(({ found }) => found),
-    ['DATABSE_URL in .env is not a setting', 'PROT in /etc/parley.env is not a setting'],
-  )
+  const expected = ['DATABSE_URL in .env is not a setting', 'PROT in /etc/parley.env is not a setting']
+  assert.deepEqual(pluck(unknown, 'found'), expected)
   assert.match(assertFound(doctor, 'rights', 'warning', /\.env holds secrets/), /chmod 600/)
   assertFound(doctor, 'rights', 'ok', /data does not exist yet/)
   assert.doesNotMatch(doctor.text, /pw-of/)
   chmodSync(file, 0o600)
   const closed = await runDoctor({ SMTP_FROM: 'a@b.test' }, { cwd: copy })
-  assert.ok(
-    linesOf(closed, 'rights').every((line) => line.startsWith('ok')),
-    closed.text,
-  )
+  const areOk = linesOf(closed, 'rights').every((line) => line.startsWith('ok'))
+  assert.ok(areOk, closed.text)
   rmSync(file)
   mkdirSync(file)
   assertFound(await runDoctor({}, { cwd: copy }), 'settings', 'problem', /\.env cannot be read: EISDIR/)
@@ -359,20 +331,16 @@ test('a database that does not suit this release is a problem with a fix', async
   assertFound(unused, 'migrations', 'ok', /the database is empty; the next start runs all/)
   assert.deepEqual([...(await empty.connect(1)`select relname from pg_class where relname = 'migrations'`)], [])
 
-  const missing = await runDoctor({
-    ...env,
-    DATABASE_URL: env.DATABASE_URL.replace(database.address.database, 'absent'),
-  })
+  const absent = env.DATABASE_URL.replace(database.address.database, 'absent')
+  const missing = await runDoctor({ ...env, DATABASE_URL: absent })
   assert.match(assertFound(missing, 'database', 'problem', /"absent" does not exist/), /create database absent owner/)
 
   const role = `limited_${database.address.database}`
   await db`create role ${db(role)} login connection limit 5`
   t.after(() => db`drop role ${db(role)}`.catch(() => {}))
   const limited = await runDoctor({ ...env, DATABASE_URL: urlOf(database, role) })
-  assert.match(
-    assertFound(limited, 'database', 'problem', /may not create tables/),
-    /alter database .* owner to limited_/,
-  )
+  const fix = assertFound(limited, 'database', 'problem', /may not create tables/)
+  assert.match(fix, /alter database .* owner to limited_/)
   assertFound(limited, 'connections', 'problem', /up to 38, and the server allows 5/)
 
   await start(t, { alone: 'runs commands on a database without secrets' })
@@ -450,10 +418,8 @@ test('files with secrets that other users can read are named', async (t) => {
   for (const name of ['encryption.key', 'demo.json'])
     writeFileSync(join(dataDir, name), '5e'.repeat(32), { mode: 0o640 })
   const doctor = await runDoctor({ DATA_DIR: dataDir, PORT: String(await freePort()) })
-  assert.match(
-    assertFound(doctor, 'rights', 'warning', /encryption\.key .*mode 640/),
-    /^Run chmod 600 .*encryption\.key$/,
-  )
+  const fix = assertFound(doctor, 'rights', 'warning', /encryption\.key .*mode 640/)
+  assert.match(fix, /^Run chmod 600 .*encryption\.key$/)
   assertFound(doctor, 'rights', 'warning', /demo\.json/)
   assert.doesNotMatch(doctor.text, /5e5e/)
 })
@@ -463,10 +429,8 @@ test('the certificate of the public URL is examined', async (t) => {
     const certificate = createCertificate(validity)
     const file = join(createFolder(t), 'ca.crt')
     writeFileSync(file, certificate.cert)
-    const port = await listen(
-      t,
-      createHttpsServer(certificate, (_request, response) => response.end()),
-    )
+    const server = createHttpsServer(certificate, (_request, response) => response.end())
+    const port = await listen(t, server)
     return runDoctor({
       DATA_DIR: createFolder(t),
       PORT: String(await freePort()),
@@ -541,10 +505,8 @@ test('the callback of each channel is verified as the provider does it', async (
   assert.match(fix, /PUBLIC_URL/)
   const answerAs = async (handle: RequestListener) => `http://127.0.0.1:${await listen(t, createHttpServer(handle))}`
   const proxy = await answerAs((_request, response) => response.writeHead(502).end())
-  assert.match(
-    assertFound(await runDoctor({ ...env, PUBLIC_URL: proxy }), 'channels', 'problem', /HTTP 502/),
-    /upstream/,
-  )
+  const proxied = await runDoctor({ ...env, PUBLIC_URL: proxy })
+  assert.match(assertFound(proxied, 'channels', 'problem', /HTTP 502/), /upstream/)
   const page = await answerAs((_request, response) => response.end('Welcome'))
   assertFound(await runDoctor({ ...env, PUBLIC_URL: page }), 'channels', 'problem', /HTTP 200 without the challenge/)
 
@@ -607,10 +569,8 @@ test('a service that is not ready, and one of another version, are named', async
   const doctor = await runDoctor(await settingsOf(t, database, `http://127.0.0.1:${port}`))
   assert.equal(doctor.code, 1)
   assertFound(doctor, 'port', 'ok', /is used by a Parley/)
-  assert.match(
-    assertFound(doctor, 'service', 'problem', /not ready: disk, deliver/),
-    /Free some space.*lines of deliver/,
-  )
+  const fix = assertFound(doctor, 'service', 'problem', /not ready: disk, deliver/)
+  assert.match(fix, /Free some space.*lines of deliver/)
   assertFound(doctor, 'service', 'warning', /being restarted: api-2/)
   assertFound(doctor, 'service', 'warning', new RegExp(`runs version 0\\.0\\.9, and this folder has ${version}`))
 })

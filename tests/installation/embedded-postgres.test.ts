@@ -198,10 +198,8 @@ test('a kill while the data folder is being created leaves no incomplete folder'
   const { dataDir, start, spawnStarting } = await begin(t)
   const place = join(dataDir, 'postgres')
   const owner = spawnStarting()
-  await until(
-    'initdb to start',
-    () => existsSync(place) && readdirSync(place).some((entry) => entry.startsWith('data.new-')),
-  )
+  const isStarted = () => existsSync(place) && readdirSync(place).some((entry) => entry.startsWith('data.new-'))
+  await until('initdb to start', isStarted)
 
   owner.kill('SIGKILL')
   await once(owner, 'exit')

@@ -15,11 +15,10 @@ test('the shop sends each update once, survives kills, and shows outcomes and re
   const key = await api.key('messages:send', 'messages:read', 'webhooks:manage')
   const folder = mkdtempSync(join(tmpdir(), 'parley-shop-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const order = (i: number, status: string, phone = phoneOf(i)) =>
-    appendFileSync(
-      join(folder, 'orders.jsonl'),
-      `${JSON.stringify({ order: `A-${i}`, phone, name: `Customer ${i}`, status })}\n`,
-    )
+  const order = (i: number, status: string, phone = phoneOf(i)) => {
+    const line = JSON.stringify({ order: `A-${i}`, phone, name: `Customer ${i}`, status })
+    appendFileSync(join(folder, 'orders.jsonl'), `${line}\n`)
+  }
   const run = () => runExample(t, world, { name: 'shop', key, args: [folder] })
 
   order(1, 'confirmed')

@@ -15,13 +15,8 @@ test('the bot answers buttons and text on all channels, hands over, and survives
   const { api, url, provider } = world
   const folder = mkdtempSync(join(tmpdir(), 'parley-bot-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const key = await api.key(
-    'messages:send',
-    'messages:read',
-    'conversations:read',
-    'conversations:write',
-    'webhooks:manage',
-  )
+  const messages = ['messages:send', 'messages:read'] as const
+  const key = await api.key(...messages, 'conversations:read', 'conversations:write', 'webhooks:manage')
   const run = () => runExample(t, world, { name: 'support-bot', key, args: [folder] })
   const site = `${url}/web-chat/${provider.connections.web.id}`
   const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
@@ -66,13 +61,8 @@ test('the bot answers buttons and text on all channels, hands over, and survives
   await provider.writes({ from: phone, type: 'button', button, reply_to: await lastSent(phone) })
   await untilThread('msgapp', 'Hello', menu, 'Opening hours', hours)
   const order = { id: 'order', title: 'Where is my order?' }
-  await provider.writes({
-    channel: 'social',
-    from: userId,
-    type: 'button',
-    button: order,
-    reply_to: await lastSent(userId),
-  })
+  const reply_to = await lastSent(userId)
+  await provider.writes({ channel: 'social', from: userId, type: 'button', button: order, reply_to })
   const asked = ['Hi there', menu, 'Where is my order?', '> Please send me your order number, such as A-1009.']
   await untilThread('social', ...asked)
   await provider.writes({ channel: 'social', from: userId, text: 'It is a-1009' })
@@ -114,15 +104,8 @@ test('the bot answers buttons and text on all channels, hands over, and survives
   await third.kill()
   const journal = join(folder, 'journal.jsonl')
   const lines = readFileSync(journal, 'utf8').split('\n').filter(Boolean)
-  writeFileSync(
-    journal,
-    lines
-      .slice(
-        0,
-        lines.findLastIndex((line) => line.includes('answered_id')),
-      )
-      .join('\n'),
-  )
+  const end = lines.findLastIndex((line) => line.includes('answered_id'))
+  writeFileSync(journal, lines.slice(0, end).join('\n'))
   appendFileSync(journal, '\n{"conversation_id":"cut o')
   await provider.writes({ from: phone, text: 'Hello again' })
   const fourth = run()

@@ -370,11 +370,8 @@ async function converse(running: Running) {
     const find = async () => running.lines().find((line) => line.id === id)
     return (await until(`a response to ${method}: ${running.stderr()}`, find, startMs)).result
   }
-  const hello = await ask('initialize', {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'test', version: '1' },
-  })
+  const clientInfo = { name: 'test', version: '1' }
+  const hello = await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
   running.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
   const call = async (name: string, input: Json = {}): Promise<Json> => {
     const { isError = false, content, structuredContent } = await ask('tools/call', { name, arguments: input })

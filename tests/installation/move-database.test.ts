@@ -52,11 +52,8 @@ test('a dump replaces the empty database of a new release, and fills a database 
       .replace('-h 127.0.0.1 -U parley', `-h ${host} -p ${port} -U ${username}`)
       .replace(/-d parley$/, `-d ${database}`)
     await run(restore)
-    const moved = await startService(t, {
-      ...quiet,
-      DATABASE_URL: url,
-      ENCRYPTION_KEY: readFileSync(join(dataDir, 'encryption.key'), 'utf8'),
-    })
+    const ENCRYPTION_KEY = readFileSync(join(dataDir, 'encryption.key'), 'utf8')
+    const moved = await startService(t, { ...quiet, DATABASE_URL: url, ENCRYPTION_KEY })
     await isServing(moved.url)
     await moved.kill('SIGTERM')
   }

@@ -56,10 +56,8 @@ test('after kill -9 no acknowledged write is lost, and no process is left runnin
   const kept = await db<{ id: string }[]>`select id from contacts where workspace_id = ${workspace_id}`
   await db.end()
   const ids = new Set(kept.map(({ id }) => id))
-  assert.deepEqual(
-    answered.filter((id) => !ids.has(id)),
-    [],
-  )
+  const lost = answered.filter((id) => !ids.has(id))
+  assert.deepEqual(lost, [])
   assert.equal(await second.kill('SIGTERM'), 0)
 })
 
@@ -113,11 +111,7 @@ test('SIGTERM lets a request in flight finish, and ends streams at once', async 
 
 test('several processes of any role share one database and one demo workspace', async (t) => {
   const { url } = await createDatabase(t, { empty: true })
-  const shared = {
-    DATABASE_URL: url,
-    ENCRYPTION_KEY: 'ab'.repeat(32),
-    DEMO: '1',
-  }
+  const shared = { DATABASE_URL: url, ENCRYPTION_KEY: 'ab'.repeat(32), DEMO: '1' }
   const folders = [createFolder(t), createFolder(t)]
   const [one, two] = await Promise.all(folders.map((dataDir) => startService(t, { ...shared, DATA_DIR: dataDir })))
   const worker = await startService(t, { ...shared, DATA_DIR: createFolder(t), ROLES: 'worker' })
@@ -276,10 +270,8 @@ test('a demo workspace from a release without channels is completed', async (t) 
 
   const second = await startService(t, { DATA_DIR: dataDir })
   const demo = demoOf(dataDir)
-  assert.deepEqual(
-    [demo.workspace_id, demo.api_key, demo.simulator_url],
-    [before.workspace_id, before.api_key, `${second.url}/simulator`],
-  )
+  const { workspace_id, api_key } = before
+  assertFields(demo, { workspace_id, api_key, simulator_url: `${second.url}/simulator` })
   const connected = await channelsOf(second.url, demo.owner)
   assert.equal(connected.find(({ channel }: Json) => channel === 'web').id, demo.web_site_id)
   assert.equal(connected.length, 3)
@@ -308,10 +300,8 @@ test('the command line connects a workspace to a simulator, and changes its pace
 
   assert.deepEqual((await connectSimulator('--messages-per-second', '500')).json, first.json)
   const paced = await channelsOf(service.url, owner)
-  assert.deepEqual(
-    paced,
-    [msgapp, social, web].map((connection) => ({ ...connection, messages_per_second: 500 })),
-  )
+  const fast = [msgapp, social, web].map((connection) => ({ ...connection, messages_per_second: 500 }))
+  assert.deepEqual(paced, fast)
 
   for (const [args, message] of [
     [['--url', 'http://127.0.0.1:1'], /--url: no simulator answers at http:\/\/127\.0\.0\.1:1\/simulator\/control/],
@@ -325,13 +315,8 @@ test('the command line connects a workspace to a simulator, and changes its pace
     assert.doesNotMatch(refused.stderr, /\n\s+at /)
   }
   assert.deepEqual(await channelsOf(service.url, owner), paced)
-  const unknown = await parley(
-    env,
-    'workspace',
-    'connect-simulator',
-    '--workspace',
-    '01890000-0000-7000-8000-000000000000',
-  )
+  const absent = '01890000-0000-7000-8000-000000000000'
+  const unknown = await parley(env, 'workspace', 'connect-simulator', '--workspace', absent)
   assert.match(unknown.stderr, /workspace not found/)
 })
 
@@ -344,10 +329,8 @@ test('the command line warns when no simulator answers at the address, and still
   const connected = await parley(beside, 'workspace', 'connect-simulator', '--workspace', created.json.workspace_id)
   assert.equal(connected.code, 0)
   assert.equal(connected.json.callback_url, `${url}/channels/msgapp/${connected.json.connection_id}`)
-  assert.equal(
-    connected.stderr,
-    `Note: the simulator at ${url}/simulator does not respond. It runs while the service runs with DEMO=1.\n`,
-  )
+  const note = `the simulator at ${url}/simulator does not respond. It runs while the service runs with DEMO=1.`
+  assert.equal(connected.stderr, `Note: ${note}\n`)
 })
 
 test('the command line registers the accounts with a stand-alone simulator', async (t) => {

@@ -86,10 +86,8 @@ const countOf = (metrics: string, series: string): number =>
 
 test('API processes share the port, and the engines and the simulator have processes of their own', async () => {
   const { engines, simulator, ...apis } = processes()
-  assert.deepEqual(
-    [Object.keys(apis).sort(), typeof engines, typeof simulator],
-    [['api-1', 'api-2'], 'number', 'number'],
-  )
+  const names = Object.keys(apis).sort()
+  assert.deepEqual([names, typeof engines, typeof simulator], [['api-1', 'api-2'], 'number', 'number'])
   if (process.platform === 'linux') {
     const listening = await listListeners(Number(new URL(service.url).port))
     assert.deepEqual(listening.map(({ pid }) => pid).sort(), Object.values(apis).sort())

@@ -54,12 +54,8 @@ test('a release has the service, the SDKs, a bill of materials and their checksu
 
   const parent = createFolder(file)
   await run('tar', ['-xzf', join(folder, `${pythonSdk}.tar.gz`)], parent)
-  assert.deepEqual(readdirSync(join(parent, pythonSdk)).sort(), [
-    'LICENSE',
-    'README.md',
-    'parley_sdk',
-    'pyproject.toml',
-  ])
+  const packed = readdirSync(join(parent, pythonSdk)).sort()
+  assert.deepEqual(packed, ['LICENSE', 'README.md', 'parley_sdk', 'pyproject.toml'])
   assert.ok(existsSync(join(parent, pythonSdk, 'parley_sdk/py.typed')))
 })
 
@@ -70,18 +66,12 @@ test('an unpacked release starts without development dependencies, sends a messa
   const folder = join(parent, title)
   const documents = globSync('**/*.md', { cwd: folder })
   assert.ok(documents.includes('README.md'))
-  assert.deepEqual(
-    findDeadLinks(folder, documents, (path) => existsSync(join(folder, path))),
-    [],
-  )
+  const dead = findDeadLinks(folder, documents, (path) => existsSync(join(folder, path)))
+  assert.deepEqual(dead, [])
   const { packages } = readJson(join(folder, 'package-lock.json'))
   for (const [path, { dev }] of Object.entries<Json>(packages)) assert.equal(dev, undefined, path)
-  assert.deepEqual(Object.keys(readJson(join(folder, 'package.json')).scripts), [
-    'start',
-    'setup',
-    'parley',
-    'simulator',
-  ])
+  const { scripts } = readJson(join(folder, 'package.json'))
+  assert.deepEqual(Object.keys(scripts), ['start', 'setup', 'parley', 'simulator'])
   assert.equal((await run('npm', ['config', 'get', 'ignore-scripts'], folder)).stdout.trim(), 'true')
   await run('npm', ['ci', '--omit=dev', '--prefer-offline'], folder)
   for (const name of Object.keys(devDependencies)) {

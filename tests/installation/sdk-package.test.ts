@@ -72,10 +72,8 @@ test('the examples of the README compile against the published package and run',
     skipDefaultLibCheck: true,
     noEmit: true,
   }
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, files: ['example.ts', 'process.d.ts'] }),
-  )
+  const project = { compilerOptions, files: ['example.ts', 'process.d.ts'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project))
   run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], folder)
 
   const world = await withProvider(start(t))
@@ -104,11 +102,10 @@ test('the examples of the README compile against the published package and run',
     /^[0-9a-f-]{36} That is all\.$/,
     /^No contact has this id\.$/,
     /^rejected 131026 131026: /,
-  ])
-    assert.ok(
-      logged.some((each) => line.test(each)),
-      `${line} is not in\n${logged.join('\n')}`,
-    )
+  ]) {
+    const isLogged = logged.some((each) => line.test(each))
+    assert.ok(isLogged, `${line} is not in\n${logged.join('\n')}`)
+  }
 
   const body = JSON.stringify({ id: 'x', event: 'message.received', data: { conversation_id: 'c', text: 'Thanks' } })
   const deliver = async (by: string): Promise<number> => {
@@ -183,10 +180,8 @@ test('npx parley-sdk runs every command of integrators from the installed packag
   const forward = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/hook`
   const folder = await resolveFolder()
   const starting = (...args: string[]) => {
-    const child = spawn(join(folder, 'node_modules/.bin/parley-sdk'), args, {
-      cwd: folder,
-      env: { ...process.env, ...env },
-    })
+    const program = join(folder, 'node_modules/.bin/parley-sdk')
+    const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env } })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
     t.after(() => child.kill('SIGKILL'))

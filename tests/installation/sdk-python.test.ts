@@ -27,11 +27,8 @@ const phone = '+14155550100'
 
 /** Runs Python in the folder of the SDK, and returns its output. Asynchronous, because this process runs the service. */
 async function run(python: string, args: string[], env: Record<string, string> = {}): Promise<string> {
-  const options = {
-    cwd: folder,
-    timeout: 200_000,
-    env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: folder, ...env },
-  }
+  const settings = { PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: folder }
+  const options = { cwd: folder, timeout: 200_000, env: { ...process.env, ...settings, ...env } }
   const { stdout, stderr } = await promisify(execFile)(python, args, options).catch((error) => {
     throw new Error(`${python} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
   })

@@ -108,14 +108,10 @@ test('a service that starts while a killed one still has the journal waits for i
   setTimeout(() => claim.release(), 1_500)
   await ready
   const after = await second.send('+14155550151')
-  assert.deepEqual(
-    await second.sent(),
-    [before, after].map(({ body }) => body.data.msgapp_message_id),
-  )
-  assert.deepEqual(
-    readdirSync(join(dataDir, 'simulator')).filter((name) => name.endsWith('.jsonl')),
-    ['service.jsonl'],
-  )
+  const ids = [before, after].map(({ body }) => body.data.msgapp_message_id)
+  assert.deepEqual(await second.sent(), ids)
+  const journals = readdirSync(join(dataDir, 'simulator')).filter((name) => name.endsWith('.jsonl'))
+  assert.deepEqual(journals, ['service.jsonl'])
 })
 
 test('all services serve the same simulator, and another service takes over when its host is killed', async (t) => {

@@ -84,11 +84,8 @@ test('services share one status: a nearly full disk of one is named, and a worke
     })
   const customer = await create('customer')
   const operator = await create('operator')
-  const shared = {
-    DATABASE_URL: database.url,
-    ENCRYPTION_KEY: 'ab'.repeat(32),
-    OPERATOR_WORKSPACE_ID: operator.workspace_id,
-  }
+  const ENCRYPTION_KEY = 'ab'.repeat(32)
+  const shared = { DATABASE_URL: database.url, ENCRYPTION_KEY, OPERATOR_WORKSPACE_ID: operator.workspace_id }
   const api = await newService(t, { ...shared, ROLES: 'api', DATA_DIR: join(disk.folder, 'data') })
   const worker = await newService(t, { ...shared, ROLES: 'worker', DATA_DIR: createFolder(t) })
   await api.start()

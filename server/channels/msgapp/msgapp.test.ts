@@ -73,10 +73,8 @@ test('every kind of content has its wire form', async () => {
 })
 
 test('a reply names the quoted message, and a contact without a number is addressed by user id', async () => {
-  const { body } = await send({
-    reply_to: 'wamid.IN.1',
-    to: { phone: null, user_id: 'MX.1', name: null, username: null },
-  })
+  const unnumbered = { phone: null, user_id: 'MX.1', name: null, username: null }
+  const { body } = await send({ reply_to: 'wamid.IN.1', to: unnumbered })
   const { context, to, recipient } = body as Record<string, unknown>
   assert.deepEqual(context, { message_id: 'wamid.IN.1' })
   assert.equal(to, undefined)
@@ -131,10 +129,8 @@ test('the outcome of a send is unknown unless it is certain', async () => {
 })
 
 test('what the provider says is bounded and can be kept', async () => {
-  const { result } = await send(
-    {},
-    { status: 400, body: { error: { code: 1, message: `\0\ud800${'x'.repeat(5_000)}` } } },
-  )
+  const error = { code: 1, message: `\0\ud800${'x'.repeat(5_000)}` }
+  const { result } = await send({}, { status: 400, body: { error } })
   assert.ok(!result.ok && result.message.length <= 1_000 && result.message.startsWith('1: \ufffdx'))
 })
 
@@ -229,10 +225,8 @@ test('media that is gone or too large is not asked for again, media that may com
     assert.ok(!fetched.ok)
     assert.equal(fetched.again, again, JSON.stringify(answers))
     assert.equal(http.requests.length, answers.length)
-    assert.ok(
-      http.bodies.every((body) => body.destroyed),
-      'what is not read is let go',
-    )
+    const areClosed = http.bodies.every((body) => body.destroyed)
+    assert.ok(areClosed, 'what is not read is let go')
   }
 })
 
@@ -256,10 +250,8 @@ test('templates are listed through all pages, by cursor and never at another hos
   assert.ok(
     http.requests.every(({ url }) => url.startsWith('https://graph.example/v25.0/102290129340398/message_templates?')),
   )
-  assert.deepEqual(
-    http.requests.map(({ url }) => new URL(url).searchParams.get('after')),
-    [null, 'c1'],
-  )
+  const cursors = http.requests.map(({ url }) => new URL(url).searchParams.get('after'))
+  assert.deepEqual(cursors, [null, 'c1'])
 })
 
 test('a list of templates that broke off is none', async () => {
@@ -296,11 +288,8 @@ test('a check names the setting that is wrong, and stops there', async () => {
   ]
   for (const [answers, field, length] of cases) {
     const steps = await createMsgapp(fakeHttp(...answers), 15_000).check(connection)
-    assert.deepEqual(
-      [steps.at(-1)?.ok, steps.at(-1)?.field, steps.length],
-      [false, field, length],
-      JSON.stringify(answers),
-    )
+    const last = steps.at(-1)
+    assert.deepEqual([last?.ok, last?.field, steps.length], [false, field, length], JSON.stringify(answers))
     assert.ok(steps.slice(0, -1).every(({ ok }) => ok))
   }
   const steps = await createMsgapp(fakeHttp(number, templates), 15_000).check(connection)

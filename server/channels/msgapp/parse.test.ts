@@ -6,12 +6,7 @@ import { parse } from './parse.ts'
 
 const connection = connectionOf('msgapp')
 const at = '2025-06-15T15:06:40.000Z'
-const ana: Person = {
-  phone: '+5215512345678',
-  user_id: 'MX.13491208655302741918',
-  name: 'Ana Ruiz',
-  username: 'ana.r',
-}
+const ana: Person = { phone: '+5215512345678', user_id: 'MX.13491208655302741918', name: 'Ana Ruiz', username: 'ana.r' }
 const unnamed = (phone: string | null, user_id: string | null = null): Person => ({
   phone,
   user_id,

@@ -211,12 +211,8 @@ test('a reply goes to the user id, from the account', async () => {
 
 test('a late reply says that a person wrote it', async () => {
   const { body } = await send({ late_reply: true })
-  assert.deepEqual(body, {
-    recipient: { id: '1234567890123456' },
-    messaging_type: 'MESSAGE_TAG',
-    tag: 'HUMAN_AGENT',
-    message: { text: 'Hola' },
-  })
+  const recipient = { id: '1234567890123456' }
+  assert.deepEqual(body, { recipient, messaging_type: 'MESSAGE_TAG', tag: 'HUMAN_AGENT', message: { text: 'Hola' } })
 })
 
 test('images go as a list, other media alone, a document as a file', async () => {
