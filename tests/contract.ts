@@ -1,5 +1,5 @@
 /**
- * The API's own document as a judge: every answer of the public API that a
+ * Checks answers against the API's own document: every answer of the public API that a
  * test sees must be one the document promises.
  */
 import assert from 'node:assert/strict'

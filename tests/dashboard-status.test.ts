@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
 import { holdTransaction } from './database.ts'
-import { addEndpoint, happen } from './deliveries.ts'
+import { addEndpoint, causeEvent } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { createBrowser, until } from './support.ts'
 
@@ -37,7 +37,7 @@ test('the operator reads the status, which refreshes by itself, and copies it fo
   const receiver = await startReceiver(t)
   receiver.answers(() => {})
   await addEndpoint(api, receiver.url)
-  await happen(api)
+  await causeEvent(api)
   await polled(page, rowOf(page, 'Webhook deliveries').getByRole('cell', { name: '1', exact: true }))
   await db`update webhook_deliveries set created_at = now() - interval '10 minutes'`
   const problems = page.getByRole('list', { name: 'What needs attention' })

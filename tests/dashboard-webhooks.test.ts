@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
-import { addEndpoint, happen, postpone, waitForAttempts } from './deliveries.ts'
+import { addEndpoint, causeEvent, postpone, waitForAttempts } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { until } from './support.ts'
 
@@ -39,7 +39,7 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await page.getByRole('link', { name: /^127\.0\.0\.1/ }).click()
   await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor()
   receiver.answers((response) => response.writeHead(200).end('{"thanks":12345678901234567890}'))
-  const contactId = await happen(api)
+  const contactId = await causeEvent(api)
   const row = page.getByRole('row').filter({ hasText: 'contact.created' })
   await row.filter({ hasText: 'Delivered' }).filter({ hasText: '200' }).waitFor()
 
@@ -104,7 +104,7 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
   receiver.answers(410)
   const { id } = await addEndpoint(api, receiver.url)
   await visit(page, `/webhooks/${id}`)
-  await Promise.all(Array.from({ length: 15 }, () => happen(api)))
+  await Promise.all(Array.from({ length: 15 }, () => causeEvent(api)))
   await waitForAttempts(db, id, 15)
   await page.getByText('Disabled after 15 consecutive failed events.').waitFor()
   const failed = page.getByRole('row').filter({ hasText: 'Failed' })
@@ -120,7 +120,7 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
   await said(page, 'Endpoint enabled').waitFor()
   const facts = page.getByRole('definition')
   await facts.filter({ hasText: 'No attempts yet' }).waitFor()
-  await happen(api)
+  await causeEvent(api)
   for (let attempt = 16; attempt <= 18; attempt++) {
     await waitForAttempts(db, id, attempt)
     await postpone(db, api.workspaceId, attempt < 18 ? 0 : 3_600)

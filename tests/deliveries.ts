@@ -11,7 +11,7 @@ export const addEndpoint = async (api: Api, url: string): Promise<{ id: string; 
 
 let lastPhone = 14155550100
 /** Causes an event: creates a contact. Answers its id. */
-export const happen = async (api: Api): Promise<string> =>
+export const causeEvent = async (api: Api): Promise<string> =>
   dataOf(await api.post('/contacts', { phone: `+${lastPhone++}` }), 201).id
 
 export type Attempt = {

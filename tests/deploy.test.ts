@@ -1,30 +1,14 @@
 /** The files with which operators run the service: the unit of systemd and the command for its settings. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { createFolder } from './folder.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
-
-function createFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-deploy-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** The lines of each section of a unit. */
 function sectionsOf(unit: string): Map<string, string[]> {

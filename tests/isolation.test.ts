@@ -15,7 +15,7 @@ import { createChecksum, listTenantTables } from './rows.ts'
 import { type Api, createDatabase, file, type Json, main, type Owner, start, until, type World } from './support.ts'
 
 /** What a workspace has, one of each; both have people, tags and segments of the same names. */
-type Estate = {
+type Resources = {
   contacts: string
   segments: string
   dynamicSegments: string
@@ -37,7 +37,7 @@ type Estate = {
 const shared = { tag: 'Shared', segment: 'All contacts', phone: '+14155550100', userId: '90000001' }
 
 /** Fill a workspace. `word` is in every text that is its own, so that a leak is seen. */
-async function furnish({ db, url, connect }: World, api: Api, word: string): Promise<Estate> {
+async function createResources({ db, url, connect }: World, api: Api, word: string): Promise<Resources> {
   const make = async (path: string, body: Json) => {
     const answer = await api.post(path, body)
     assert.ok(answer.status === 201, answer.text)
@@ -146,26 +146,26 @@ async function listIds(db: Db, workspaceId: string): Promise<Set<string>> {
   return ids
 }
 
-/** The other workspace, furnished. */
-async function furnishTheirs(owner: Owner) {
+/** The other workspace, with its resources. */
+async function createTheirs(owner: Owner) {
   const world = await start(owner)
   const { api: theirs, owner: theirOwner } = await world.workspace({ name: 'Theirs' })
-  return { theirs, theirOwner, foreign: await furnish(world, theirs, 'theirword') }
+  return { theirs, theirOwner, foreign: await createResources(world, theirs, 'theirword') }
 }
 
-let unchanging: ReturnType<typeof furnishTheirs> | undefined
+let unchanging: ReturnType<typeof createTheirs> | undefined
 
 /**
- * Two furnished workspaces. At the end theirs must be as it was, so the tests share it. With `isFresh` it belongs to the test, which may
+ * Two workspaces with resources. At the end theirs must be as it was, so the tests share it. With `isFresh` it belongs to the test, which may
  * change it, and ours is older and younger than theirs.
  */
 async function startNeighbours(t: TestContext, { isFresh = false } = {}) {
   const world = await start(t)
   const { api: ours, db } = world
   const early = await ours.post('/contacts', { phone: '+14155550300' })
-  if (!isFresh) unchanging ??= furnishTheirs(file)
-  const { theirs, theirOwner, foreign } = await (isFresh ? furnishTheirs(t) : (unchanging ?? assert.fail()))
-  const own = await furnish(world, ours, 'ourword')
+  if (!isFresh) unchanging ??= createTheirs(file)
+  const { theirs, theirOwner, foreign } = await (isFresh ? createTheirs(t) : (unchanging ?? assert.fail()))
+  const own = await createResources(world, ours, 'ourword')
   const read = await createChecksum(db)
   const before = await read(theirs.workspaceId)
 
@@ -186,7 +186,7 @@ async function startNeighbours(t: TestContext, { isFresh = false } = {}) {
 }
 
 /** A body that would succeed on a resource of one's own. */
-const bodies: Record<string, (estate: Estate) => Json> = {
+const bodies: Record<string, (resources: Resources) => Json> = {
   updateConversation: () => ({ status: 'closed', labels: ['Taken'] }),
   createNote: () => ({ text: 'Taken' }),
   replyToConversation: ({ message }) => ({ text: 'Taken', reply_to_message_id: message }),
@@ -221,10 +221,10 @@ test('every path with an id of another workspace is 404 and changes nothing', ma
     if (!path.includes('{id}')) continue
     const root = path.split('/')[1] ?? ''
     const kinds = Object.keys(foreign).filter((kind) => kind.toLowerCase().endsWith(root)) as 'contacts'[]
-    assert.ok(kinds.length > 0, `${path}: furnish a workspace with ${root} here`)
+    assert.ok(kinds.length > 0, `${path}: create ${root} in createResources`)
     for (const kind of kinds) {
-      for (const estate of operation.requestBody ? [own, foreign] : [own]) {
-        const body = operation.requestBody && (bodies[operation.operationId]?.(estate) ?? {})
+      for (const resources of operation.requestBody ? [own, foreign] : [own]) {
+        const body = operation.requestBody && (bodies[operation.operationId]?.(resources) ?? {})
         const target = path.replace('{id}', foreign[kind]).replace('{delivery_id}', foreign.delivery)
         const answer = await call(method, target, body)
         assertRefused(answer, 404, 'not_found')

@@ -16,6 +16,7 @@ import { WhatsAppAPI } from 'whatsapp-api-js'
 import * as wa from 'whatsapp-api-js/messages'
 import { createSimulator } from '../simulator/simulator.ts'
 import { createFolder } from './folder.ts'
+import { listen } from './listen.ts'
 import { createSimulatorProgram } from './program.ts'
 import { type Json, pluck, times, until } from './support.ts'
 
@@ -35,14 +36,10 @@ async function startApplication(t: TestContext) {
     callbacks.push({ raw, body: JSON.parse(raw), signature: String(headers['x-hub-signature-256']) })
     response.end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const url = `${await listen(t, server)}/webhook`
   const has = (part: string) => callbacks.find(({ raw }) => raw.includes(part))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhook`,
+    url,
     /** The first callback with this text in it. */
     callback: (part: string) => until(`a callback with ${part}`, async () => has(part)),
   }

@@ -5,7 +5,17 @@ import { assertRefused, pluck } from './assertions.ts'
 import { createBrowser, publicUrl } from './browser.ts'
 import { insertMember, unlinkAccountsOf } from './internals.ts'
 import { type OidcServer, startOidcServer } from './oidc-server.ts'
-import { createMember, type Json, main, type Starting, signIn, startSignedIn, until, type World } from './support.ts'
+import {
+  createMember,
+  type Json,
+  main,
+  type Starting,
+  signIn,
+  start,
+  startSignedIn,
+  until,
+  type World,
+} from './support.ts'
 
 const callbackUrl = `${publicUrl}/app/api/oidc/callback`
 
@@ -37,8 +47,8 @@ function createAgent({ url }: Pick<World, 'url'>) {
 
   /** Asks the service for a sign-in. Returns the address at the provider, or the page of the service with an error. */
   const begin = async (to?: string): Promise<string> => {
-    const start = `${publicUrl}/app/api/oidc/start${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`
-    return locationOf(await request(start), start)
+    const address = `${publicUrl}/app/api/oidc/start${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`
+    return locationOf(await request(address), address)
   }
   /** Signs in at the provider, or cancels. Returns the callback. */
   const authorize = async (address: string, subject: string): Promise<string> => {
@@ -530,7 +540,7 @@ test('without a provider the routes do not exist, and over https the cookie is b
     assertRefused(await world.browser.call('GET', path), 404, 'not_found')
   }
   const provider: OidcServer = await startOidcServer(t, { callback: 'https://parley.test/app/api/oidc/callback' })
-  const { url } = await startSignedIn(t, { oidc: provider.settings, publicUrl: 'https://parley.test' })
+  const { url } = await start(t, { oidc: provider.settings, publicUrl: 'https://parley.test' })
   const started = await fetch(`${url}/app/api/oidc/start`, { redirect: 'manual' })
   assert.match(
     started.headers.get('set-cookie') ?? '',

@@ -1,15 +1,13 @@
 /** The test runner itself: a second run hides no failure, and long files start first. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createFolder } from './folder.ts'
 import { listTestFiles, planProcesses } from './schedule.ts'
 
 function run(t: TestContext, env: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-runner-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder(t)
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const args = ['tests/fixtures/rerun.mjs', 'tests/fixtures/fails-once.mjs']
   const variables = { ...inherited, ...env, FAILS_ONCE: join(folder, 'ran') }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { assertFields, assertRefused } from './assertions.ts'
 import { type Browser, createBrowser, createMember, signIn } from './browser.ts'
 import { holdTransaction } from './database.ts'
-import { addEndpoint, happen } from './deliveries.ts'
+import { addEndpoint, causeEvent } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { alertsOf, namesOf, untilStatus } from './status.ts'
 import { file, type Json, main, type SignedIn, startSignedIn } from './support.ts'
@@ -25,8 +25,8 @@ test(
     const receiver = await startReceiver(t)
     receiver.answers(() => {})
     await addEndpoint(api, receiver.url)
-    await happen(api)
-    await happen(api)
+    await causeEvent(api)
+    await causeEvent(api)
     const waiting = await untilStatus(browser, 'two deliveries', (status) => queueOf(status, 'webhooks')?.count === 2)
     assert.ok(queueOf(waiting, 'webhooks').oldest_seconds < 300)
     assert.ok(!alertsOf(waiting).includes('ParleyWebhooksLate'))

@@ -1,9 +1,9 @@
 /** Templates of the public API: the channel's list in pages, and the values that each template needs. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { assertBadRequest, assertRefused, dataOf, pluck } from './assertions.ts'
+import { listen } from './listen.ts'
 import type { Provider } from './provider.ts'
 import { type Json, main, start, startSignedIn, withProvider } from './support.ts'
 
@@ -119,11 +119,9 @@ test('a list of templates that a provider makes too long is refused, and one tem
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json').end(pages[Math.min(asked++, pages.length - 1)]?.(asked))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const graphUrl = await listen(t, server)
   await db`
-    update channel_connections set base_url = ${`http://127.0.0.1:${port}`}
+    update channel_connections set base_url = ${graphUrl}
     where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
   const templateOf = (name: string, components: string) =>
     `{"id":"1","name":"${name}","language":"en_US","status":"APPROVED","components":${components}}`

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { assertBadRequest, assertRefused, dataOf } from './assertions.ts'
-import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
+import { addEndpoint, causeEvent, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { createBrowser, createMember, type Json, pluck, signIn, start, until } from './support.ts'
@@ -106,7 +106,7 @@ test('members see the last attempt of each endpoint, even while the event is ret
   }
   assert.deepEqual(await shown('/webhooks'), [false, null, null, 0])
   receiver.answers(500)
-  await happen(api)
+  await causeEvent(api)
   await waitForAttempts(db, id, 1)
   await waitForAttempts(db, otherId, 1)
   for (const path of ['/webhooks', '/overview']) {
@@ -134,7 +134,7 @@ test('a delivery shows its request and response', async (t) => {
   const receiver = await startReceiver(t)
   receiver.answers((response) => void response.writeHead(410).end('gone for good'))
   const { id: endpointId, secret } = await addEndpoint(api, receiver.url)
-  await happen(api)
+  await causeEvent(api)
   const [sent] = await receiver.until(1)
   const [attempt] = await waitForAttempts(db, endpointId, 1)
   const agent = await createMember(await signIn(world), 'agent')

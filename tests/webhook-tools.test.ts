@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { signatureOf } from '../common/webhook-request.ts'
 import { verifyWebhook } from '../receivers/verify.ts'
 import { assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
-import { addEndpoint, happen, queueEvents, waitForAttempts } from './deliveries.ts'
+import { addEndpoint, causeEvent, queueEvents, waitForAttempts } from './deliveries.ts'
 import { sweepOldSecrets } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
 import { type Api, assertBadRequest, type Json, main, signIn, start, until } from './support.ts'
@@ -37,7 +37,7 @@ test('during the overlap of a rotation both secrets sign, afterwards only the ne
   const secrets: Record<string, string> = { first, second }
   const next = async () => {
     const count = receiver.received.length
-    await happen(api)
+    await causeEvent(api)
     return (await receiver.until(count + 1)).at(-1)
   }
 
@@ -132,7 +132,7 @@ test('an earlier secret that the encryption key does not open is skipped', async
   const { id } = await addEndpoint(api, receiver.url)
   await db`update webhook_endpoints set secret = 'v2.' || repeat('A', 80) where id = ${id}`
   const current = await rotate(api, id, { overlap_hours: 24 })
-  await happen(api)
+  await causeEvent(api)
   assert.deepEqual(signersOf((await receiver.until(1))[0], { current }), ['current'])
 })
 
@@ -143,7 +143,7 @@ test('deliveries are listed in pages with their attempts, and sent again', async
   const { id } = await addEndpoint(api, receiver.url)
   const { id: otherId } = await addEndpoint(api, 'https://127.0.0.1:9/')
   receiver.answers((response) => response.writeHead(200).end('thanks'))
-  for (let i = 0; i < 5; i++) await happen(api)
+  for (let i = 0; i < 5; i++) await causeEvent(api)
   await waitForAttempts(db, id, 5)
   const path = `/webhooks/${id}/deliveries`
   const listed = await until('five deliveries', async () => {

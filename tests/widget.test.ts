@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
@@ -10,6 +9,7 @@ import { readableOn } from '../widget/src/color.ts'
 import { findLinks } from '../widget/src/links.ts'
 import { findMarks } from '../widget/src/marks.ts'
 import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { listen } from './listen.ts'
 import { assertStatus, createBrowser, type Json, pluck, start, until } from './support.ts'
 
 type Shop = { url: string; stop(): void }
@@ -38,10 +38,7 @@ async function openShop(t: TestContext, service: string, siteId: string, html = 
     const [type, body] = files[url] ?? ['text/plain', '']
     response.writeHead(200, { 'content-type': type, 'content-security-policy': policy }).end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
+  return { url: await listen(t, server), stop: () => server.close() }
 }
 
 /** A service, a shop, and a member who replies. */

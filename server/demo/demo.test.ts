@@ -1,10 +1,10 @@
 /** The demo workspace has a past, and every counter agrees with it. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Browser, createBrowser } from '../../tests/browser.ts'
+import { createFolder } from '../../tests/folder.ts'
 import { assertFields, createDatabase, file, type Json, type Owner, start, until } from '../../tests/support.ts'
 import { createSealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -18,8 +18,7 @@ import { demoThreads } from './texts.ts'
 const sealer = createSealer('5e'.repeat(32))
 
 function making(t: Owner, db: Db) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-demo-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = createFolder(t)
   const store = createFolderStore(join(dataDir, 'media'))
   return { db, sealer, store, dataDir, publicUrl: 'http://parley.test', simulatorUrl: 'http://127.0.0.1:9/simulator' }
 }

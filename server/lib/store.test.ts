@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHmac, hash, randomBytes } from 'node:crypto'
-import {
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { createFolder } from '../../tests/folder.ts'
+import { listen } from '../../tests/listen.ts'
 import { until } from '../../tests/until.ts'
 import { newId } from './id.ts'
 import { type Store, StoreUnavailableError } from './store.ts'
@@ -28,12 +18,6 @@ import { BrokenSourceError, TooLargeError } from './store-spool.ts'
 
 const mebibyte = 1024 * 1024
 const options = { mime_type: 'image/png', maxBytes: 4 * mebibyte }
-
-function createFolder(t: TestContext): string {
-  const dir = mkdtempSync(join(tmpdir(), 'parley-store-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
-  return dir
-}
 
 type S3Server = { run(): Promise<{ port: number }>; close(): Promise<void> }
 const S3rver: new (options: object) => S3Server = createRequire(import.meta.url)('s3rver')
@@ -221,10 +205,7 @@ test('a bucket that refuses connections or answers 5xx is an outage, and an abor
   const server = createServer((request, answer) => {
     request.resume().on('end', () => answer.writeHead(503).end('<Error><Code>SlowDown</Code></Error>'))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const store = createS3Store({ ...secrets, endpoint: `http://127.0.0.1:${port}`, bucket: 'media' })
+  const store = createS3Store({ ...secrets, endpoint: await listen(t, server), bucket: 'media' })
   const calls = [
     () => store.put(newId(), Readable.from([Buffer.from('x')]), options),
     () => store.get(newId()),
@@ -247,10 +228,8 @@ test('every request has a valid AWS signature, version 4', async (t) => {
     seen.push(`${request.method} ${request.headers.authorization === sign(request) ? 'signed' : 'not signed'}`)
     request.resume().on('end', () => answer.writeHead(request.method === 'DELETE' ? 204 : 200).end())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const store = createS3Store({ ...secrets, endpoint: `http://127.0.0.1:${port}/behind/a/path`, bucket: 'media' })
+  const endpoint = `${await listen(t, server)}/behind/a/path`
+  const store = createS3Store({ ...secrets, endpoint, bucket: 'media' })
   const key = newId()
   await store.put(key, Readable.from([Buffer.from('x')]), options)
   await read(store, key)

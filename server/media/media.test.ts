@@ -1,14 +1,12 @@
 /** Media of customers: fetched from the channel, stored, and served by link. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { type Times, times } from '../../common/times.ts'
+import { createFolder } from '../../tests/folder.ts'
 import { createDatabase, main, until } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Connection, FetchedMedia, MediaReference } from '../channels/channel.ts'
@@ -81,8 +79,7 @@ async function startMedia(t: TestContext) {
   const home = await addWorkspace()
   const { workspaceId } = home
 
-  const dir = mkdtempSync(join(tmpdir(), 'parley-media-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  const dir = createFolder(t)
   const store = createFolderStore(dir)
 
   /** Inserts a message with media. */

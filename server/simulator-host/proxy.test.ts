@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createFolder } from '../../tests/folder.ts'
+import { listen } from '../../tests/listen.ts'
 import { createSocketProxy, forwardRequest, serveSocket } from './proxy.ts'
 
 function stopAfter(t: TestContext, server: Server): void {
@@ -14,25 +13,17 @@ function stopAfter(t: TestContext, server: Server): void {
   })
 }
 
-async function listen(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stopAfter(t, server)
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
 /** An API process: it passes requests on to the process `simulator`, which forwards them to another service. */
 async function startProxy(t: TestContext, host: RequestListener): Promise<string> {
-  const target = new URL(await listen(t, host))
+  const target = new URL(await listen(t, createServer(host)))
   return passOn(t, (request, response) => forwardRequest(target, request, response))
 }
 
 async function passOn(t: TestContext, handle: RequestListener): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), 'parley-proxy-'))
-  t.after(() => rmSync(dir, { recursive: true }))
+  const dir = createFolder(t)
   const socketPath = join(dir, 'simulator.sock')
   stopAfter(t, await serveSocket({ handle }, socketPath))
-  return listen(t, createSocketProxy(socketPath).handle)
+  return listen(t, createServer(createSocketProxy(socketPath).handle))
 }
 
 test('a request is proxied unchanged, and so is its answer', async (t) => {
@@ -87,7 +78,7 @@ test('a connection that the simulator drops is dropped, and a process that is no
   const forwarded = await passOn(t, (request, response) =>
     forwardRequest(new URL('http://127.0.0.1:1'), request, response),
   )
-  const restarting = await listen(t, createSocketProxy('/nowhere/simulator.sock').handle)
+  const restarting = await listen(t, createServer(createSocketProxy('/nowhere/simulator.sock').handle))
   for (const [url, name] of [
     [forwarded, 'the simulator at http://127.0.0.1:1'],
     [restarting, 'the process that runs the simulator'],

@@ -13,7 +13,7 @@ import { signIn } from '../../tests/browser.ts'
 import {
   addEndpoint,
   attemptsOf,
-  happen,
+  causeEvent,
   multiply,
   postpone,
   queueEvents,
@@ -111,7 +111,7 @@ test('a failing endpoint is retried and delivered once it recovers, with the sam
   const receiver = await startReceiver(t)
   receiver.answers(500, 200)
   const { id, secret } = await addEndpoint(api, receiver.url)
-  await happen(api)
+  await causeEvent(api)
   const [failed] = await receiver.until(1)
   await waitForAttempts(db, id, 1)
   const secondOf = (ms: number) => Math.floor(ms / 1000)
@@ -303,7 +303,7 @@ test('every receiver fault ends the attempt with the right outcome and delays no
     if (one.answers) receiver.answers(one.answers)
     running.push({ ...one, receiver, id: (await addEndpoint(api, one.url ?? receiver.url)).id })
   }
-  await happen(api)
+  await causeEvent(api)
 
   const ends: { ms: number; id: string }[] = []
   for (const { name, receiver, id, status, http_status, error, ms = 0, requests = 1 } of running) {
@@ -354,7 +354,7 @@ test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 
   for (const code of [...codes, ...codes, ...codes]) {
     ids.push((await addEndpoint(api, receiver.url.replace('hook', `${code}`))).id)
   }
-  await happen(api)
+  await causeEvent(api)
   const shares = new Set<number>()
   for (const [i, seconds] of [3, 6, 12, 24].entries()) {
     for (const id of ids) {
@@ -393,13 +393,13 @@ test('a kept connection is used only for a while after its address was checked',
   const { api, db } = await start(t, { times: { ...brisk.times, webhooks }, resolver: names(known) })
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url.replace('127.0.0.1', 'localhost'))
-  await happen(api)
+  await causeEvent(api)
   await waitForAttempts(db, id, 1)
   const openedAt = performance.now()
   // The name leads elsewhere now, and the receiver keeps the connection open for five seconds.
   known.localhost = '10.0.0.1'
   await until('the address to be too old', async () => performance.now() - openedAt > addressMs)
-  await happen(api)
+  await causeEvent(api)
   const [first, second] = await waitForAttempts(db, id, 2)
   assert.deepEqual(
     [first?.status, second?.status, second?.error],
@@ -425,7 +425,7 @@ test('an event is posted at most five times, also over kept-alive connections th
     receiver.answers(breaks)
     const well = await addEndpoint(api, receiver.url.replace('hook', 'well'))
     const broken = await addEndpoint(api, receiver.url.replace('hook', 'broken'))
-    await happen(api)
+    await causeEvent(api)
     await waitForAttempts(db, well.id, 1)
     const [first] = await waitForAttempts(db, broken.id, 1)
     for (let attempt = 2; attempt <= 5; attempt++) {
@@ -527,14 +527,14 @@ test('a URL that now resolves to a private address fails without a connection', 
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url.replace('127.0.0.1', 'localhost'))
   known.localhost = '10.0.0.1'
-  await happen(api)
+  await causeEvent(api)
   const [attempt] = await waitForAttempts(db, id, 1)
   assert.deepEqual([attempt?.attempt, attempt?.status, attempt?.http_status], [1, 'failed', null])
   assert.equal(attempt?.error, 'localhost is at 10.0.0.1, which is not a public address')
   assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 1)
   delete known.localhost
-  await happen(api)
+  await causeEvent(api)
   const [, unknown] = await waitForAttempts(db, id, 2)
   assert.deepEqual([unknown?.status, unknown?.error], ['pending', 'localhost does not resolve'])
   assert.equal(receiver.received.length, 0)
@@ -548,7 +548,7 @@ test('an event of a rolled-back transaction is not sent', async (t) => {
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`
   await db`create trigger refuse before insert on contact_tags for each row execute function refuse()`
   assert.equal((await api.post('/contacts', { phone: '+14155559999', tags: ['vip'] })).status, 500)
-  const id = await happen(api)
+  const id = await causeEvent(api)
   await receiver.until(1)
   assert.equal((await db`select 1 from webhook_events where workspace_id = ${api.workspaceId}`).length, 1)
   await until(
@@ -567,7 +567,7 @@ test('14 failed events, a success and 14 more leave an endpoint active; the next
   const happens = async (status: number, count: number) => {
     receiver.answers(status)
     const before = (await attemptsOf(db, id)).length
-    await happen(api)
+    await causeEvent(api)
     await waitForAttempts(db, id, before + 1)
     const { failure_count, is_active } = await endpoint()
     assert.deepEqual([failure_count, is_active], [count, count < 15])
@@ -591,7 +591,7 @@ test('14 failed events, a success and 14 more leave an endpoint active; the next
   assert.deepEqual(statuses.slice(0, 3), ['failed', 'canceled', 'failed'])
   assert.equal(statuses.length, 31)
 
-  await happen(api)
+  await causeEvent(api)
   assert.equal((await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId}`).length, 0)
   assert.deepEqual([(await endpoint()).failure_count, (await endpoint()).is_active], [15, false])
   const on = await api.patch(`/webhooks/${id}`, { is_active: true })
@@ -729,14 +729,14 @@ test('a deactivated or deleted endpoint receives nothing more, and the log shows
     const receiver = await startReceiver(t)
     receiver.answers(500)
     const { id } = await addEndpoint(api, receiver.url)
-    for (let i = 0; i < 3; i++) await happen(api)
+    for (let i = 0; i < 3; i++) await causeEvent(api)
     await waitForAttempts(db, id, 3)
     // One attempt is in flight: it ends and is not retried.
     let answer = () => {}
     receiver.answers((response) => {
       answer = () => void response.writeHead(500).end()
     })
-    await happen(api)
+    await causeEvent(api)
     await receiver.until(4)
     if (end === 'deleted') await api.delete(`/webhooks/${id}`)
     else await api.patch(`/webhooks/${id}`, { is_active: false })
@@ -745,7 +745,7 @@ test('a deactivated or deleted endpoint receives nothing more, and the log shows
     const canceled = (await attemptsOf(db, id)).filter(({ status }) => status === 'canceled')
     assert.deepEqual(pluck(canceled, 'attempt', 'error'), Array(4).fill([1, `the endpoint was ${end}`]))
     if (end === 'deactivated') await waitForAttempts(db, id, 8)
-    await happen(api)
+    await causeEvent(api)
     assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 0)
     assert.equal(receiver.received.length, 4)
   }
@@ -813,8 +813,8 @@ test('deliveries that cannot be signed wait without counting, are reported once,
     select secret from webhook_endpoints where workspace_id = ${api.workspaceId}`
   await db`update webhook_endpoints set secret = 'v2.' || repeat('A', 80) where workspace_id = ${api.workspaceId}`
   await addEndpoint(api, other.url)
-  await happen(api)
-  await happen(api)
+  await causeEvent(api)
+  await causeEvent(api)
   await other.until(2)
   await until('both to be claimed', async () =>
     /outcome="unopened"} ([2-9]|\d\d)/.test(await (await fetch(`${url}/metrics`)).text()),
@@ -869,7 +869,7 @@ test('an endpoint with many queued deliveries is deactivated in short statements
   const [canceled] = await db`
     select count(*)::int as count from webhook_attempts where workspace_id = ${api.workspaceId} and endpoint_id = ${id} and status = 'canceled'`
   assert.equal(canceled?.count, count)
-  await happen(api)
+  await causeEvent(api)
   await receiver.until(1)
   assert.equal(receiver.received.length, 1)
 })
@@ -885,7 +885,7 @@ test('two workers send each event once', async (t) => {
   for (let i = 0; i < 10; i++) {
     const bodies = Array.from({ length: 5 }, (_, j) => JSON.stringify({ number: i * 5 + j }))
     events.push(...(await queueEvents(db, api.workspaceId, [id, ...ids], bodies)))
-    await happen(api)
+    await causeEvent(api)
   }
   await until('all of it', async () => {
     return (await db`select 1 from webhook_deliveries where workspace_id = ${api.workspaceId} limit 1`).length === 0
@@ -920,7 +920,7 @@ test('a long queue of one endpoint gets idle slots, and an event for another end
   await until('more than its fair share', async () => most > 80)
   await addEndpoint(api, other.url)
   const before = busy.received.length
-  await happen(api)
+  await causeEvent(api)
   await other.until(1)
   // Not a time, which depends on the machine: about as many as were in flight come first.
   const between = busy.received.length - before
@@ -940,7 +940,7 @@ test('host names without a DNS response delay no other endpoint, and are served 
   }
   await addEndpoint(api, receiver.url)
   for (let i = 0; i < 20; i++) {
-    await happen(api)
+    await causeEvent(api)
     await receiver.until(i + 1)
   }
   // An event that waited for the names of its other endpoints would come after their attempts.

@@ -3,22 +3,16 @@
  * runs the Postman collection.
  */
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { Agent, createServer, request as sendRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { collectionFile } from '../../scripts/collection.ts'
+import { createFolder } from '../folder.ts'
 import { scopes } from '../internals.ts'
+import { listen } from '../listen.ts'
 import { start, withProvider } from '../support.ts'
 import { resolveNodePackages, resolvePythonPackages, runProgram, sources } from '../tools.ts'
-
-function createFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-api-tools-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** Webhooks go to made-up hosts. All are this machine, which refuses the connections. */
 const resolver = { resolve4: async () => ['127.0.0.1'], resolve6: async () => [] }
@@ -50,13 +44,8 @@ async function startProxy(t: TestContext, url: string, keys: readonly string[]):
     response.on('close', () => response.writableFinished || sent.destroy())
     request.pipe(sent)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-    agent.destroy()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  t.after(() => agent.destroy())
+  return listen(t, server)
 }
 
 test('Schemathesis finds no response that the document does not promise, and no way around a key', async (t) => {

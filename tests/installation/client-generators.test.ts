@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createFolder } from '../folder.ts'
 import { start } from '../support.ts'
 import { resolvePythonPackages, resolveTool, runProgram, sources } from '../tools.ts'
 
@@ -22,8 +22,7 @@ const expected = [201, 'Ada']
 /** A folder with the files of `tests/clients/NAME` and the document, and what a client needs to call the service. */
 async function createProject(t: TestContext, name: string, query = '') {
   const { url, api } = await start(t)
-  const folder = mkdtempSync(join(tmpdir(), `parley-${name}-`))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder(t)
   cpSync(join(sources, name), folder, { recursive: true })
   writeFileSync(join(folder, 'openapi.json'), await (await fetch(`${url}/openapi.json${query}`)).text())
   return { folder, env: { URL: `${url}/v1`, KEY: await api.key('contacts:read', 'contacts:write') } }

@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/free-port.ts'
 import { resolvePackage } from '../../scripts/packages.ts'
+import { createFolder } from '../folder.ts'
 import { createBrowser, type Json, type Owner, until } from '../support.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -78,8 +79,7 @@ test('the image runs as an ordinary user on a read-only root, is healthy, sends,
   assert.equal(existsSync(join(folder, 'app/node_modules/vite')), false, 'the image contains development dependencies')
   assert.equal(existsSync(join(folder, 'root/.npmrc')), false, 'the image contains the npm settings of the build')
 
-  const data = mkdtempSync(join(tmpdir(), 'parley-container-data-'))
-  t.after(() => rmSync(data, { recursive: true, force: true, maxRetries: 20 }))
+  const data = createFolder(t)
   const [uid = 0, gid = 0] = config.User.split(':').map(Number)
   chownSync(data, uid, gid)
   const port = await freePort()

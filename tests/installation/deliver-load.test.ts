@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { addEndpoint, happen, multiply, queueEvents } from '../deliveries.ts'
+import { addEndpoint, causeEvent, multiply, queueEvents } from '../deliveries.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 import { type Api, start, times, until } from '../support.ts'
 
@@ -33,7 +33,7 @@ function createHold(t: TestContext): (response: ServerResponse) => void {
 /** Events arrive at each of these paths, one after the other. */
 async function assertArrive(api: Api, receiver: Receiver, paths: readonly string[], count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
-    const contactId = await happen(api)
+    const contactId = await causeEvent(api)
     await until(`event ${i + 1} of ${count} at ${paths.length} endpoints`, () => {
       const arrived = receiver.received.flatMap(({ path, body }) => (body.data?.contact_id === contactId ? [path] : []))
       return new Set(arrived).size === paths.length && arrived.every((path) => paths.includes(path))

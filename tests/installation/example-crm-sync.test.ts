@@ -1,11 +1,11 @@
 /** `examples/crm-sync`: both sides change while it is killed again and again, and no change and no contact is lost or doubled. */
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runExample } from '../example.ts'
+import { createFolder } from '../folder.ts'
 import { type Json, start } from '../support.ts'
 
 const phoneOf = (n: number) => `+1415${5_550_000 + n}`
@@ -13,8 +13,7 @@ const phoneOf = (n: number) => `+1415${5_550_000 + n}`
 test('both sides change while it is killed, and in the end they are equal', async (t) => {
   const world = await start(t)
   const { api } = world
-  const folder = mkdtempSync(join(tmpdir(), 'parley-crm-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder(t)
   const run = async (...args: string[]) => {
     const key = await api.key('contacts:read', 'contacts:write', 'webhooks:manage')
     return runExample(t, world, { name: 'crm-sync', key, args: [folder, ...args] })

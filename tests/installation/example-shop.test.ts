@@ -1,10 +1,10 @@
 /** `examples/shop`: sends each order update once and learns its outcome, whatever interrupts it. */
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runExample } from '../example.ts'
+import { createFolder } from '../folder.ts'
 import { start, until, withProvider } from '../support.ts'
 
 const phoneOf = (i: number) => `+1415555${1_000 + i}`
@@ -13,8 +13,7 @@ test('the shop sends each update once, survives kills, and shows outcomes and re
   const world = await withProvider(start(t))
   const { api, db, provider } = world
   const key = await api.key('messages:send', 'messages:read', 'webhooks:manage')
-  const folder = mkdtempSync(join(tmpdir(), 'parley-shop-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder(t)
   const order = (i: number, status: string, phone = phoneOf(i)) => {
     const line = JSON.stringify({ order: `A-${i}`, phone, name: `Customer ${i}`, status })
     appendFileSync(join(folder, 'orders.jsonl'), `${line}\n`)

@@ -1,10 +1,10 @@
 /** `examples/support-bot`: answers on all channels, hands over, and survives kills without a second or a missing answer. */
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runExample } from '../example.ts'
+import { createFolder } from '../folder.ts'
 import { type Json, start, until, withProvider } from '../support.ts'
 
 const phone = '+14155550100'
@@ -13,8 +13,7 @@ const userId = '90000001'
 test('the bot answers buttons and text on all channels, hands over, and survives kills', async (t) => {
   const world = await withProvider(start(t))
   const { api, url, provider } = world
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bot-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder(t)
   const messages = ['messages:send', 'messages:read'] as const
   const key = await api.key(...messages, 'conversations:read', 'conversations:write', 'webhooks:manage')
   const run = () => runExample(t, world, { name: 'support-bot', key, args: [folder] })

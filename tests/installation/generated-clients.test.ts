@@ -3,10 +3,10 @@
  * `client-generators.test.ts` has the generators for other languages.
  */
 import assert from 'node:assert/strict'
-import { copyFileSync, globSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, globSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createFolder } from '../folder.ts'
 import { start } from '../support.ts'
 import { resolveNodePackages, runProgram, sources } from '../tools.ts'
 
@@ -17,8 +17,7 @@ const run = (folder: string, file: string, args: string[] = [], env: NodeJS.Proc
 
 /** A project that uses the clients. Node runs no TypeScript below `node_modules`, so it is elsewhere. */
 async function createProject(t: TestContext, programs: string, url: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-clients-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder(t)
   symlinkSync(programs, join(folder, 'node_modules'))
   for (const file of globSync(join(sources, '*.*'))) copyFileSync(file, join(folder, basename(file)))
   for (const file of ['.spectral.yaml', 'redocly.yaml']) copyFileSync(join(root, file), join(folder, file))

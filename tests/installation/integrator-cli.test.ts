@@ -1,10 +1,9 @@
 /** The integrators' commands: `parley listen`, `tail`, `send`, `templates`, `trigger` and `mcp`. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -16,6 +15,8 @@ import { version } from '../../common/version.ts'
 import { verifyWebhook } from '../../receivers/verify.ts'
 import { freePort } from '../../scripts/free-port.ts'
 import { ParleyError } from '../../sdk/src/index.ts'
+import { createFolder } from '../folder.ts'
+import { listen } from '../listen.ts'
 import { startMs } from '../program.ts'
 import { type Json, start, until, type World, withProvider } from '../support.ts'
 
@@ -75,12 +76,7 @@ async function startHook(t: TestContext) {
     const status = statuses.shift() ?? 204
     if (status !== silent) response.writeHead(status).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  const url = `${await listen(t, server)}/hook`
   const texts = () => received.filter(({ body }) => body.event === 'message.received').map(({ body }) => body.data.text)
   return { url, received, statuses, texts }
 }
@@ -174,8 +170,7 @@ test('listen forwards each event once and signed, even if the connection is lost
 test('trigger and send cause real events, and tail prints them, with the key of the demo', async (t) => {
   const world = await withProvider(start(t))
   const { provider } = world
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-cli-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = createFolder(t)
   const { PARLEY_API_KEY: api_key } = await envOf(world)
   const demo = { base_url: `${world.url}/v1`, api_key, simulator_url: provider.simulatorUrl }
   writeFileSync(join(dataDir, 'demo.json'), JSON.stringify(demo))

@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { signatureOf } from '../../common/webhook-request.ts'
 import { verifyWebhook } from '../../receivers/verify.ts'
 import * as shown from '../../reference/src/webhook-vectors.ts'
 import { freePort } from '../../scripts/free-port.ts'
-import { addEndpoint, happen } from '../deliveries.ts'
+import { addEndpoint, causeEvent } from '../deliveries.ts'
+import { createFolder } from '../folder.ts'
 import { newId } from '../internals.ts'
 import { startReceiver } from '../receiver.ts'
 import { cases, secret, t, vectors } from '../signatures.ts'
@@ -89,8 +89,7 @@ func TestJudge(t *testing.T) {
 
 /** A folder with a copy of the file: nothing that a language leaves behind lands in ours. */
 function copyOf(t: TestContext, file: string): string {
-  const copy = mkdtempSync(join(tmpdir(), 'parley-receiver-'))
-  t.after(() => rmSync(copy, { recursive: true, force: true }))
+  const copy = createFolder(t)
   cpSync(join(folder, file), join(copy, file))
   return copy
 }
@@ -172,7 +171,7 @@ test('delivered events pass verification', async (t) => {
   const customer = await startReceiver(t)
   const endpoint = await addEndpoint(api, customer.url)
 
-  await happen(api)
+  await causeEvent(api)
 
   const [delivery] = await customer.until(1)
   const header = delivery?.headers['x-service-signature']

@@ -15,6 +15,7 @@ import { version } from '../../common/version.ts'
 import { signatureOf } from '../../common/webhook-request.ts'
 import { buildPages } from '../../scripts/build.ts'
 import { javaScriptPackage, pythonPackage } from '../../scripts/sdk.ts'
+import { createFolder } from '../folder.ts'
 import { scopes } from '../internals.ts'
 import { listSamples } from '../reference-samples.ts'
 import { start, until, withProvider } from '../support.ts'
@@ -242,8 +243,7 @@ test('the service offers the packages of both SDKs for download', async (t) => {
   // The lines of the README install the package and its commands.
   const [, install = ''] = /```sh\n(curl -O[^`]+)```/.exec(readFileSync(join(root, 'sdk/README.md'), 'utf8')) ?? []
   assert.match(install, /npm install/)
-  const project = mkdtempSync(join(tmpdir(), 'parley-sdk-'))
-  t.after(() => rmSync(project, { recursive: true, force: true }))
+  const project = createFolder(t)
   writeFileSync(join(project, 'package.json'), '{}')
   const npm = { npm_config_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' }
   const options = { cwd: project, timeout: 60_000, env: { ...process.env, ...npm } }

@@ -4,17 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { resolvePackage } from '../../scripts/packages.ts'
 import { Parley } from '../../sdk/src/index.ts'
+import { createFolder } from '../folder.ts'
 import { scopes } from '../internals.ts'
+import { listen } from '../listen.ts'
 import { listSamples } from '../reference-samples.ts'
 import { cases } from '../signatures.ts'
 import { start, type World, withProvider } from '../support.ts'
@@ -33,12 +33,6 @@ async function run(python: string, args: string[], env: Record<string, string> =
     throw new Error(`${python} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
   })
   return stdout + stderr
-}
-
-function createFolder(t: TestContext): string {
-  const created = mkdtempSync(join(tmpdir(), 'parley-python-'))
-  t.after(() => rmSync(created, { recursive: true, force: true }))
-  return created
 }
 
 const versionOf = (python: string) => spawnSync(python, ['--version'], { encoding: 'utf8' }).stdout
@@ -108,12 +102,7 @@ async function startProxy(t: TestContext, { url, contract }: World): Promise<{ u
     return response.end(text)
   })
   server.on('clientError', (_error, socket) => socket.destroy())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, used }
+  return { url: `${await listen(t, server)}/v1`, used }
 }
 
 for (const client of ['Parley', 'AsyncParley']) {
