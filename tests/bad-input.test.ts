@@ -169,12 +169,8 @@ const choices = {
     { id: 'no', title: 'No' },
   ],
 }
-const choiceList = {
-  kind: 'list',
-  body: 'Which one?',
-  button: 'Choose',
-  sections: [{ title: 'All', rows: [{ id: 'one', title: 'One', description: 'The first' }] }],
-}
+const listRows = [{ id: 'one', title: 'One', description: 'The first' }]
+const choiceList = { kind: 'list', body: 'Which one?', button: 'Choose', sections: [{ title: 'All', rows: listRows }] }
 const link = { kind: 'link', text: 'Open', url: 'https://shop.example/' }
 
 type Body = (subject: Json) => Json

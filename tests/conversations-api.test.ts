@@ -235,13 +235,8 @@ test('members see the notes of the API with the name of the key, and the API tho
   assert.deepEqual([note.text, note.author.type], ['Asked for a refund', 'api_key'])
   const written = await browser.call('POST', `/conversations/${a}/notes`, { text: 'On it' })
   const notes = await listAll(api, `/conversations/${a}/notes`, 1)
-  assert.deepEqual(
-    notes.map(({ text, author }) => [text, author.type, author.id]),
-    [
-      ['On it', 'member', memberId],
-      ['Asked for a refund', 'api_key', note.author.id],
-    ],
-  )
+  const authors = notes.map(({ text, author }) => [text, author.type, author.id])
+  assert.deepEqual(authors.flat(), ['On it', 'member', memberId, 'Asked for a refund', 'api_key', note.author.id])
   const [, shown] = (await browser.call('GET', `/conversations/${a}/timeline`)).body.data
   const key = { id: note.author.id, name: note.author.name }
   assert.deepEqual([shown.kind, shown.text, shown.member, shown.details.key], ['note', note.text, null, key])

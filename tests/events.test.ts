@@ -110,12 +110,8 @@ test('a status event contains the updated message, and an event without a subscr
   await report(said('failed', { errors: [{ code: 131047, title: 'Re-engagement message' }] }))
   const failed = await eventsOf('message.status_updated')
   const [message] = await messagesOf(api, sent.conversation_id)
-  assert.deepEqual(failed.at(-1).data, {
-    msgapp_message_id: sent.msgapp_message_id,
-    conversation_id: sent.conversation_id,
-    status: 'failed',
-    message,
-  })
+  const { msgapp_message_id, conversation_id } = sent
+  assert.deepEqual(failed.at(-1).data, { msgapp_message_id, conversation_id, status: 'failed', message })
   assert.deepEqual(message.error, { code: '131047', message: 'Re-engagement message' })
   assert.equal(failed.at(-1).occurred_at, '2023-11-14T22:13:20.000Z')
   // Together: each report is an event, and the message is what all of them made of it.

@@ -38,11 +38,7 @@ const shared = { tag: 'Shared', segment: 'All contacts', phone: '+14155550100', 
 
 /** Fill a workspace. `word` is in every text that is its own, so that a leak is seen. */
 async function createResources({ db, url, connect }: World, api: Api, word: string): Promise<Resources> {
-  const make = async (path: string, body: Json) => {
-    const answer = await api.post(path, body)
-    assert.ok(answer.status === 201, answer.text)
-    return answer.body.data
-  }
+  const make = async (path: string, body: Json) => dataOf(await api.post(path, body), 201)
   const provider = await connect({ workspaceId: api.workspaceId })
   const person = { name: `${word} name`, email: `${word}@example.com`, company: `${word} company` }
   const contact = await make('/contacts', { phone: shared.phone, ...person, tags: [shared.tag, `${word} tag`] })

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WhatsAppClient } from '@kapso/whatsapp-cloud-api'
 import { normalizeWebhook, verifySignature } from '@kapso/whatsapp-cloud-api/server'
@@ -67,15 +66,10 @@ const controlOf = (origin: string) => async (method: string, call: string, body?
 async function start(t: TestContext) {
   const application = await startApplication(t)
   const server = createServer((request, response) => simulator.handle(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const origin = await listen(t, server)
   const options = { dir: createFolder(t), name: 'test', publicUrl: origin }
   const simulator = await createSimulator({ ...options, log: silent, times: times.simulator })
-  t.after(async () => {
-    await simulator.stop()
-    server.closeAllConnections()
-    server.close()
-  })
+  t.after(() => simulator.stop())
   const control = controlOf(origin)
   for (const account of accountsFor(application.url)) await control('PUT', 'accounts', account)
   const sent = async (): Promise<Json[]> => (await control('GET', 'sent')).map(({ body }: Json) => body)
@@ -194,12 +188,8 @@ test('@kapso/whatsapp-cloud-api', async (t) => {
   const client = new WhatsAppClient({ accessToken: 'token', baseUrl: graph, graphVersion: 'v25.0' })
   const to = { phoneNumberId: '2002', to: customer }
   const { message_id } = await control('POST', 'inbound', { from: customer, text: 'hello' })
-  const uploaded = await client.media.upload({
-    phoneNumberId: '2002',
-    type: 'image/png',
-    file: new Blob([new Uint8Array(50)], { type: 'image/png' }),
-    fileName: 'a.png',
-  })
+  const file = new Blob([new Uint8Array(50)], { type: 'image/png' })
+  const uploaded = await client.media.upload({ phoneNumberId: '2002', type: 'image/png', file, fileName: 'a.png' })
   const found = await client.media.get({ mediaId: uploaded.id, phoneNumberId: '2002' })
   assert.equal(Number(found.fileSize), 50)
   const bytes = (await client.media.download({
@@ -332,13 +322,9 @@ test('messaging-api-messenger', async (t) => {
   const [phone] = (await control('GET', 'phones')).phones
   const shown = phone.messages.find(({ id }: Json) => id === (template as Json).messageId)
   assert.deepEqual(shown.template.buttons, [{ index: 0, type: 'QUICK_REPLY', text: 'Talk to us', payload: 'HUMAN' }])
-  await control('POST', 'inbound', {
-    channel: 'social',
-    from: user,
-    type: 'button',
-    button: { id: 'HUMAN', title: 'Talk to us' },
-    reply_to: (template as Json).messageId,
-  })
+  const button = { id: 'HUMAN', title: 'Talk to us' }
+  const tap = { channel: 'social', from: user, type: 'button', button, reply_to: (template as Json).messageId }
+  await control('POST', 'inbound', tap)
   const { body } = await application.callback('"postback":{')
   assert.deepEqual(body.entry[0].messaging[0].postback.payload, 'HUMAN')
 })
@@ -365,13 +351,8 @@ test('whatsapp, the SDK of Meta', async (t) => {
   const port = Number(new URL(simulator.url).port)
 
   // Settings of the SDK. Outside production it loads a package that it does not bring.
-  Object.assign(process.env, {
-    NODE_ENV: 'production',
-    WA_BASE_URL: 'localhost',
-    WA_PHONE_NUMBER_ID: '2002',
-    CLOUD_API_VERSION: 'v25.0',
-    CLOUD_API_ACCESS_TOKEN: 'token',
-  })
+  const account = { WA_PHONE_NUMBER_ID: '2002', CLOUD_API_VERSION: 'v25.0', CLOUD_API_ACCESS_TOKEN: 'token' }
+  Object.assign(process.env, { NODE_ENV: 'production', WA_BASE_URL: 'localhost', ...account })
   const loaded = (await import('whatsapp')) as Json
   const sdk: MetaSdk = new (loaded.default?.default ?? loaded.default)()
   // It knows a host and port 443: its agent gets the port and the certificate.

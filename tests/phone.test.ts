@@ -302,13 +302,8 @@ test('a message that arrives is shown, announced, and counted where it is not se
 test('a customer the page does not know gets a phone when a message comes', { skip }, async (t) => {
   const { page, publish } = await open(t, [phone([bubble('a')])])
 
-  publish('bubble', {
-    channel: 'social',
-    phone: '178400',
-    name: 'Bo',
-    username: 'bo',
-    bubble: bubble('b', { from: 'customer', status: 'delivered' }),
-  })
+  const written = bubble('b', { from: 'customer', status: 'delivered' })
+  publish('bubble', { channel: 'social', phone: '178400', name: 'Bo', username: 'bo', bubble: written })
 
   await phoneOf(page, 'Bo').waitFor()
   assert.match((await phoneOf(page, 'Bo').getAttribute('data-channel')) ?? '', /social/)
@@ -469,15 +464,9 @@ test('a message can be quoted and reacted to with the keyboard alone', { skip },
   await page.keyboard.press('Enter')
   const reaction = (await called('/inbound')).json
   assert.deepEqual([reaction.type, reaction.text, reaction.reply_to], ['reaction', '❤️', 'a'])
-  publish('bubble', {
-    bubble: bubble('r', {
-      from: 'customer',
-      type: 'reaction',
-      text: '❤️',
-      reaction: { message_id: 'a', emoji: '❤️' },
-      at: minutesAgo(0),
-    }),
-  })
+  const heart = { message_id: 'a', emoji: '❤️' }
+  const reacted = bubble('r', { from: 'customer', type: 'reaction', text: '❤️', reaction: heart, at: minutesAgo(0) })
+  publish('bubble', { bubble: reacted })
   await message(page, 'a').locator('.reaction').waitFor()
   assert.equal(await message(page, 'r').count(), 0)
 

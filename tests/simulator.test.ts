@@ -5,21 +5,14 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { appendFileSync, readFileSync } from 'node:fs'
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { times } from '../common/times.ts'
 import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
 import { assertFields, pluck } from './assertions.ts'
 import { createFolder } from './folder.ts'
+import { listen } from './listen.ts'
 import { createSimulatorProgram, type Program } from './program.ts'
 import { until } from './until.ts'
 
@@ -29,11 +22,6 @@ type Answer = { status: number; body: Json; headers: Headers }
 type Callback = { headers: IncomingHttpHeaders; raw: string; body: Json }
 
 const log = { info() {}, warn() {}, error: (o: object, m?: string) => console.error(m, o) }
-
-const listen = (server: Server) =>
-  new Promise<string>((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)),
-  )
 
 /** Takes callbacks, answering with `answers` for the next ones, then 200. Its files are under `/media/`. */
 async function startReceiver(t: TestContext) {
@@ -49,11 +37,7 @@ async function startReceiver(t: TestContext) {
       response.writeHead(answers.shift() ?? 200).end()
     })
   })
-  const url = `${await listen(server)}/channels/msgapp/1`
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const url = `${await listen(t, server)}/channels/msgapp/1`
   const values = () => callbacks.flatMap(({ body }) => body.entry ?? []).flatMap((entry: Json) => entry.changes ?? [])
   const statuses = (id?: string): Json[] =>
     values()
@@ -159,7 +143,7 @@ type Starting = {
 async function start(t: TestContext, { messagesPerSecond, quotas = {}, isPrivate = true }: Starting = {}) {
   const receiver = await startReceiver(t)
   const server = createServer((request, response) => simulator.handle(request, response))
-  const origin = await listen(server)
+  const origin = await listen(t, server)
   const accounts = accountsFor(receiver.url, messagesPerSecond)
   const simulator = await createSimulator({
     dir: createFolder(t),
@@ -171,11 +155,7 @@ async function start(t: TestContext, { messagesPerSecond, quotas = {}, isPrivate
     log,
     times: times.simulator,
   })
-  t.after(async () => {
-    await simulator.stop()
-    server.closeAllConnections()
-    server.close()
-  })
+  t.after(() => simulator.stop())
   return { ...clientOf(origin), receiver, accounts }
 }
 
@@ -1040,11 +1020,7 @@ test('only public addresses are downloaded from, and this machine where no other
     asked++
     response.end('secret')
   })
-  const { port } = new URL(await listen(inside))
-  t.after(() => {
-    inside.closeAllConnections()
-    inside.close()
-  })
+  const { port } = new URL(await listen(t, inside))
   const quotas = { downloadMs: 300, downloadBytes: 4_000 }
   const exposed = await start(t, { quotas, isPrivate: false })
   const { control, receiver, origin, graph } = await start(t, { quotas })

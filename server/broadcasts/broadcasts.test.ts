@@ -379,12 +379,9 @@ test('counters are exact through every outcome, repeated and out of order', asyn
   await provider.fault({ to: phoneOf(2), mode: 'drop_connection_after_accept' })
   await provider.fault({ to: phoneOf(3), mode: 'no_statuses' })
   const { id } = await accept(api, { recipients: [...people(6), ...magic.map((number) => ({ to: number }))] })
-  const done = await untilRead(
-    api,
-    id,
-    'every report',
-    (broadcast) => broadcast.read_count === 5 && broadcast.failed_count === 3 && broadcast.delivered_count === 6,
-  )
+  const isReported = ({ read_count, failed_count, delivered_count }: Json) =>
+    read_count === 5 && failed_count === 3 && delivered_count === 6
+  const done = await untilRead(api, id, 'every report', isReported)
   assert.deepEqual(countsOf(done), [10, 7, 6, 5, 3, 0])
   await assertCounted(db, api, id)
   const rows = await recipientsOf(db, id)

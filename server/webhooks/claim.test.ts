@@ -44,14 +44,8 @@ const planFor = (ids: readonly string[], limit: number, capacity: number): Claim
   unprovenCapacity: 0,
 })
 
-const endedAs = (outcome: 'delivered' | 'again') => (delivery: ClaimedDelivery) => ({
-  delivery,
-  outcome,
-  http_status: 200,
-  duration_ms: 1,
-  error: null,
-  response: null,
-})
+const answered = { http_status: 200, duration_ms: 1, error: null, response: null }
+const endedAs = (outcome: 'delivered' | 'again') => (delivery: ClaimedDelivery) => ({ delivery, outcome, ...answered })
 
 /** Queue rows that this transaction read. */
 async function readIn(sql: Sql): Promise<number> {

@@ -75,14 +75,8 @@ const urlOf = ({ address: { host, port, database, username } }: TestDatabase, us
 
 /** The settings of the service that `start` runs in this process. */
 async function settingsOf(t: Owner, database: TestDatabase, url: string): Promise<Env> {
-  return {
-    DATABASE_URL: urlOf(database),
-    ENCRYPTION_KEY: testEncryptionKey,
-    DATA_DIR: createFolder(t),
-    PORT: new URL(url).port,
-    PUBLIC_URL: url,
-    DEMO: '0',
-  }
+  const settings = { ENCRYPTION_KEY: testEncryptionKey, DATA_DIR: createFolder(t), DEMO: '0' }
+  return { ...settings, DATABASE_URL: urlOf(database), PORT: new URL(url).port, PUBLIC_URL: url }
 }
 
 const checkNames = [
@@ -298,13 +292,8 @@ const split = (line: string): [string, string] => {
 test('a database that does not suit this release is a problem with a fix', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(1)
-  const env = {
-    DATA_DIR: createFolder(t),
-    PORT: String(await freePort()),
-    ENCRYPTION_KEY: testEncryptionKey,
-    DATABASE_URL: urlOf(database),
-    PROCESSES: '1',
-  }
+  const settings = { DATA_DIR: createFolder(t), ENCRYPTION_KEY: testEncryptionKey, DATABASE_URL: urlOf(database) }
+  const env = { ...settings, PORT: String(await freePort()), PROCESSES: '1' }
   const fine = await runDoctor(env)
   assert.equal(fine.code, 0, fine.text)
   assertFound(fine, 'database', 'ok', /^PostgreSQL 18/)

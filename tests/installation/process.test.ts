@@ -433,19 +433,8 @@ test('the command line works beside a running service and without one', async (t
   assert.equal(alone.code, 0, alone.stderr)
 
   const service = await startService(t, env)
-  const made = await parley(
-    env,
-    'workspace',
-    'create',
-    '--name',
-    'Warm',
-    '--owner-email',
-    'warm@acme.test',
-    '--country',
-    'DE',
-    '--owner-password',
-    'a good password',
-  )
+  const person = ['--owner-email', 'warm@acme.test', '--owner-password', 'a good password']
+  const made = await parley(env, 'workspace', 'create', '--name', 'Warm', '--country', 'DE', ...person)
   assert.equal(made.code, 0, made.stderr)
   const { workspace_id, owner } = made.json
   assert.deepEqual(owner, { email: 'warm@acme.test', password: 'a good password' })

@@ -192,18 +192,8 @@ test('npx parley-sdk runs every command of integrators from the installed packag
   await until('the listener', async () => listening.output().includes('Forwarding to'), 30_000)
   await until('the tail', async () => tailing.output().includes('Waiting for events.'), 30_000)
 
-  const contact = JSON.parse(
-    await command(
-      env,
-      'trigger',
-      'contact.created',
-      '--from',
-      '+12025550123',
-      '--simulator',
-      provider.simulatorUrl,
-      '--json',
-    ),
-  )
+  const options = ['--from', '+12025550123', '--simulator', provider.simulatorUrl, '--json']
+  const contact = JSON.parse(await command(env, 'trigger', 'contact.created', ...options))
   const sent = JSON.parse(
     await command(env, 'send', '--to', '+14155550100', '--template', 'hello_world', '--name', 'Ann', '--json'),
   )

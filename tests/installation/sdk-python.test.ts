@@ -110,12 +110,8 @@ for (const client of ['Parley', 'AsyncParley']) {
     const world = await withProvider(start(t))
     const { provider } = world
     const proxy = await startProxy(t, world)
-    const env = {
-      PARLEY_TEST_URL: proxy.url,
-      PARLEY_TEST_KEY: await world.api.key(...scopes),
-      PARLEY_TEST_WORKSPACE: world.api.workspaceId,
-      PARLEY_TEST_CLIENT: client,
-    }
+    const access = { PARLEY_TEST_KEY: await world.api.key(...scopes), PARLEY_TEST_WORKSPACE: world.api.workspaceId }
+    const env = { ...access, PARLEY_TEST_URL: proxy.url, PARLEY_TEST_CLIENT: client }
     assert.match(await run('python3', ['-m', 'unittest', 'tests.test_service'], env), /^OK$/m)
     const documented = world.contract.operations.map(({ operation }) => operation.operationId)
     assert.deepEqual([...proxy.used].sort(), documented.sort())

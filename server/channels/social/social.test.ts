@@ -200,12 +200,9 @@ test('a reply goes to the user id, from the account', async () => {
   const { result, asked, body } = await send({ reply_to: 'aWdfQUOTED' })
   assert.equal(asked[0]?.url, 'https://graph.example/v25.0/17841400000000000/messages')
   assert.equal(asked[0]?.headers?.authorization, 'Bearer the-token')
-  assert.deepEqual(body, {
-    recipient: { id: '1234567890123456' },
-    messaging_type: 'RESPONSE',
-    message: { text: 'Hola' },
-    reply_to: { mid: 'aWdfQUOTED' },
-  })
+  const recipient = { id: '1234567890123456' }
+  const reply_to = { mid: 'aWdfQUOTED' }
+  assert.deepEqual(body, { recipient, messaging_type: 'RESPONSE', message: { text: 'Hola' }, reply_to })
   assert.deepEqual(result, { ok: true, external_id: mid, person })
 })
 
