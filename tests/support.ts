@@ -54,15 +54,7 @@ import type { Provider } from './provider.ts'
 import { spend } from './spent.ts'
 
 export { divideTimes, times } from '../common/times.ts'
-export {
-  type Answer,
-  assertBadRequest,
-  assertFields,
-  assertRefused,
-  assertStatus,
-  dataOf,
-  pluck,
-} from './assertions.ts'
+export { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 export { type Browser, createBrowser, createMember, type Member, publicUrl, signIn } from './browser.ts'
 export { createDatabase, file, type TestDatabase } from './database.ts'
 export type { Json, Owner } from './owner.ts'
