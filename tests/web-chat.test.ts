@@ -193,8 +193,18 @@ test("a visitor receives a member's reply at once, in every tab and from every p
     assert.deepEqual(await texts(2), ['answer\nin two lines', 'thanks'])
     const [first] = received
     assert.deepEqual([first?.id, first?.event, first?.data.sender_type], [reply.id, 'message', 'agent'])
-    const { error, error_reason, sender_id, sender, content, media, reply_to, broadcast_id, idempotency_key, ...shown } =
-      reply
+    const {
+      error,
+      error_reason,
+      sender_id,
+      sender,
+      content,
+      media,
+      reply_to,
+      broadcast_id,
+      idempotency_key,
+      ...shown
+    } = reply
     assert.deepEqual(first?.data, shown)
     const listed = await page.thread('?limit=2')
     assert.deepEqual(pluck(received, 'data'), listed.reverse(), 'a message is the same in the stream and in the list')
