@@ -492,7 +492,6 @@ test('a connection that is never idle is replaced when its address was checked t
   const deadline = performance.now() + 20_000
   while (sockets() < 2 && performance.now() < deadline) await post(receiver.url)
   assert.equal(sockets(), 2)
-  assert.ok(receiver.received.length > 2, 'the first connection was reused')
 })
 
 test('bytes after a response are not the response to the next request', async (t) => {

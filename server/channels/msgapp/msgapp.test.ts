@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pluck } from '../../../tests/assertions.ts'
 import type { Content, MediaReference, OutgoingMessage } from '../channel.ts'
 import { connectionOf, type FakeHttp, fakeHttp, fixture, outgoing, type ScriptedAnswer } from '../test-http.ts'
 import { createMsgapp } from './msgapp.ts'
@@ -293,7 +292,8 @@ test('a check names the setting that is wrong, and stops there', async () => {
     assert.ok(steps.slice(0, -1).every(({ ok }) => ok))
   }
   const steps = await createMsgapp(fakeHttp(number, templates), 15_000).check(connection)
-  assert.deepEqual(pluck(steps, 'step', 'ok', 'message'), [
+  const results = steps.map(({ step, ok, message }) => [step, ok, message])
+  assert.deepEqual(results, [
     ['Reach the provider', true, 'The provider answers.'],
     ['Access token is valid', true, 'The provider accepts it.'],
     ['Read the phone number', true, 'Acme, +1 555-000-1111'],
