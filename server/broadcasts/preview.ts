@@ -8,7 +8,7 @@
  */
 import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
 import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
 import {
