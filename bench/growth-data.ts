@@ -1,6 +1,6 @@
 /** Fills the database of a service with up to fifty million messages, as the service would have stored them. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Db } from '../server/lib/db.ts'
+import type { Db } from '../server/lib/postgres/db.ts'
 import { insertConversations, insertPeople } from './people.ts'
 import type { Service } from './service.ts'
 

@@ -1,5 +1,5 @@
 /** Creates up to a million contacts inside the database, with realistic names, phones, companies and two tags. */
-import type { Db } from '../server/lib/db.ts'
+import type { Db } from '../server/lib/postgres/db.ts'
 
 const first = [
   'Ada',

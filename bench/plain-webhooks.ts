@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import postgres from 'postgres'
 import { Agent } from 'undici'
 import { signatureOf, webhookHeaders } from '../common/webhook-request.ts'
-import type { DatabaseAddress } from '../server/lib/embedded-postgres.ts'
+import type { DatabaseAddress } from '../server/lib/embedded/postgres.ts'
 import { newId } from '../server/lib/id.ts'
 
 export type PlainDelivering = {

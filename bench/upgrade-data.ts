@@ -1,6 +1,6 @@
 /** Fills a database of a released schema by SQL: contacts, conversations, messages, webhooks, broadcasts and media. */
 import pino from 'pino'
-import type { Db } from '../server/lib/db.ts'
+import type { Db } from '../server/lib/postgres/db.ts'
 import { keepEventDays } from '../server/webhooks/partitions.ts'
 import { insertConversations, insertPeople } from './people.ts'
 

@@ -2,7 +2,7 @@
  * How long the engines wait: leases, timeouts, graces, polls and backoffs, in milliseconds. The engines get their part of this object
  * as a parameter, so that tests can divide it.
  *
- * The limits of HTTP requests are in `server/lib/server.ts`. What is kept for days is beside the statement that deletes it.
+ * The limits of HTTP requests are in `server/lib/http/server.ts`. What is kept for days is beside the statement that deletes it.
  */
 const secondMs = 1_000
 const minuteMs = 60 * secondMs

@@ -9,4 +9,4 @@ create unlogged table service_processes (
 comment on table service_processes is
   'Processes of all services on this database. Unlogged, so that a heartbeat writes no log. Each process writes its row every ten seconds.';
 comment on column service_processes.service is 'Host name and port.';
-comment on column service_processes.report is 'Version, start, loops, memory and disks of the process (lib/heartbeat.ts).';
+comment on column service_processes.report is 'Version, start, loops, memory and disks of the process (lib/process/heartbeat.ts).';

@@ -1,10 +1,10 @@
 /**
- * `npm run configuration` generates `docs/configuration.md` and `.env.example` from the settings in `server/config.ts`. A test checks
+ * `npm run configuration` generates `docs/configuration.md` and `.env.example` from the settings in `server/config/config.ts`. A test checks
  * that both are current.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { settings } from '../server/config.ts'
+import { settings } from '../server/config/config.ts'
 
 const root = join(import.meta.dirname, '..')
 export const configurationFile = join(root, 'docs/configuration.md')
@@ -49,7 +49,7 @@ setting is invalid, the service lists all invalid ones and does not start. A cha
 | a folder, with \`npm start\` | \`.env\`; run \`chmod 600 .env\`, because it holds secrets |
 
 \`parley doctor\` names the settings it found, and reports unknown names in \`.env\`. This page and \`.env.example\` are generated from
-\`server/config.ts\` by \`npm run configuration\`; a test compares them.
+\`server/config/config.ts\` by \`npm run configuration\`; a test compares them.
 `
 
 const conclusion = `## Variables of Node

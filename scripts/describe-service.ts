@@ -8,15 +8,15 @@ import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import { pino } from 'pino'
 import { times } from '../common/times.ts'
-import { createSignals } from '../server/accounts/signals.ts'
 import { createApp } from '../server/app.ts'
 import { createChannels } from '../server/channels/adapters.ts'
 import { createSealer } from '../server/lib/crypto.ts'
-import { connect } from '../server/lib/db.ts'
-import { createHealth } from '../server/lib/health.ts'
-import { createHttp } from '../server/lib/http.ts'
-import { createMetrics } from '../server/lib/metrics.ts'
+import { createHttp } from '../server/lib/http/client.ts'
+import { connect } from '../server/lib/postgres/db.ts'
+import { createHealth } from '../server/lib/process/health.ts'
+import { createMetrics } from '../server/lib/process/metrics.ts'
 import { createFolderStore } from '../server/lib/store-folder.ts'
+import { createSignals } from '../server/signals/signals.ts'
 import { createGuard } from '../server/webhooks/guard.ts'
 import type { Schema } from './types-of-schema.ts'
 
@@ -82,17 +82,24 @@ function registeringFile(): string | undefined {
   return file === 'accounts/table.ts' ? undefined : file
 }
 
-/** The files with rows, and the patterns of their calls. `${…}` in a call stands for a part of the path. */
-const rows = globSync('*/*.ts', { cwd: server }).flatMap((file) =>
-  [...readFileSync(join(server, file), 'utf8').matchAll(/^ +call: ['`](.+)['`],$/gm)].map(([, call = '']) => ({
-    file,
-    pattern: new RegExp(`^${call.replace(/[.]/g, '\\.').replace(/\$\{\w+\}/g, '[a-z-]+')}$`),
-  })),
-)
+/** The rows of all tables: the file, the text before `run`, and the pattern of the call. `${…}` in a call stands for a part of the path. */
+const rows = globSync('*/**/*.ts', { cwd: server })
+  .sort()
+  .flatMap((file) => {
+    const text = readFileSync(join(server, file), 'utf8')
+    return [...text.matchAll(/^ +call: ['`](.+)['`],$/gm)].map(({ 1: call = '', index }) => ({
+      file,
+      head: /[\s\S]*?^ +run\b/m.exec(text.slice(index))?.[0] ?? '',
+      pattern: new RegExp(`^${call.replace(/[.]/g, '\\.').replace(/\$\{\w+\}/g, '[a-z-]+')}$`),
+    }))
+  })
 
 function fileOfRow({ method, url }: RouteOptions): string {
   const call = `${method} ${url.replace(/^\/(v1|app\/api)/, '')}`
-  const found = rows.find(({ pattern }) => pattern.test(call))
-  if (!found) throw new Error(`${call} is in no table`)
-  return found.file
+  const found = rows.filter(({ pattern }) => pattern.test(call))
+  // Keys and members may have rows of their own for a call.
+  const isOfMembers = url.startsWith('/app/api/')
+  const row = found.find(({ head }) => /^ +members\b/m.test(head) === isOfMembers) ?? found[0]
+  if (!row) throw new Error(`${call} is in no table`)
+  return row.file
 }

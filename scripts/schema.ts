@@ -7,9 +7,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, type Db } from '../server/lib/db.ts'
-import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
-import { migrate } from '../server/lib/migrate.ts'
+import { startEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
+import { connect, type Db } from '../server/lib/postgres/db.ts'
+import { migrate } from '../server/lib/postgres/migrate.ts'
 
 export const schemaFile = join(import.meta.dirname, '..', 'schema.sql')
 

@@ -2,8 +2,8 @@
  * `npm run setup`: prepares an installation whose files belong to another user than the one who runs it. Run it as the owner of
  * the files, after unpacking a release. The launcher installs the packages; this links the libraries of the embedded PostgreSQL.
  */
-import { requireBinaries, requireBinariesVersion } from '../server/lib/postgres-binaries.ts'
-import { StartError } from '../server/lib/start-error.ts'
+import { requireBinaries, requireBinariesVersion } from '../server/lib/embedded/binaries.ts'
+import { StartError } from '../server/lib/process/start-error.ts'
 
 try {
   await requireBinaries()

@@ -10,27 +10,27 @@ import { parseArgs } from 'node:util'
 import { environment, parleyCommand } from '../common/environment.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
-import { unlinkAccountsOf } from './accounts/oidc.ts'
 import { setPlan } from './accounts/quota.ts'
-import { resetFactorsOf } from './accounts/second-factor.ts'
-import { toEmailKey } from './accounts/sessions.ts'
+import { unlinkAccountsOf } from './accounts/sign-in/oidc.ts'
+import { resetFactorsOf } from './accounts/sign-in/second-factor.ts'
+import { toEmailKey } from './accounts/sign-in/sessions.ts'
 import { createWorkspace, listWorkspaces, requireWorkspace } from './accounts/workspaces.ts'
 import { callbackUrl, getBuiltInUrl } from './channels/connections.ts'
-import { type Config, readConfig } from './config.ts'
-import { deleteWorkspace } from './delete-workspace.ts'
+import { type Config, readConfig } from './config/config.ts'
+import { acceptKey, requireSameKey, resolveEncryptionKey } from './config/encryption-key.ts'
 import { readDemo, removeDemo, updateDemoPassword } from './demo/demo.ts'
-import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
-import { createBackup, restoreBackup } from './lib/backup.ts'
 import { syncClock } from './lib/clock.ts'
 import { createSealer } from './lib/crypto.ts'
-import { joinDatabase } from './lib/database.ts'
-import type { Db } from './lib/db.ts'
+import { createBackup, restoreBackup } from './lib/embedded/backup.ts'
 import { badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
-import { compareMigrations, migrate } from './lib/migrate.ts'
-import { inWords, StartError } from './lib/start-error.ts'
+import { joinDatabase } from './lib/postgres/database.ts'
+import type { Db } from './lib/postgres/db.ts'
+import { compareMigrations, migrate } from './lib/postgres/migrate.ts'
+import { inWords, StartError } from './lib/process/start-error.ts'
 import { isWithinCalendar } from './lib/time.ts'
 import { createMediaStore } from './media/store.ts'
+import { deleteWorkspace } from './merge-erase/delete-workspace.ts'
 import {
   connectSimulator,
   isAnswering,
@@ -58,9 +58,9 @@ const commands: Record<string, Command> = {
     report: async (asJson) => {
       const { examine } = await import('./doctor/doctor.ts')
       const { createReport } = await import('./doctor/report.ts')
-      const { readSubject } = await import('./subject.ts')
+      const { readInstallation } = await import('./doctor/read-installation.ts')
       const report = createReport(asJson)
-      await examine(readSubject(), report.add)
+      await examine(readInstallation(), report.add)
       return report.end()
     },
   },

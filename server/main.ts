@@ -2,9 +2,9 @@
  * The program. Without an argument it is the main process of a service: it reads the settings, starts the embedded database,
  * and supervises the other processes. They run this program with their name as the argument:
  *
- *   prepare         what is done once before the others start (`prepare.ts`)
- *   api-1, api-2 …  the API; they share the port (`roles.ts`)
- *   engines         the background engines, at a lower priority (`roles.ts`)
+ *   prepare         what is done once before the others start (`server/prepare.ts`)
+ *   api-1, api-2 …  the API; they share the port (`server/roles.ts`)
+ *   engines         the background engines, at a lower priority (`server/roles.ts`)
  *   simulator       the simulated provider of the demo (`simulator-host/host.ts`)
  *
  * With `ROLES=worker` there is one process. Imports are lazy, so each process loads only what it needs.
@@ -15,14 +15,14 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../common/environment.ts'
 import { onStopRequest } from '../common/stop-request.ts'
-import { type Config, listDataFolders, readConfig } from './config.ts'
-import { createDisk, watchDisk } from './lib/disk.ts'
-import type { DatabaseAddress } from './lib/embedded-postgres.ts'
+import { type Config, listDataFolders, readConfig } from './config/config.ts'
+import type { DatabaseAddress } from './lib/embedded/postgres.ts'
 import { resolveFolder } from './lib/folder.ts'
-import { type OpenProcess, openProcess } from './lib/lifecycle.ts'
-import { tryPort } from './lib/port.ts'
-import { hasCode, inWords, StartError } from './lib/start-error.ts'
-import { releaseStartupMemory } from './lib/startup-memory.ts'
+import { createDisk, watchDisk } from './lib/process/disk.ts'
+import { type OpenProcess, openProcess } from './lib/process/lifecycle.ts'
+import { tryPort } from './lib/process/port.ts'
+import { hasCode, inWords, StartError } from './lib/process/start-error.ts'
+import { releaseStartupMemory } from './lib/process/startup-memory.ts'
 import type { Prepared } from './prepare.ts'
 import type { ChildInput } from './roles.ts'
 
@@ -67,7 +67,7 @@ async function run(config: Config): Promise<void> {
 
 async function startService(config: Config, opened: OpenProcess): Promise<Prepared> {
   const { log, output, lifecycle } = opened
-  const { createSupervisor } = await import('./lib/supervisor.ts')
+  const { createSupervisor } = await import('./lib/process/supervisor.ts')
   const database = embedDatabase(config, opened)
   const supervisor = createSupervisor({
     program: import.meta.filename,
@@ -135,7 +135,7 @@ function embedDatabase({ databaseUrl, dataDir }: Config, { log, lifecycle }: Ope
   return {
     async start(): Promise<string | DatabaseAddress> {
       if (databaseUrl) return databaseUrl
-      const { keepEmbeddedPostgres } = await import('./lib/keep-postgres.ts')
+      const { keepEmbeddedPostgres } = await import('./lib/embedded/keep-running.ts')
       const kept = await keepEmbeddedPostgres({ dataDir, log })
       database = kept
       return kept.address

@@ -1,16 +1,16 @@
-/** The steps of a request before and after its handler, in order. `lib/server.ts` has those of every request. */
+/** The steps of a request before and after its handler, in order. `lib/http/server.ts` has those of every request. */
 
 import { recordActions } from './accounts/audit.ts'
 import { admitKey, requireScope } from './accounts/auth.ts'
 import { type IdempotencyOptions, keepAnswers } from './accounts/idempotency.ts'
 import type { RequestLog } from './accounts/request-log.ts'
-import { admitMember } from './accounts/sessions.ts'
 import { shareReads } from './accounts/shared-reads.ts'
-import type { Signals } from './accounts/signals.ts'
+import { admitMember } from './accounts/sign-in/sessions.ts'
 import { signalChanges } from './accounts/stream.ts'
+import type { ApiPools } from './config/pools.ts'
 import { followMerges } from './conversations/follow-merges.ts'
-import { refuseUnknownPath, type Step } from './lib/steps.ts'
-import type { ApiPools } from './pools.ts'
+import { refuseUnknownPath, type Step } from './lib/http/apply-steps.ts'
+import type { Signals } from './signals/signals.ts'
 
 type StepOptions = { pools: ApiPools; answering: IdempotencyOptions; signals: Signals }
 

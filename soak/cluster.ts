@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../scripts/free-port.ts'
-import { copyCluster } from '../server/lib/backup.ts'
-import { connect } from '../server/lib/db.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { copyCluster } from '../server/lib/embedded/backup.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
+import { connect } from '../server/lib/postgres/db.ts'
 import type { Owner } from '../tests/owner.ts'
 import { until } from '../tests/support.ts'
 

@@ -1,5 +1,5 @@
 /** PostgreSQL on a machine of a test: `database-server.ts FOLDER SETTINGS`. Ends with its parent. */
-import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
 
 const [dataDir = '', settings = '{}'] = process.argv.slice(2)
 const server = await startEmbeddedPostgres({ dataDir, settings: JSON.parse(settings) })

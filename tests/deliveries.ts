@@ -1,7 +1,7 @@
 /** Helpers of delivery tests: endpoints, events, and reads of the queue and the log. */
 import { createSealer } from '../server/lib/crypto.ts'
-import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
+import type { Db } from '../server/lib/postgres/db.ts'
 import { sealContext } from '../server/webhooks/endpoints.ts'
 import { holdTransaction } from './database.ts'
 import { type Api, dataOf, pluck, type TestDatabase, testEncryptionKey, until } from './support.ts'

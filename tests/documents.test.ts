@@ -126,7 +126,7 @@ test('docs/limits.md has the numbers of the code', async () => {
   const list = 'InteractiveList.properties'
   const row = `${list}.sections.items.properties.rows.items.properties`
   const link = 'InteractiveLink.properties'
-  const server = (name: string) => constant('server/lib/server.ts', name)
+  const server = (name: string) => constant('server/lib/http/server.ts', name)
   const visitors = (name: string) => constant('server/webchat/visitors.ts', name)
   const perMinute = constant('server/accounts/auth.ts', 'requestsPerMinute')
   const batch = schema('NewBroadcast.properties.recipients', 'maxItems')
@@ -140,35 +140,37 @@ test('docs/limits.md has the numbers of the code', async () => {
     'requests per key': [perMinute, 60],
     'sending rate of a number, for broadcasts': [constant('server/channels/connections.ts', 'defaultPace'), 1, 10_000],
     'size of a body': [mebibytes(server('bodyBytes'))],
-    'nesting of a body': [constant('server/lib/json.ts', 'maxDepth')],
-    'values in a body: texts, numbers, lists, objects': [constant('server/lib/json.ts', 'maxValues')],
+    'nesting of a body': [constant('server/lib/http/json.ts', 'maxDepth')],
+    'values in a body: texts, numbers, lists, objects': [constant('server/lib/http/json.ts', 'maxValues')],
     'headers of a request': [server('headerBytes') / 1024],
     'time to send a request': [server('requestTimeoutMs') / 1000],
     'time until the response': [server('responseTimeoutMs') / 1000],
     'time to read a response': [server('responseTimeoutMs') / 1000],
-    'pipelined requests on a connection': [constant('server/lib/request-limits.ts', 'maxPipelined')],
+    'pipelined requests on a connection': [constant('server/lib/http/request-limits.ts', 'maxPipelined')],
     'page size (`limit`)': [constant('server/lib/page.ts', 'defaultLimit'), constant('server/lib/page.ts', 'maxLimit')],
     'size of a page of messages': [mebibytes(constant('server/messages/messages.ts', 'maxPageBytes'))],
     '`Idempotency-Key`': [Number(Object(idempotencyKey?.schema).maxLength)],
-    'calls of a member to the dashboard': [constant('server/accounts/sessions.ts', 'maxCalls')],
+    'calls of a member to the dashboard': [constant('server/accounts/sign-in/sessions.ts', 'maxCalls')],
     'searches and filters of a workspace': [
-      constant('server/lib/slow-reads.ts', 'maxRunning'),
-      constant('server/lib/slow-reads.ts', 'slowReadMs') / 1000,
+      constant('server/lib/postgres/slow-reads.ts', 'maxRunning'),
+      constant('server/lib/postgres/slow-reads.ts', 'slowReadMs') / 1000,
     ],
     'active API keys of a workspace': ['maxKeys', 'maxKept', 'maxEnded'].map((name) =>
       constant('server/accounts/keys.ts', name),
     ),
     'open invitations of a workspace': [constant('server/accounts/members.ts', 'maxInvitations')],
     plan: [],
-    text: [constant('server/messages/draft.ts', 'maxTextLength')],
-    'caption of an image, video or document': [constant('server/messages/draft.ts', 'maxCaptionLength')],
+    text: [constant('server/channels/template-schema.ts', 'maxTextLength')],
+    'caption of an image, video or document': [
+      constant('server/messages/sending/requested-content.ts', 'maxCaptionLength'),
+    ],
     '`media_url`': [length('NewMessage.properties.media_url')],
     '`filename` of a document': [length('NewMessage.properties.filename')],
     'values of a template': [
       schema('TemplateParams.properties.body', 'maxItems'),
       length('TemplateParams.properties.body.items'),
     ],
-    'text of a message that is searched': [constant('server/lib/words.ts', 'maxSearchedLength')],
+    'text of a message that is searched': [constant('server/insights/words.ts', 'maxSearchedLength')],
     'all texts of a template with their values': [constant('server/channels/msgapp/template.ts', 'maxFilledLength')],
     'templates of a channel': [
       constant('server/channels/msgapp/msgapp.ts', 'maxTemplates'),
@@ -183,7 +185,7 @@ test('docs/limits.md has the numbers of the code', async () => {
     ),
     'sections, rows of a list in total': [
       schema(`${list}.sections`, 'maxItems'),
-      constant('server/messages/interactive.ts', 'maxRows'),
+      constant('server/messages/sending/interactive.ts', 'maxRows'),
     ],
     'title, description, id of a row': ['title', 'description', 'id'].map((name) => length(`${row}.${name}`)),
     'body of a list, label of its button, title of a section': [
@@ -192,10 +194,10 @@ test('docs/limits.md has the numbers of the code', async () => {
       length(`${list}.sections.items.properties.title`),
     ],
     'body, label, URL of a message with a link': ['body', 'text', 'url'].map((name) => length(`${link}.${name}`)),
-    'text on `social`': [constant('server/messages/check.ts', 'maxSocialBytes')],
-    'body of a message with a link on `social`': [constant('server/messages/check.ts', 'maxSocialLinkText')],
+    'text on `social`': [constant('server/messages/sending/check.ts', 'maxSocialBytes')],
+    'body of a message with a link on `social`': [constant('server/messages/sending/check.ts', 'maxSocialLinkText')],
     'files that members upload': ['image', 'video'].map((kind) => mebibytes(constant('server/media/uploads.ts', kind))),
-    'reports of a channel in one callback': [constant('server/messages/callbacks.ts', 'maxReports'), 400],
+    'reports of a channel in one callback': [constant('server/channels/callbacks.ts', 'maxReports'), 400],
     'files of customers': [
       mebibytes(constant('server/media/media.ts', 'maxBytes')),
       mebibytes(constant('server/media/visitor-files.ts', 'maxVisitorBytes')),

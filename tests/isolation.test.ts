@@ -872,6 +872,9 @@ const across: Record<string, string> = {
   "from channel_connections where simulator = 'built_in' order by id limit 1":
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
+  'select workspace_id, channel, secrets from channel_connections order by id desc limit':
+    'whether the key opens the secrets of this database, for all',
+  'select workspace_id, id, secret from webhook_endpoints order by id desc limit': 'the same',
   'with recursive queued_endpoints as (': 'the engine claims the deliveries of all',
   'select ctid as row_location, id, is_retry, next_attempt_at from webhook_deliveries':
     'the same, of one endpoint at a time',

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import Provider from 'oidc-provider'
 import MemoryAdapter from 'oidc-provider/lib/adapters/memory_adapter.js'
 import { freePort } from '../scripts/free-port.ts'
-import type { OidcConfig } from '../server/config.ts'
+import type { OidcConfig } from '../server/config/config.ts'
 import type { Owner } from './owner.ts'
 
 /** The claims of a person. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../scripts/free-port.ts'
 import { resolvePackage } from '../scripts/packages.ts'
-import type { DatabaseAddress } from '../server/lib/embedded-postgres.ts'
+import type { DatabaseAddress } from '../server/lib/embedded/postgres.ts'
 import { type Place, thisMachine } from './program.ts'
 import { type Owner, until } from './support.ts'
 

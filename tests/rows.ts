@@ -1,5 +1,5 @@
 /** All rows of a workspace, in every tenant table: to prove that nothing changed and nothing leaked. */
-import type { Db } from '../server/lib/db.ts'
+import type { Db } from '../server/lib/postgres/db.ts'
 
 /** Written by every request, so they show nothing about its effect. */
 const counters = ['api_keys', 'api_key_windows', 'api_requests']

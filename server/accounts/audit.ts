@@ -10,10 +10,10 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Sql } from '../lib/db.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
-import type { Step } from '../lib/steps.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import type { Session } from './callers.ts'
 
 /** A noun and a past participle: `key.created`. */

@@ -8,9 +8,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
 import { sha256 } from '../lib/crypto.ts'
-import { type Sql, takeRows } from '../lib/db.ts'
 import { ApiError, forbidden } from '../lib/errors.ts'
-import type { Step } from '../lib/steps.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
+import { type Sql, takeRows } from '../lib/postgres/db.ts'
 import type { KeyCaller } from './callers.ts'
 
 declare module 'fastify' {

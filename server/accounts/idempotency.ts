@@ -15,10 +15,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import { type SealContext, type Sealer, sha256 } from '../lib/crypto.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
 import { newId } from '../lib/id.ts'
-import type { Step } from '../lib/steps.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 type Claim = {
   id: string

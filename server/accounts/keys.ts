@@ -4,9 +4,9 @@
  * A key acts on one workspace with the scopes it got at creation. Revoking is final; the row stays for the record.
  */
 import { randomToken, sha256 } from '../lib/crypto.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { Column, resource } from '../lib/resource.ts'
 import { DateTime, NullableDateTime, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { lengthOf } from '../lib/text.ts'

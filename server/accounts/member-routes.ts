@@ -1,7 +1,7 @@
 /** `/members`: lists, invites, changes and removes members. All members may list; owners and admins may change. */
 
-import type { Db } from '../lib/db.ts'
 import type { Mailer } from '../lib/mail.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { Deleted, IdParams, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { Session } from './callers.ts'
 import { invitationMail } from './mails.ts'
@@ -18,9 +18,9 @@ import {
   roles,
   type UnassignMember,
 } from './members.ts'
-import { resetSecondFactor } from './second-factor.ts'
+import { resetSecondFactor } from './sign-in/second-factor.ts'
+import { countInvitationMail } from './sign-in/throttle.ts'
 import { type Row, row } from './table.ts'
-import { countInvitationMail } from './throttle.ts'
 
 const NewMember = Type.Object({ email: Type.String({ maxLength: 320 }), role: OneOf(roles) })
 const InvitedMember = Type.Object({

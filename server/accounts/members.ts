@@ -13,13 +13,13 @@
  * admit the person again without an invitation.
  */
 import { hashPassword, randomPassword, randomToken, sha256 } from '../lib/crypto.ts'
-import { type Db, type Fragment, isDuplicate, requireRow, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type Db, type Fragment, isDuplicate, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold, lengthOf } from '../lib/text.ts'
-import { requirePassword } from './passwords.ts'
-import { hashInTurn } from './throttle.ts'
+import { requirePassword } from './sign-in/passwords.ts'
+import { hashInTurn } from './sign-in/throttle.ts'
 
 export const roles = ['owner', 'admin', 'agent', 'viewer'] as const
 export type MemberRole = (typeof roles)[number]

@@ -3,8 +3,8 @@
  * of the link that the service prints at its first start. `OPERATOR_WORKSPACE_ID` names another.
  */
 
-import type { Sql } from '../lib/db.ts'
 import { forbidden } from '../lib/errors.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import type { Session } from './callers.ts'
 
 /** Undefined: the first workspace. */

@@ -1,7 +1,8 @@
 /** `/preferences`: the member's own settings of the dashboard. A change reaches only the pages of this member. */
 
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { OneOf, Type } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { roles } from './members.ts'
 import {
   densities,
@@ -10,7 +11,6 @@ import {
   requirePreferences,
   updatePreferences,
 } from './preferences.ts'
-import type { Signals } from './signals.ts'
 import { type Row, row } from './table.ts'
 
 const timeOfDay = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' }

@@ -2,7 +2,7 @@
  * Preferences: what a member chose for the dashboard, on all devices. Stored as one object that has only the changed keys, so a
  * new preference needs no migration.
  */
-import { requireRow, type Sql } from '../lib/db.ts'
+import { requireRow, type Sql } from '../lib/postgres/db.ts'
 
 /** About which customer messages a member is notified. `mine`: conversations assigned to the member. All but `none` include mentions. */
 export const notificationLevels = ['all', 'mine', 'mentions', 'none'] as const

@@ -8,9 +8,9 @@
  *
  * `plan_usage` is locked last (see the lock order in ARCHITECTURE.md): a statement locks its conversations first.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import type { Metrics } from '../lib/process/metrics.ts'
 
 /** `messages_per_month` is null when the plan has no limit. */
 export type Plan = { messages_per_month: number | null; state: 'active' | 'lapsed' }

@@ -10,11 +10,11 @@
  */
 
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import { type Db, isUnkeepable } from '../lib/db.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
 import { newId } from '../lib/id.ts'
-import type { Metrics } from '../lib/metrics.ts'
-import { keepDays } from '../lib/partitions.ts'
-import type { Step } from '../lib/steps.ts'
+import { type Db, isUnkeepable } from '../lib/postgres/db.ts'
+import { keepDays } from '../lib/postgres/partitions.ts'
+import type { Metrics } from '../lib/process/metrics.ts'
 import type { KeyCaller } from './callers.ts'
 import { redactBody, redactText } from './redact.ts'
 

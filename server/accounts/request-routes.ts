@@ -1,9 +1,9 @@
 /** `/requests`: the request log. All members may read it; only owners and admins see the bodies of calls that register webhook URLs. */
 
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { DateTime, IdParams, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
 import { isManager, roles } from './members.ts'
 import { listRequests, requireRequest } from './requests.ts'
 import { type Row, row } from './table.ts'

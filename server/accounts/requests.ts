@@ -4,10 +4,10 @@
  * No filter has an index. A page reads the log in steps, each twice as long as the one before, until it is full. It ends after
  * `budgetMs` even if it is not; its cursor continues the search.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import { bottom, encodeCursor, type Page, type Position, toPage } from '../lib/page.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 export type RequestFilter = {
   key_id?: string | undefined

@@ -1,9 +1,9 @@
 /** `GET /me` and `GET /usage`. For members: `/workspace`, `/keys`, `/audit`. */
 
 import { version } from '../../common/version.ts'
-import type { Db } from '../lib/db.ts'
 import { badRequest, forbidden } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import {
   DateTime,
   IdParams,
@@ -21,7 +21,7 @@ import type { Session } from './callers.ts'
 import { type ApiKey, createKey, KeySchema, listKeys, revokeKey, scopes } from './keys.ts'
 import { managers, roles } from './members.ts'
 import { requireUsage } from './quota.ts'
-import { hasSecondFactor } from './second-factor.ts'
+import { hasSecondFactor } from './sign-in/second-factor.ts'
 import { type Row, row } from './table.ts'
 import { requireWorkspace, updateWorkspace } from './workspaces.ts'
 

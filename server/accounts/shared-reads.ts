@@ -5,7 +5,7 @@
  * that was read before it arrived: requests that arrive during a run share the next one (`createCoalescer`).
  */
 import { createCoalescer } from '../lib/coalescer.ts'
-import type { Step } from '../lib/steps.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -7,14 +7,14 @@
  * The events of feeds carry the data, because it changes too often for every page to reload it.
  */
 
-import type { Db } from '../lib/db.ts'
-import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
-import type { Live } from '../lib/live.ts'
-import type { App } from '../lib/server.ts'
-import type { Step } from '../lib/steps.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
+import { createCoalescedRunner, createStreamRegistry } from '../lib/http/event-stream.ts'
+import type { App } from '../lib/http/server.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { Live } from '../signals/live.ts'
+import { memberTopic, type Signals, workspaceTopic } from '../signals/signals.ts'
 import { roles } from './members.ts'
-import { isSignedIn } from './sessions.ts'
-import { memberTopic, type Signals, workspaceTopic } from './signals.ts'
+import { isSignedIn } from './sign-in/sessions.ts'
 import { type Row, row } from './table.ts'
 
 declare module 'fastify' {

@@ -6,9 +6,9 @@
  * those with `members`. Both get the same response, without the fields that are for members only (`ForMembers`).
  */
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { App } from '../lib/http/server.ts'
 import type { Page } from '../lib/page.ts'
 import { DataOf, ListOf, type Static, type TSchema, toMemberResponse, toPublic } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import type { AnyCaller, KeyCaller, Session } from './callers.ts'
 import type { MemberRole } from './members.ts'
 

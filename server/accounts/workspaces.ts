@@ -1,14 +1,14 @@
 /** Workspaces: the tenants. All other data belongs to exactly one of them. */
 import { isSupportedCountry } from 'libphonenumber-js/min'
 import { hashPassword, randomPassword } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import { insertMember } from './members.ts'
 import { readOptOutWords } from './opt-out-words.ts'
-import { requirePassword } from './passwords.ts'
 import { type Quota, readQuota } from './quota.ts'
+import { requirePassword } from './sign-in/passwords.ts'
 
 export type NewWorkspace = {
   name: string

@@ -9,17 +9,17 @@ import type { Channel, Connection, Template, TemplateParams } from '../channels/
 import { requireMsgapp } from '../channels/connections.ts'
 import { identityOfPhone, parsePhone } from '../contacts/phone.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
+import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { lengthOf, textOrNull } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
-import type { TemplateDraft } from '../messages/draft.ts'
-import { requireFilled, requireTemplate, type TemplateName } from '../messages/template.ts'
-import { completeContact, expandValues, findValueFault } from '../messages/values.ts'
+import type { RequestedTemplate } from '../messages/sending/requested-content.ts'
+import { requireFilled, requireTemplate, type TemplateName } from '../messages/sending/template.ts'
+import { completeContact, expandValues, findValueFault } from '../messages/sending/values.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { getBroadcast, requireBroadcast, start } from './broadcasts.ts'
@@ -32,7 +32,7 @@ export type RecipientInput = { to: string; name: string | undefined; params: Tem
 
 export type NewBroadcast = {
   name: string
-  template: TemplateDraft
+  template: RequestedTemplate
   recipients: readonly RecipientInput[] | undefined
   segment_id: string | undefined
   scheduled_at: string | undefined

@@ -6,9 +6,9 @@
  * does not reach either are reached by sending the second one again.
  */
 import { requireQuota } from '../accounts/quota.ts'
-import { type Fragment, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
+import { type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import { type AcceptContext, insertBroadcast, maxNameLength, requireApproved, requireName } from './accept.ts'
 import { canceledReason, optedOutReason, requireBroadcast, start, templateOf } from './broadcasts.ts'

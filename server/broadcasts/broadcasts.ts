@@ -10,11 +10,11 @@
  */
 
 import { releaseQuota, reserveQuota } from '../accounts/quota.ts'
-import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import type { TemplateDraft } from '../messages/draft.ts'
-import { failUnsent } from '../messages/settle.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
+import type { RequestedTemplate } from '../messages/sending/requested-content.ts'
+import { failUnsent } from '../messages/sending/settle.ts'
 import { addCounts, sumCounts } from './counts.ts'
 import { probeNow } from './pace.ts'
 import { type Broadcast, type BroadcastStatus, broadcastColumns, broadcastTables, doneAt, isOver } from './resource.ts'
@@ -36,7 +36,7 @@ export async function requireBroadcast(sql: Sql, workspaceId: string, id: string
 }
 
 /** The template with its values, as a request has it. */
-export const templateOf = ({ template, params, contact_fields }: Broadcast): TemplateDraft => ({
+export const templateOf = ({ template, params, contact_fields }: Broadcast): RequestedTemplate => ({
   ...template,
   params,
   contact_fields,

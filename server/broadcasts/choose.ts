@@ -3,9 +3,15 @@
  */
 import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
-import type { Sql } from '../lib/db.ts'
-import { type MessageContent, toTemplateContent } from '../messages/template.ts'
-import { expandValues, hasFields, tooLongReason, type ValuedContact, type ValueField } from '../messages/values.ts'
+import type { Sql } from '../lib/postgres/db.ts'
+import { type MessageContent, toTemplateContent } from '../messages/sending/template.ts'
+import {
+  expandValues,
+  hasFields,
+  tooLongReason,
+  type ValuedContact,
+  type ValueField,
+} from '../messages/sending/values.ts'
 import { optedOutReason } from './broadcasts.ts'
 
 /** The most broadcasts in a batch. */

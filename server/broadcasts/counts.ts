@@ -4,7 +4,7 @@
  * Every statement that changes the status of recipients adds its differences to one of sixteen counter rows, chosen at
  * random, so that concurrent statements seldom wait for each other. A read adds the rows up.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import type { StatusFollower } from '../messages/status-follower.ts'
 
 const recipientStatuses = ['pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'skipped'] as const

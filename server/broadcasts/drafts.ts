@@ -5,11 +5,11 @@
  * Every batch and every start locks the broadcast. Two batches never write the same position or the same number twice, and of
  * a batch and a start at the same moment one comes first: the batch is sent too, or it is refused.
  */
-import { type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
+import { type Sql, withRetries } from '../lib/postgres/db.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
-import { findValueFault } from '../messages/values.ts'
+import { findValueFault } from '../messages/sending/values.ts'
 import {
   type AcceptContext,
   type Caller,

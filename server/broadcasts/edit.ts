@@ -7,8 +7,8 @@
  */
 import { requireQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import { type Sql, withRetries } from '../lib/db.ts'
-import type { TemplateDraft } from '../messages/draft.ts'
+import { type Sql, withRetries } from '../lib/postgres/db.ts'
+import type { RequestedTemplate } from '../messages/sending/requested-content.ts'
 import {
   type AcceptContext,
   type Caller,
@@ -26,7 +26,7 @@ export type BroadcastChanges = Partial<NewBroadcast>
 /** The content of a broadcast, to edit it or to write a similar one. */
 export type BroadcastSource = {
   name: string
-  template: TemplateDraft
+  template: RequestedTemplate
   segment_id: string | null
   /** `params`: the values of the recipient instead of those of the template. */
   recipients: { to: string; name: string | null; params?: TemplateParams }[]

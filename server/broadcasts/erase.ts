@@ -10,8 +10,8 @@
  */
 
 import { releaseQuota } from '../accounts/quota.ts'
-import type { Sql } from '../lib/db.ts'
-import { failUnsent } from '../messages/settle.ts'
+import type { Sql } from '../lib/postgres/db.ts'
+import { failUnsent } from '../messages/sending/settle.ts'
 import { addCounts } from './counts.ts'
 
 export const erasedReason = 'the contact was erased'

@@ -8,8 +8,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { releaseQuota } from '../accounts/quota.ts'
-import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Db, Fragment, Sql } from '../lib/postgres/db.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { cancelBroadcast, optedOutReason, reserveRecipients } from './broadcasts.ts'

@@ -1,6 +1,6 @@
 /** The limits of what a workspace stores for broadcasts that are not sent. */
-import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 const maxDrafts = 1_000
 /** As many as the largest segments have. */

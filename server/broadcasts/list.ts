@@ -1,6 +1,6 @@
 /** Lists of broadcasts, newest first. They read the counters, never the recipients. */
-import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import {
   type Broadcast,
   type BroadcastStatus,

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../tests/provider.ts'
 import { type Api, dataOf, type Json, publicUrl, start, startSignedIn, times, until } from '../../tests/support.ts'
-import type { Db } from '../lib/db.ts'
-import { sweepPending } from '../messages/settle.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { sweepPending } from '../messages/sending/settle.ts'
 import { recipientFollower } from './counts.ts'
 
 const hello = { name: 'hello_world' }

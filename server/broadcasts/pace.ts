@@ -13,7 +13,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import type { Connection } from '../channels/channel.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
 import { type Breaker, type BreakerEvent, type BreakerPolicy, transition } from './circuit-breaker.ts'
 
 export type Pace = {

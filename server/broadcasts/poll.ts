@@ -1,6 +1,6 @@
 /** What the broadcast loop finds when it polls: the broadcasts of all workspaces that are not completed, each with its state. */
-import type { Sql } from '../lib/db.ts'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Sql } from '../lib/postgres/db.ts'
+import type { Metrics } from '../lib/process/metrics.ts'
 import { hasWork } from './choose.ts'
 import { sumCounts } from './counts.ts'
 import { isHeld } from './pace.ts'

@@ -8,9 +8,9 @@
  */
 import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
-import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
-import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import type { Sender, SendRequest, SendResult } from '../messages/sending/send.ts'
+import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/sending/values.ts'
 import {
   type AcceptContext,
   type Caller,
@@ -171,5 +171,5 @@ export function sendTest(
   { defaultCountry, ...caller }: PreviewCaller & Pick<SendRequest, 'memberId' | 'subject'>,
   { template, to }: TestSend,
 ): Promise<SendResult> {
-  return sender.send({ ...caller, to: { phone: to, defaultCountry }, draft: { type: 'template', ...template } })
+  return sender.send({ ...caller, to: { phone: to, defaultCountry }, requested: { type: 'template', ...template } })
 }

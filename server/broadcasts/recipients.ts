@@ -6,9 +6,9 @@
  * status.
  */
 import { byteOrderMark, writeRow } from '../lib/csv.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { requireBroadcast } from './broadcasts.ts'
 import type { RecipientStatus } from './counts.ts'
 import type { Broadcast } from './resource.ts'

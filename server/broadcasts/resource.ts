@@ -1,9 +1,9 @@
 /** The broadcast: its schema with the SQL of its fields. */
 import type { TemplateParams } from '../channels/channel.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { StructuredParams } from '../channels/template-schema.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { Column, Joined, resource } from '../lib/resource.ts'
 import { DateTime, ForMembers, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
-import { StructuredParams } from '../messages/draft.ts'
 import { sumCounts } from './counts.ts'
 
 export const broadcastStatuses = ['draft', 'scheduled', 'sending', 'sent', 'canceled'] as const

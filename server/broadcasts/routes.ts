@@ -1,10 +1,10 @@
 /** `/broadcasts`: create, check, list, read, delete, and change the state. Members may use contact fields in template values. */
 import type { AnyCaller } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { readPosition } from '../lib/page.ts'
 import { Deleted, ForMembers, IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { type AcceptContext, acceptBroadcast, type Caller, checkBroadcast } from './accept.ts'
 import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
 import { addRecipients, deleteDraft, startBroadcast } from './drafts.ts'

@@ -5,7 +5,7 @@
  */
 import type { Times } from '../../common/times.ts'
 import type { SendAnswer } from '../channels/channel.ts'
-import { isConnectionFault, isTemplateFault } from '../messages/dispatch.ts'
+import { isConnectionFault, isTemplateFault } from '../messages/sending/dispatch.ts'
 
 export type Verdict = {
   /** Retry after this time; null: settle the message with this outcome. */

@@ -1,7 +1,7 @@
 /** The adapters of all channels. */
 import type { Times } from '../../common/times.ts'
 import type { ChannelName } from '../contacts/resource.ts'
-import type { Http } from '../lib/http.ts'
+import type { Http } from '../lib/http/client.ts'
 import type { Channel } from './channel.ts'
 import { createMsgapp } from './msgapp/msgapp.ts'
 import { createSocial } from './social/social.ts'

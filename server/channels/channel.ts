@@ -90,7 +90,7 @@ export type Report =
   /** A person has a new number or user id. */
   | { kind: 'moved'; from: Person; to: Person; at: string }
   | { kind: 'template'; name: string; language: string; changes: TemplateChanges }
-  | ({ kind: 'signal' } & Signal)
+  | ({ kind: 'signal' } & AccountSignal)
   /** The person opts out of marketing, or in again. */
   | { kind: 'preference'; from: Person; wants: 'stop' | 'resume'; at: string }
   | { kind: 'ignored' | 'malformed'; reason: string }
@@ -111,7 +111,7 @@ export type Severity = (typeof severities)[number]
  * Something about the account that members should know. A later signal with the same `key` replaces it; `resolved` removes
  * it. `restriction`: the provider blocks part of the account's messages.
  */
-export type Signal = {
+export type AccountSignal = {
   key: string
   severity: Severity | 'resolved'
   text: string

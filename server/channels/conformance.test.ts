@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Http } from '../lib/http.ts'
+import type { Http } from '../lib/http/client.ts'
 import { isUuid } from '../lib/id.ts'
 import { isStorable } from '../lib/text.ts'
 import {
@@ -235,7 +235,7 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
 test('adapters have no SQL and know no room to their right', () => {
   for (const file of globSync('{msgapp,social,web}/*.ts', { cwd: import.meta.dirname })) {
     const text = readFileSync(`${import.meta.dirname}/${file}`, 'utf8')
-    assert.doesNotMatch(text, /\bsql`|lib\/db\.ts/, file)
+    assert.doesNotMatch(text, /\bsql`|lib\/postgres\//, file)
     for (const [, path = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
       assert.match(
         path,

@@ -8,11 +8,11 @@ import type { ChannelName } from '../contacts/resource.ts'
 import { createBatch } from '../lib/batch.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
-import { requireRow, type Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { requireRow, type Sql } from '../lib/postgres/db.ts'
+import { currentAccountSignals, type StoredAccountSignal } from './account-signals.ts'
 import type { Connection } from './channel.ts'
-import { currentSignals, type StoredSignal } from './signals.ts'
 import { deleteTemplates } from './templates.ts'
 import type { Widget } from './widget.ts'
 
@@ -36,7 +36,7 @@ export type ListedConnection = Pick<
   checked_at: string | null
   simulator: SimulatorKind | null
   /** The provider's reports about the account, restrictions first. */
-  signals: StoredSignal[]
+  signals: StoredAccountSignal[]
 }
 
 export async function getConnection(
@@ -125,7 +125,7 @@ export async function listConnections(
     order by id`
   return rows.map((row) => {
     const { secrets: _, workspace_id: __, is_private: ___, ...stored } = row
-    const shown = { ...stored, signals: currentSignals(row.signals) }
+    const shown = { ...stored, signals: currentAccountSignals(row.signals) }
     if (shown.channel === 'web') return { ...shown, callback_url: null, verify_token: null }
     const secrets = tryOpenSecrets(sealer, row)
     const callback_url = callbackUrl(publicUrl, shown)

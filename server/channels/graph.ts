@@ -4,8 +4,8 @@
  * Without a connection nothing was sent. A throttle code means that nothing was sent, whatever the HTTP status is. After a
  * 5xx, a lost connection or a timeout the outcome is unknown. Any other error is a refusal.
  */
-import type { Http, HttpFailure } from '../lib/http.ts'
-import { hasTooManyValues } from '../lib/json.ts'
+import type { Http, HttpFailure } from '../lib/http/client.ts'
+import { hasTooManyValues } from '../lib/http/json.ts'
 import type { CheckStep, Connection, SendAnswer } from './channel.ts'
 import { type Json, recordOf, textOf } from './reading.ts'
 

@@ -5,7 +5,7 @@
  * access token is sent only to the provider's hosts. A private address is called only for a file of the operator's simulator.
  */
 import type { Readable } from 'node:stream'
-import type { Http } from '../lib/http.ts'
+import type { Http } from '../lib/http/client.ts'
 import type { Connection, FetchedMedia, MediaReference } from './channel.ts'
 import { callProvider, errorOf } from './graph.ts'
 import { recordOf, textOf } from './reading.ts'

@@ -1,5 +1,5 @@
 /**
- * The members' routes of channels: connect, check and disconnect a channel, dismiss its signals, list and refresh templates.
+ * The members' routes of channels: connect, check and disconnect a channel, dismiss its signals.
  * Every member may read, but only owners and admins see verify tokens; owners and admins may change.
  */
 
@@ -7,8 +7,8 @@ import { isManager, managers, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
-import { ApiError, notFound } from '../lib/errors.ts'
+import { notFound } from '../lib/errors.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import {
   DateTime,
   Deleted,
@@ -20,11 +20,10 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
+import { dismissAccountSignal } from './account-signals.ts'
 import { type Channel, type CheckStep, severities } from './channel.ts'
-import { deleteConnection, listConnections, requireConnection, requireMsgapp, settleCheck } from './connections.ts'
+import { deleteConnection, listConnections, requireConnection, settleCheck } from './connections.ts'
 import { configureConnection } from './settings.ts'
-import { dismissSignal } from './signals.ts'
-import { listTemplates, refreshTemplates } from './templates.ts'
 
 const states = ['unchecked', 'connected', 'failing'] as const
 
@@ -74,19 +73,6 @@ const CheckView = Type.Object({
   steps: Type.Array(
     Type.Object({ step: Type.String(), ok: Type.Boolean(), field: NullableText(), message: Type.String() }),
   ),
-})
-
-const TemplateView = Type.Object({
-  name: Type.String(),
-  language: Type.String(),
-  status: Type.String(),
-  category: Type.String(),
-  parameter_format: Type.String(),
-  components: Type.Unknown(),
-  status_reason: NullableText({ description: "The provider's reason for the status." }),
-  quality: NullableText({ description: "The provider's rating: GREEN, YELLOW or RED." }),
-  previous_category: NullableText({ description: 'The category before the last change by the provider.' }),
-  updated_at: DateTime,
 })
 
 type ChannelDashboardOptions = { db: Db; sealer: Sealer; channels: Record<ChannelName, Channel>; publicUrl: string }
@@ -140,7 +126,7 @@ export const channelTable = ({ db, sealer, channels, publicUrl }: ChannelDashboa
     body: Type.Object({ key: Type.String({ maxLength: 600 }), at: DateTime }),
     data: Type.Object({ key: Type.String(), dismissed: Type.Literal(true) }),
     run: async ({ caller: { workspaceId }, params: { id }, body }) => {
-      await dismissSignal(db, workspaceId, id, body)
+      await dismissAccountSignal(db, workspaceId, id, body)
       return { key: body.key, dismissed: true as const }
     },
   }),
@@ -153,26 +139,6 @@ export const channelTable = ({ db, sealer, channels, publicUrl }: ChannelDashboa
     run: async ({ caller: { workspaceId }, params: { id } }) => {
       const data = { id, deleted: true, channel: await db.begin((sql) => deleteConnection(sql, workspaceId, id)) }
       return data
-    },
-  }),
-
-  row({
-    call: 'GET /templates',
-    members: roles,
-    data: Type.Array(TemplateView),
-    run: ({ caller }) => listTemplates(db, caller.workspaceId),
-  }),
-  row({
-    call: 'POST /templates/refresh',
-    members: managers,
-    audit: 'template.refreshed',
-    data: Type.Array(TemplateView),
-    run: async ({ caller: { workspaceId } }) => {
-      const connection = await requireMsgapp(db, sealer, workspaceId)
-      if (!(await refreshTemplates(db, channels.msgapp, connection))) {
-        throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
-      }
-      return listTemplates(db, workspaceId)
     },
   }),
 ]

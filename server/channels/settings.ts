@@ -8,8 +8,8 @@ import { isIP } from 'node:net'
 import { isPublicAddress } from '../../common/address.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import type { Connection } from './channel.ts'
 import {
   defaultPace,

@@ -6,8 +6,8 @@
  */
 
 import { createCoalescer } from '../lib/coalescer.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, readPosition } from '../lib/page.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { isStorable as isText } from '../lib/text.ts'
 import type { Channel, Connection, Template, TemplateChanges } from './channel.ts'
 

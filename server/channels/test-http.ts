@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { ChannelName } from '../contacts/resource.ts'
-import type { Http, HttpRequest } from '../lib/http.ts'
+import type { Http, HttpRequest } from '../lib/http/client.ts'
 import type { Connection, OutgoingMessage } from './channel.ts'
 
 export type ScriptedAnswer =

@@ -3,7 +3,7 @@
 import { nameFields } from '../accounts/audit.ts'
 import { managers, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { detailPolicies, maxOrigins, positions, requireWidget, updateWidget } from './widget.ts'
 

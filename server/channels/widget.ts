@@ -6,8 +6,8 @@
  * embed the widget.
  */
 import type { JSONValue } from 'postgres'
-import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 
 export const positions = ['right', 'left'] as const

@@ -4,8 +4,8 @@
  * A change is merged into the stored attributes in one statement, so two members who change different attributes at the same
  * time both succeed.
  */
-import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 
 type AttributeValue = string | number | boolean

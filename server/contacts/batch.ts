@@ -7,8 +7,8 @@
  * Locks: tags, then new identities in their order, then contacts in the order of their ids, so two batches wait for each other
  * instead of deadlocking. A contact that is erased or merged meanwhile makes the transaction start again.
  */
-import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, type ErrorCode } from '../lib/errors.ts'
+import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { foldOrNull, textOrNull } from '../lib/text.ts'
 import { type AttributeChanges, type Attributes, mergeAttributes, requireAttributes } from './attributes.ts'
 import type { ExistsMode, NewContact } from './change.ts'

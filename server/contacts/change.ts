@@ -4,10 +4,10 @@
  * Concurrent changes of a contact wait for its row lock, so tags and attributes are added and removed atomically. Tags are resolved
  * before the contact is locked (lock order: ARCHITECTURE.md).
  */
-import { changedAt } from '../lib/changes.ts'
-import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { changedAt } from '../lib/postgres/changes.ts'
+import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { foldOrNull, textOrNull } from '../lib/text.ts'
 import { type Attributes, changeAttributes, newAttributes, requireAttributes } from './attributes.ts'
 import { getContactByIdentity, requireContact } from './contacts.ts'

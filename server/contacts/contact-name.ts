@@ -1,5 +1,5 @@
 /** The fields by which pages name a contact: in mentions, notifications and other lists of something else. */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
 
 export const ContactName = Type.Object({

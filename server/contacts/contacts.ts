@@ -4,13 +4,13 @@
  * A contact is found by an identity on a channel (`contact_identities`), never by a part of a phone number. Texts that are
  * compared without regard to case are also stored folded (`…_key`), and together in `search`.
  */
-import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../lib/changes.ts'
-import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { readValues } from '../lib/page-text.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
+import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../lib/postgres/changes.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { identityOfPhone } from './phone.ts'
 import { type ChannelName, type Contact, memberContact, publicContact } from './resource.ts'

@@ -4,8 +4,8 @@
  * a stranger who types the address of a customer would be offered as that customer.
  */
 
-import type { Fragment, Sql } from '../lib/db.ts'
 import { top } from '../lib/page.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { listContactsWhere, matches, requireContact } from './contacts.ts'
 import type { Contact } from './resource.ts'

@@ -3,8 +3,8 @@
  * cannot be imported.
  */
 import { byteOrderMark, writeRow } from '../lib/csv.ts'
-import type { Fragment } from '../lib/db.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
+import type { Fragment } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { readContactChunks } from './contacts.ts'
 import { joinTags } from './import-file.ts'
 

@@ -11,7 +11,7 @@
  * of the contacts meanwhile, the chunk is planned again.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { type Db, requireRow, type Sql, withRetries } from '../lib/db.ts'
+import { type Db, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { type ImportedPerson, type ImportFile, type ImportRow, type TextField, textFields } from './import-file.ts'
 import { createPeople } from './people.ts'

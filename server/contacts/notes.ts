@@ -1,9 +1,9 @@
 /** Notes of members about a contact. They are never sent. Only the author may delete a note. */
 import { memberName } from '../accounts/members.ts'
-import { type Db, isDangling, type Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
+import { type Db, isDangling, type Sql } from '../lib/postgres/db.ts'
 import { Column, resource } from '../lib/resource.ts'
 import { DateTime, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
 import { lengthOf } from '../lib/text.ts'

@@ -7,7 +7,7 @@
  * in the same second the one that arrived later wins.
  */
 import type { OptOutRequest } from '../accounts/opt-out-words.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 export const deciders = ['customer', 'channel', 'member', 'api'] as const
 export type Decider = (typeof deciders)[number]

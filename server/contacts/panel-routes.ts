@@ -1,10 +1,10 @@
 /** `/contacts/{id}/notes`, `/visit` and `/duplicates`, for members. */
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { Deleted, IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
 import { requireContact } from './contacts.ts'
 import { duplicateReasons, listDuplicates } from './duplicates.ts'
 import { createContactNote, deleteContactNote, listContactNotes, NoteSchema } from './notes.ts'

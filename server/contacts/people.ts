@@ -5,9 +5,9 @@
  * these identities finds the contact, and further identities are added as they arrive. The first identity of a person is
  * unique: of concurrent callers that create the same person, the one that inserts it creates the contact.
  */
-import { changedAt } from '../lib/changes.ts'
-import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { changedAt } from '../lib/postgres/changes.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { fold, foldOrNull, textOrNull } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import { newOptOut } from './opt-out.ts'

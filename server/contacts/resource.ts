@@ -1,5 +1,5 @@
 /** The contact: its schema with the SQL of its fields, and the event of its creation. */
-import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
+import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/postgres/db.ts'
 import { Column, resource } from '../lib/resource.ts'
 import {
   DateTime,

@@ -5,8 +5,8 @@
  * A search reads the list too, so it finds a contact as soon as it is committed. Without a worker the list grows to the limit of
  * the index (`gin_pending_list_limit`); from there on callers merge it.
  */
-import type { Db } from '../lib/db.ts'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { Metrics } from '../lib/process/metrics.ts'
 
 /** Returns a function that merges the pending entries. A metric shows how many pages the last merge found. */
 export function createSearchMerge(db: Db, metrics: Metrics): () => Promise<void> {

@@ -5,10 +5,10 @@
  * A name is unique without regard to case, in the spelling of its first use. The first use creates the tag, and it stays
  * until a member deletes it.
  */
-import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
+import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/postgres/db.ts'
 import { Column } from '../lib/resource.ts'
 import { Color, type Static, Type, Uuid } from '../lib/schema.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'

@@ -2,10 +2,10 @@
  * The last page and the browser of a web visitor, stored with the visitor's identity. Query strings and fragments of a page's
  * address are dropped, because sites put tokens and personal data there.
  */
-import { visitTopic } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { DateTime, NullableObject, NullableText, type Static, Type } from '../lib/schema.ts'
+import { visitTopic } from '../signals/signals.ts'
 
 export const VisitSchema = NullableObject({
   url: Type.String({ description: 'Without query string and fragment.' }),

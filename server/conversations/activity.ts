@@ -2,8 +2,8 @@
  * Activity: the lines of a thread about what happened to its conversation. Each is an entry of the timeline, written in the
  * transaction of the change.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
 import { idFromTime, newId, timeOfId } from '../lib/id.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import type { ConversationStatus } from './conversations.ts'
 import { type ActivityKind, type Actor, authorOf, type StoredDetails } from './timeline.ts'
 

@@ -1,7 +1,7 @@
 /** Assignees: the members that conversations are assigned to. A viewer cannot be one. */
-import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { idFromTime } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 /** Refuses an id that is not of a member who can be assigned. */
 export async function requireAssignee(sql: Sql, workspaceId: string, memberId: string): Promise<{ email: string }> {

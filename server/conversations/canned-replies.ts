@@ -5,9 +5,9 @@
  *
  * A text may have variables, `{{contact.name|there}}` and `{{member.name}}`. The page fills them when a member picks the reply.
  */
-import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/postgres/db.ts'
 import { Column, NoColumn, resource } from '../lib/resource.ts'
 import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold, lengthOf } from '../lib/text.ts'

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Session } from '../accounts/callers.ts'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { Deleted, IdParams, Type } from '../lib/schema.ts'
 import {
   type Author,

@@ -6,9 +6,9 @@
  */
 import { readTagNames, resolveTags } from '../contacts/tags.ts'
 import { nowMs } from '../lib/clock.ts'
-import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/db.ts'
 import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
+import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { type ConversationChange, type ConversationState, recordChanges, recordReopenings } from './activity.ts'

@@ -3,11 +3,11 @@
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/resource.ts'
-import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page, Position } from '../lib/page.ts'
 import { readValues } from '../lib/page-text.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { statuses } from './filter-fields.ts'
 import { findLabeled } from './labels.ts'
 import { type Conversation, publicConversation } from './resource.ts'

@@ -1,10 +1,10 @@
 /** `/drafts` for members: read and replace one's own unsent replies. Announced to the member's own streams only. */
 
 import { roles, writers } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DateTime, IdParams, Type, Uuid } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { type Draft, listDrafts, replaceDraft } from './drafts.ts'
 
 const DraftView = Type.Object(

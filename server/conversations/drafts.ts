@@ -3,9 +3,9 @@
  *
  * The page that is typed in decides what the draft is: the last write wins. An empty text deletes the draft.
  */
-import { isDangling, isoTime, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
+import { isDangling, isoTime, type Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 
 export type Draft = { conversation_id: string; text: string; updated_at: string }

@@ -3,7 +3,7 @@
  *
  * A contact has at most one conversation per channel. "is" means that one of them matches, "is not" that none does.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { contactFields, type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
 
 export const statuses = ['open', 'pending', 'closed'] as const

@@ -2,10 +2,10 @@
  * A call of a member to a conversation that was merged into another one reaches that one. A page has the old id when another
  * member merges the contact while it is open, and links keep it.
  */
-import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Step } from '../lib/http/apply-steps.ts'
 import { isUuid } from '../lib/id.ts'
-import type { Step } from '../lib/steps.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 /**
  * Replaces the id of a merged conversation in all calls below `/conversations/{id}`. The merge may end while the handler runs or

@@ -4,7 +4,7 @@
  * Triggers of the table `conversations` insert a row for each change of a count, so concurrent changes do not wait for each
  * other. A read adds up the rows of the workspace. A loop replaces them by their sum.
  */
-import type { Db, Sql } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
 
 export async function readInboxCounts(
   sql: Sql,

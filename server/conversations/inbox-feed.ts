@@ -4,10 +4,10 @@
  * Pages put the conversations into the lists they show, so a customer's message costs one read for all open pages of the workspace.
  * After very many changes the event has no conversations, and pages reload their lists.
  */
-import { inboxTopic } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
 import { createCoalescer } from '../lib/coalescer.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { inboxTopic } from '../signals/signals.ts'
 import { countInbox, countMine, type InboxContext, type InboxCounts, listInboxRows } from './inbox.ts'
 import type { InboxRow } from './resource.ts'
 

@@ -13,8 +13,8 @@ import {
   type TagKind,
   updateTag,
 } from '../contacts/tags.ts'
-import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { isUuid } from '../lib/id.ts'
+import { type Db, type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
 import { Column } from '../lib/resource.ts'
 import { Color, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold } from '../lib/text.ts'

@@ -2,8 +2,8 @@
 import { memberName } from '../accounts/members.ts'
 import { type ContactName, contactName } from '../contacts/contact-name.ts'
 import type { ChannelName } from '../contacts/resource.ts'
-import type { Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 export type Mention = {
   /** The id of the note. */

@@ -6,10 +6,9 @@
  */
 
 import { roles } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import {
   DateTime,
   IdParams,
@@ -21,6 +20,7 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { listMembersOnline } from './presence.ts'
 import { createNote, listTimeline, maxNoteLength, type TimelineEntry } from './timeline.ts'
 

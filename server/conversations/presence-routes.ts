@@ -1,12 +1,12 @@
 /** `/presence`: an open page reports which conversation it shows. The members' stream sends the presence of all members. */
 
 import { roles } from '../accounts/members.ts'
-import { presenceTopic, type Signals } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { createCoalescer } from '../lib/coalescer.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, Type } from '../lib/schema.ts'
+import { presenceTopic, type Signals } from '../signals/signals.ts'
 import { listPresence, recordPresence, removePresence, typingKinds } from './presence.ts'
 
 const PageReport = Type.Object({

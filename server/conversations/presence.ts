@@ -6,8 +6,8 @@
  * presence sends heartbeats itself, so a page that vanished disappears within `expirySeconds` and one heartbeat.
  */
 import { type MemberRole, memberName } from '../accounts/members.ts'
-import type { Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 export const typingKinds = ['reply', 'note'] as const
 

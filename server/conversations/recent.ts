@@ -6,10 +6,10 @@
  * workspace is read in spans that grow until the page is full. In a prototype with a million conversations, 20 of which changed
  * per minute, the rows of one hour took 37 to 51 ms, and those of a page in the middle of the history up to 0.4 s.
  */
-import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../lib/changes.ts'
 import { nowMs } from '../lib/clock.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
 import type { Page } from '../lib/page.ts'
+import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../lib/postgres/changes.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { type ConversationFilters, readRows, selectConversations } from './conversations.ts'
 import { decodePosition, encodePosition, newestPosition } from './inbox-position.ts'
 import { type Conversation, publicConversation } from './resource.ts'
@@ -47,7 +47,7 @@ export async function listByActivity(
   return publicConversation.writeRows(sql, workspaceId, rows.slice(0, limit), nextCursor)
 }
 
-/** Conversations that changed after a position, oldest change first. None is skipped (`lib/changes.ts`). */
+/** Conversations that changed after a position, oldest change first. None is skipped (`lib/postgres/changes.ts`). */
 export async function listChangedConversations(
   sql: Sql,
   workspaceId: string,

@@ -3,15 +3,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AnyCaller } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { channels } from '../contacts/resource.ts'
 import { maxTagLength } from '../contacts/tags.ts'
-import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
-import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
+import { readChangePosition, updatedAfterFilter } from '../lib/postgres/changes.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import {
   ForMembers,
   IdParams,
@@ -25,7 +25,7 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
+import type { Signals } from '../signals/signals.ts'
 import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
 import { listConversations, readConversation, requireConversation } from './conversations.ts'

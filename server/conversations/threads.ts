@@ -8,9 +8,9 @@
 
 import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
 import type { ChannelName } from '../contacts/resource.ts'
-import { changedAt } from '../lib/changes.ts'
-import { jsonObject, type Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { changedAt } from '../lib/postgres/changes.ts'
+import { jsonObject, type Sql } from '../lib/postgres/db.ts'
 import { emit } from '../webhooks/emit.ts'
 import { publicConversation } from './resource.ts'
 

@@ -1,12 +1,11 @@
 /** `/conversations/{id}/timeline`, `/conversations/{id}/notes`, `/mentions`: what members write to each other in a thread. */
 
 import { roles, writers } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { ContactName } from '../contacts/contact-name.ts'
 import { channels } from '../contacts/resource.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import {
   DateTime,
   Deleted,
@@ -18,6 +17,7 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { statuses } from './filter-fields.ts'
 import { listMentions, readMentions } from './mentions.ts'
 import { createNote, deleteNote, listTimeline, type TimelineEntry, timelineCauses, timelineKinds } from './timeline.ts'

@@ -3,7 +3,7 @@
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { maxTagLength } from '../contacts/tags.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { Deleted, IdParams, type Static, TrimmedText, Type, Uuid } from '../lib/schema.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { countLabels, deleteLabel, LabelSchema, listLabels, resolveLabel, updateLabel } from './labels.ts'

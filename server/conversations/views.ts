@@ -3,9 +3,9 @@
  * change it.
  */
 import { readTagName } from '../contacts/tags.ts'
-import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 /** The query of the inbox, as `GET /conversations` takes it. */
 type ViewFilters = Record<string, string>

@@ -10,7 +10,7 @@ import { fillTemplate } from '../channels/msgapp/template.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { pastId, timeOfId } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
-import { expandValues } from '../messages/values.ts'
+import { expandValues } from '../messages/sending/values.ts'
 import { demoBroadcast, demoPeople, guestList, type PersonKey } from './people.ts'
 import { type DemoLine, type DemoThread, demoThreads } from './texts.ts'
 

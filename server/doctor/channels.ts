@@ -11,11 +11,11 @@ import { callbackUrl, listProvidedConnections, type ProvidedConnection } from '.
 import { newCheckChallenge } from '../channels/signature.ts'
 import { nowMs } from '../lib/clock.ts'
 import { createSealer } from '../lib/crypto.ts'
-import { createHttp, type Http } from '../lib/http.ts'
+import { createHttp, type Http } from '../lib/http/client.ts'
 import { within } from '../lib/time.ts'
 import { checkMs, ok, problem, type Result, skipped, warning } from './check.ts'
 import type { OpenedDatabase } from './database.ts'
-import type { Subject } from './subject.ts'
+import type { Installation } from './installation.ts'
 
 /** More would not end in time. */
 const maxConnections = 20
@@ -26,13 +26,13 @@ export type ListedChannels = { connections: ProvidedConnection[]; reason?: strin
 /** Never throws: `reason` says why there is no list. */
 export async function readConnections(
   connection: OpenedDatabase['connection'],
-  subject: Subject,
+  installation: Installation,
 ): Promise<ListedChannels> {
   const { db } = connection
   if (!db) return { connections: [], reason: connection.reason }
   try {
     const [table] = await db<{ exists: boolean }[]>`select to_regclass('channel_connections') is not null as exists`
-    const key = subject.readKey()
+    const key = installation.readKey()
     if (!table?.exists || !key) return { connections: [], reason: 'no channel is connected yet' }
     return { connections: await listProvidedConnections(db, createSealer(key), maxConnections + 1) }
   } catch {
@@ -43,7 +43,7 @@ export async function readConnections(
 /** `notServing`: why the callbacks cannot be tried. */
 export async function checkChannels(
   { connections, reason }: ListedChannels,
-  subject: Subject,
+  installation: Installation,
   notServing: string | undefined,
 ): Promise<Result[]> {
   if (reason) return [skipped(reason)]
@@ -54,7 +54,7 @@ export async function checkChannels(
       connections
         .slice(0, maxConnections)
         .flatMap((connection) => [
-          checkCallback(http, connection, subject, notServing),
+          checkCallback(http, connection, installation, notServing),
           checkProvider(http, connection, notServing),
         ]),
     )
@@ -71,7 +71,7 @@ const nameOf = ({ channel, workspace_name, simulator }: ProvidedConnection): str
 async function checkCallback(
   http: Http,
   connection: ProvidedConnection,
-  { config: { publicUrl } }: Subject,
+  { config: { publicUrl } }: Installation,
   notServing: string | undefined,
 ): Promise<Result> {
   const name = nameOf(connection)

@@ -7,15 +7,15 @@ import { isIP } from 'node:net'
 import { isLoopbackHost } from '../../common/address.ts'
 import { reportedMs, syncClock } from '../lib/clock.ts'
 import { createSealer } from '../lib/crypto.ts'
-import { connect, type Db } from '../lib/db.ts'
-import { readAddress } from '../lib/db-address.ts'
-import { inspectEmbeddedPostgres } from '../lib/embedded-postgres.ts'
-import { compareMigrations, isUnreleased, requireSessions, requireVersion } from '../lib/migrate.ts'
-import { requireBinariesVersion } from '../lib/postgres-binaries.ts'
-import { hasCode, StartError } from '../lib/start-error.ts'
+import { requireBinariesVersion } from '../lib/embedded/binaries.ts'
+import { inspectEmbeddedPostgres } from '../lib/embedded/postgres.ts'
+import { readAddress } from '../lib/postgres/address.ts'
+import { connect, type Db } from '../lib/postgres/db.ts'
+import { compareMigrations, isUnreleased, requireSessions, requireVersion } from '../lib/postgres/migrate.ts'
+import { hasCode, StartError } from '../lib/process/start-error.ts'
 import { within } from '../lib/time.ts'
 import { checkMs, countOf, ok, problem, type Result, skipped, toLine, warning } from './check.ts'
-import { faultIn, type Subject } from './subject.ts'
+import { faultIn, type Installation } from './installation.ts'
 
 /**
  * `connection` has the open database, or why there is none: checks that need it are skipped with this reason. `isNew`: there is
@@ -37,10 +37,10 @@ const without = (reason: string, result: Result, rest: Partial<OpenedDatabase> =
 })
 
 /** Connects to the database that the service uses. Never throws. */
-export async function openDatabase(subject: Subject): Promise<OpenedDatabase> {
-  const fault = faultIn(subject, 'DATABASE_URL')
+export async function openDatabase(installation: Installation): Promise<OpenedDatabase> {
+  const fault = faultIn(installation, 'DATABASE_URL')
   if (fault) return without(fault, skipped(fault))
-  const { databaseUrl, dataDir } = subject.config
+  const { databaseUrl, dataDir } = installation.config
   if (databaseUrl) return openExternal(databaseUrl)
   try {
     return await openEmbedded(dataDir)
@@ -225,7 +225,7 @@ export async function checkMigrations(db: Db, isServing: boolean): Promise<Resul
 }
 
 /** Whether the database has enough connections. The embedded one always has. */
-export async function checkConnections(db: Db, { neededConnections: needed }: Subject): Promise<Result> {
+export async function checkConnections(db: Db, { neededConnections: needed }: Installation): Promise<Result> {
   const [row] = await db<
     { allowed: number; others: number; own: number; role_limit: number; database_limit: number }[]
   >`
@@ -247,14 +247,14 @@ export async function checkConnections(db: Db, { neededConnections: needed }: Su
   return needed > limit - others ? warning(found, fix) : ok(found)
 }
 
-export async function checkKey(opened: OpenedDatabase, subject: Subject): Promise<Result> {
-  const fault = faultIn(subject, 'ENCRYPTION_KEY')
+export async function checkKey(opened: OpenedDatabase, installation: Installation): Promise<Result> {
+  const fault = faultIn(installation, 'ENCRYPTION_KEY')
   if (fault) return skipped(fault)
-  const { dataDir } = subject.config
+  const { dataDir } = installation.config
   const backup = 'Set ENCRYPTION_KEY to the key of this database, or restore encryption.key from the backup.'
   let key: string | undefined
   try {
-    key = subject.readKey()
+    key = installation.readKey()
   } catch (error) {
     return problem(
       `${dataDir}/encryption.key cannot be read: ${toLine(error)}`,
@@ -269,7 +269,7 @@ export async function checkKey(opened: OpenedDatabase, subject: Subject): Promis
   const { connection } = opened
   if (!connection.db) return ok(`present; not tried on the database, because ${connection.reason}`)
   if ((await compareMigrations(connection.db)).applied === 0) return ok('present; the database is empty')
-  if (await subject.isSameKey(connection.db, createSealer(key))) return ok('opens the secrets in the database')
+  if (await installation.isSameKey(connection.db, createSealer(key))) return ok('opens the secrets in the database')
   return problem('does not open the secrets in the database, which were sealed with another key', backup)
 }
 

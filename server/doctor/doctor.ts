@@ -20,23 +20,23 @@ import {
   openDatabase,
   openMs,
 } from './database.ts'
+import { faultIn, type Installation } from './installation.ts'
 import { checkDisk, checkMemory, checkNode, checkRights } from './machine.ts'
 import { checkBucket, checkCertificate, checkMail, checkNames } from './network.ts'
 import { checkPort, checkService, type Found, identify, probeService } from './service.ts'
 import { checkPublicUrl, checkSettings } from './settings.ts'
-import { faultIn, type Subject } from './subject.ts'
 
 /** Passes the findings to `report` in a fixed order, each check as soon as it and those before it have ended. */
-export async function examine(subject: Subject, report: (findings: Finding[]) => void): Promise<void> {
-  const opening = inTime(openDatabase(subject), noAnswer, openMs)
-  const answering = inTime(probeService(subject), { kind: 'unknown' } as const)
-  const probing = opening.then(async ({ pid }) => identify(await answering, subject, pid))
+export async function examine(installation: Installation, report: (findings: Finding[]) => void): Promise<void> {
+  const opening = inTime(openDatabase(installation), noAnswer, openMs)
+  const answering = inTime(probeService(installation), { kind: 'unknown' } as const)
+  const probing = opening.then(async ({ pid }) => identify(await answering, installation, pid))
   const listing = opening.then(({ connection }) =>
-    inTime(readConnections(connection, subject), { connections: [], reason: 'the database does not answer' }),
+    inTime(readConnections(connection, installation), { connections: [], reason: 'the database does not answer' }),
   )
-  const checks = startChecks(subject, opening, probing, listing)
+  const checks = startChecks(installation, opening, probing, listing)
   try {
-    const redact = createRedactor(secretsOf(subject, await listing))
+    const redact = createRedactor(secretsOf(installation, await listing))
     for (const ending of checks) report((await ending).map(redact))
   } finally {
     const { connection } = await opening
@@ -53,20 +53,20 @@ const inTime = async <Value>(promise: Promise<Value>, otherwise: Value, limitMs 
 
 /** In the order of the report. */
 function startChecks(
-  subject: Subject,
+  installation: Installation,
   opening: Promise<OpenedDatabase>,
   probing: Promise<Found>,
   listing: Promise<ListedChannels>,
 ): Promise<Finding[]>[] {
   const all = Promise.all([opening, probing, listing])
   return [
-    check('settings', () => checkSettings(subject)),
-    check('public_url', () => checkPublicUrl(subject)),
-    check('node', () => checkNode(subject)),
-    check('memory', () => checkMemory(subject)),
-    check('rights', () => checkRights(subject)),
-    check('disk', () => checkDisk(subject)),
-    probing.then((found) => check('port', () => checkPort(subject, found))),
+    check('settings', () => checkSettings(installation)),
+    check('public_url', () => checkPublicUrl(installation)),
+    check('node', () => checkNode(installation)),
+    check('memory', () => checkMemory(installation)),
+    check('rights', () => checkRights(installation)),
+    check('disk', () => checkDisk(installation)),
+    probing.then((found) => check('port', () => checkPort(installation, found))),
     opening.then(({ connection: { db }, results }) =>
       check('database', async () => [...results, ...(db ? await checkServer(db) : [])]),
     ),
@@ -77,32 +77,33 @@ function startChecks(
     ),
     opening.then(({ connection }) =>
       check('connections', async () => {
-        const fault = faultIn(subject, 'PROCESSES', 'ROLES')
+        const fault = faultIn(installation, 'PROCESSES', 'ROLES')
         if (fault) return skipped(fault)
-        if (!subject.config.databaseUrl) return ok(`the embedded database has enough for ${subject.neededConnections}`)
-        return connection.db ? checkConnections(connection.db, subject) : skipped(connection.reason)
+        if (!installation.config.databaseUrl)
+          return ok(`the embedded database has enough for ${installation.neededConnections}`)
+        return connection.db ? checkConnections(connection.db, installation) : skipped(connection.reason)
       }),
     ),
-    opening.then((opened) => check('encryption_key', () => checkKey(opened, subject))),
+    opening.then((opened) => check('encryption_key', () => checkKey(opened, installation))),
     all.then(([{ connection }, , listed]) =>
       check('clock', () => checkClock(connection, () => readProviderDate(listed))),
     ),
-    listing.then((listed) => check('names', () => checkNames(hostsOf(subject, listed)))),
-    check('certificate', () => checkCertificate(subject)),
-    check('mail', () => checkMail(subject)),
-    check('media', () => checkBucket(subject)),
-    all.then(([{ isNew, pid }, found]) => check('service', () => checkService(subject, found, isNew, pid))),
-    all.then(([, found, listed]) => check('channels', () => checkChannels(listed, subject, notServing(found)))),
+    listing.then((listed) => check('names', () => checkNames(hostsOf(installation, listed)))),
+    check('certificate', () => checkCertificate(installation)),
+    check('mail', () => checkMail(installation)),
+    check('media', () => checkBucket(installation)),
+    all.then(([{ isNew, pid }, found]) => check('service', () => checkService(installation, found, isNew, pid))),
+    all.then(([, found, listed]) => check('channels', () => checkChannels(listed, installation, notServing(found)))),
   ]
 }
 
 const notServing = ({ kind }: Found): string | undefined =>
   kind === 'parley' ? undefined : 'not tried, because the service does not run'
 
-function hostsOf(subject: Subject, { connections }: ListedChannels) {
-  const { publicUrl, smtp, databaseUrl, mediaS3, oidc } = subject.config
+function hostsOf(installation: Installation, { connections }: ListedChannels) {
+  const { publicUrl, smtp, databaseUrl, mediaS3, oidc } = installation.config
   const hostOf = (url: string | undefined) => URL.parse(url ?? '')?.hostname ?? ''
-  const isFaulty = (name: string) => faultIn(subject, name) !== undefined
+  const isFaulty = (name: string) => faultIn(installation, name) !== undefined
   return [
     { host: isFaulty('PUBLIC_URL') ? '' : hostOf(publicUrl), purpose: 'PUBLIC_URL' },
     { host: isFaulty('SMTP_URL') ? '' : hostOf(smtp?.url), purpose: 'SMTP_URL' },
@@ -114,7 +115,7 @@ function hostsOf(subject: Subject, { connections }: ListedChannels) {
 }
 
 /** All secrets that an error message of another program could repeat. */
-function secretsOf({ config, readKey }: Subject, { connections }: ListedChannels): (string | undefined)[] {
+function secretsOf({ config, readKey }: Installation, { connections }: ListedChannels): (string | undefined)[] {
   const { databaseUrl, smtp, mediaS3, oidc, encryptionKey } = config
   const passwords = [databaseUrl, smtp?.url].flatMap((url) => {
     const password = /^[^/]*\/\/[^@/]*?:([^@/]*)@/.exec(url ?? '')?.[1]

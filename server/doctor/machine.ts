@@ -4,17 +4,17 @@ import { access, lstat, readFile, stat } from 'node:fs/promises'
 import { totalmem, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { version } from '../../common/version.ts'
-import { minFreeBytes, readSpace } from '../lib/disk.ts'
-import { requireBinariesVersion } from '../lib/postgres-binaries.ts'
-import { hasCode, StartError } from '../lib/start-error.ts'
+import { requireBinariesVersion } from '../lib/embedded/binaries.ts'
+import { minFreeBytes, readSpace } from '../lib/process/disk.ts'
+import { hasCode, StartError } from '../lib/process/start-error.ts'
 import { isNearlyFull } from '../web/checks.ts'
 import { ok, problem, type Result, skipped, toLine, warning } from './check.ts'
-import { faultIn, type Subject } from './subject.ts'
+import { faultIn, type Installation } from './installation.ts'
 
 const oldestNode = 24
 const gibibyte = 1024 ** 3
 
-export async function checkNode({ config }: Subject): Promise<Result> {
+export async function checkNode({ config }: Installation): Promise<Result> {
   const system = `${process.platform}-${process.arch}`
   const found = `Parley ${version}, Node ${process.versions.node}, ${system}`
   if (Number.parseInt(process.versions.node, 10) < oldestNode) {
@@ -30,10 +30,10 @@ export async function checkNode({ config }: Subject): Promise<Result> {
   }
 }
 
-export async function checkMemory(subject: Subject): Promise<Result> {
-  const fault = faultIn(subject, 'PROCESSES', 'ROLES')
+export async function checkMemory(installation: Installation): Promise<Result> {
+  const fault = faultIn(installation, 'PROCESSES', 'ROLES')
   if (fault) return skipped(fault)
-  const { roles, processes } = subject.config
+  const { roles, processes } = installation.config
   // As docs/scaling.md plans it.
   const plannedBytes = (roles.has('api') ? 0.5 + 0.5 * processes : 0.5) * gibibyte
   const totalBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
@@ -43,7 +43,7 @@ export async function checkMemory(subject: Subject): Promise<Result> {
   return warning(found, 'Give the machine or the container more memory, or lower PROCESSES.')
 }
 
-export async function checkDisk({ config: { dataDir, mediaS3 }, folders }: Subject): Promise<Result[]> {
+export async function checkDisk({ config: { dataDir, mediaS3 }, folders }: Installation): Promise<Result[]> {
   const wanted = folders.length === 0 || mediaS3 ? folders : [...folders, join(dataDir, 'media')]
   if (wanted.length === 0) return [ok('the service writes to no folder: the database and the media are elsewhere')]
   const byDevice = new Map<number, string>()
@@ -69,10 +69,10 @@ const inGib = (bytes: number): string =>
   bytes < gibibyte ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`
 
 /** Whether this user can use the data folder, and whether other users can read secrets. */
-export async function checkRights(subject: Subject): Promise<Result[]> {
-  const { config, envFile, tlsKeyFile, settings } = subject
+export async function checkRights(installation: Installation): Promise<Result[]> {
+  const { config, envFile, tlsKeyFile, settings } = installation
   const { dataDir } = config
-  const results = [await checkDataFolder(subject)]
+  const results = [await checkDataFolder(installation)]
   const hasSecrets = settings.fromFile.some((name) => secretSettings.has(name))
   const secretFiles = [
     join(dataDir, 'encryption.key'),
@@ -92,7 +92,7 @@ const secretSettings = new Set([
   'SMTP_URL',
 ])
 
-async function checkDataFolder({ config: { dataDir, databaseUrl }, folders }: Subject): Promise<Result> {
+async function checkDataFolder({ config: { dataDir, databaseUrl }, folders }: Installation): Promise<Result> {
   if (folders.length === 0) return ok('the service writes to no folder')
   const user = await nameOf(process.getuid?.())
   const existing = await nearestFolder(dataDir)

@@ -9,7 +9,7 @@ import { createMailer } from '../lib/mail.ts'
 import { within } from '../lib/time.ts'
 import { createMediaStore } from '../media/store.ts'
 import { checkMs, ok, problem, type Result, skipped, toLine, warning } from './check.ts'
-import { faultIn, type Subject } from './subject.ts'
+import { faultIn, type Installation } from './installation.ts'
 
 /** `hosts` by what they are for. Addresses and names of this machine need no name server. */
 export async function checkNames(hosts: readonly { host: string; purpose: string }[]): Promise<Result[]> {
@@ -34,10 +34,10 @@ const expiresSoonDays = 14
 const dayMs = 86_400_000
 
 /** The certificate that clients of the public URL get. Without an answer, that of `TLS_CERT_FILE`. */
-export async function checkCertificate(subject: Subject): Promise<Result[]> {
-  const fault = faultIn(subject, 'PUBLIC_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE')
+export async function checkCertificate(installation: Installation): Promise<Result[]> {
+  const fault = faultIn(installation, 'PUBLIC_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE')
   if (fault) return [skipped(fault)]
-  const { publicUrl, tls } = subject.config
+  const { publicUrl, tls } = installation.config
   const url = new URL(publicUrl)
   if (url.protocol !== 'https:') return [skipped('PUBLIC_URL is not https')]
   const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -94,10 +94,10 @@ function describe(certificate: X509Certificate, host: string, refusal: string | 
 }
 
 /** Connects and signs in, and sends no e-mail. */
-export async function checkMail(subject: Subject): Promise<Result[]> {
-  const fault = faultIn(subject, 'SMTP_URL', 'SMTP_FROM')
+export async function checkMail(installation: Installation): Promise<Result[]> {
+  const fault = faultIn(installation, 'SMTP_URL', 'SMTP_FROM')
   if (fault) return [skipped(fault)]
-  const { smtp } = subject.config
+  const { smtp } = installation.config
   if (!smtp) return [ok('SMTP_URL is not set: members pass on the links of invitations and password resets')]
   const url = new URL(smtp.url)
   const server = `${url.hostname}:${url.port || (url.protocol === 'smtps:' ? 465 : 587)}`
@@ -133,9 +133,9 @@ export async function checkMail(subject: Subject): Promise<Result[]> {
 }
 
 /** Reads an object that does not exist. Only for a bucket: a folder is checked by its rights. */
-export async function checkBucket(subject: Subject): Promise<Result[]> {
-  const { mediaS3, dataDir } = subject.config
-  const fault = subject.faults.find(({ setting }) => setting.startsWith('MEDIA_S3'))
+export async function checkBucket(installation: Installation): Promise<Result[]> {
+  const { mediaS3, dataDir } = installation.config
+  const fault = installation.faults.find(({ setting }) => setting.startsWith('MEDIA_S3'))
   if (fault) return [skipped(`${fault.setting} is invalid`)]
   if (!mediaS3) return [ok(`media are stored in ${dataDir}/media`)]
   const at = `${mediaS3.endpoint}, bucket ${mediaS3.bucket}`

@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { version } from '../../common/version.ts'
-import { createHttp } from '../lib/http.ts'
-import { type Listener, listListeners, tryPort } from '../lib/port.ts'
+import { createHttp } from '../lib/http/client.ts'
+import { type Listener, listListeners, tryPort } from '../lib/process/port.ts'
 import { ok, problem, type Result, skipped, toLine, warning } from './check.ts'
-import { faultIn, type Subject } from './subject.ts'
+import { faultIn, type Installation } from './installation.ts'
 
 /** What listens on the port. `stranger`: another program. `other`: a Parley with another data folder. */
 export type Found =
@@ -23,9 +23,9 @@ type Readiness = { ready?: boolean; failing?: string[]; restarting?: string[] }
 
 const askMs = 2_500
 
-export async function probeService(subject: Subject): Promise<Found> {
-  if (faultIn(subject, 'PORT', 'HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE')) return { kind: 'unknown' }
-  const { origin, config } = subject
+export async function probeService(installation: Installation): Promise<Found> {
+  if (faultIn(installation, 'PORT', 'HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE')) return { kind: 'unknown' }
+  const { origin, config } = installation
   if (!(await accepts(origin))) return { kind: 'none' }
   const http = createHttp({ connections: 4 })
   const ask = async (path: string) => {
@@ -54,17 +54,21 @@ export async function probeService(subject: Subject): Promise<Found> {
  * Whether a Parley on the port is that of this data folder: it then has the same main process as the embedded database. With
  * your own PostgreSQL, and for processes of other users, this is not known. `databasePid`: of the embedded database, if it runs.
  */
-export async function identify(found: Found, { config }: Subject, databasePid: number | undefined): Promise<Found> {
+export async function identify(
+  found: Found,
+  { config }: Installation,
+  databasePid: number | undefined,
+): Promise<Found> {
   if (found.kind !== 'parley' || config.databaseUrl) return found
   const isOwn = await sharesParent(found.listeners, databasePid)
   if (isOwn === undefined) return found
   return isOwn ? { ...found, isOwn } : { ...found, kind: 'other' }
 }
 
-export async function checkPort(subject: Subject, found: Found): Promise<Result> {
-  const fault = faultIn(subject, 'PORT', 'HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE')
+export async function checkPort(installation: Installation, found: Found): Promise<Result> {
+  const fault = faultIn(installation, 'PORT', 'HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE')
   if (fault) return skipped(fault)
-  const { port, host } = subject.config
+  const { port, host } = installation.config
   const stop = 'Stop that program, or set PORT to another port.'
   const who = 'listeners' in found ? nameListeners(found.listeners) : ''
   switch (found.kind) {
@@ -107,7 +111,7 @@ async function checkFreePort(port: number, host: string): Promise<Result> {
 }
 
 export async function checkService(
-  subject: Subject,
+  installation: Installation,
   found: Found,
   isNew: boolean,
   databasePid?: number,
@@ -118,15 +122,15 @@ export async function checkService(
     case 'other':
       return [skipped('it does not run: another Parley has the port')]
     case 'stranger':
-      return [skipped(`another program answers at ${subject.origin} (${found.answer})`)]
+      return [skipped(`another program answers at ${installation.origin} (${found.answer})`)]
     case 'none': {
       if (isNew) return [ok('not started yet; npm start or systemctl start parley starts it')]
       if (databasePid !== undefined) {
         const fix = 'Wait until it has started. If it has another PORT, run this command with the same settings.'
-        return [warning(`its database runs, and nothing listens at ${subject.origin}`, fix)]
+        return [warning(`its database runs, and nothing listens at ${installation.origin}`, fix)]
       }
       const fix = 'Start it: npm start, or systemctl start parley. If it ended, its last log lines say why.'
-      return [warning(`it does not run: nothing listens at ${subject.origin}`, fix)]
+      return [warning(`it does not run: nothing listens at ${installation.origin}`, fix)]
     }
     case 'parley':
       return describeService(found)

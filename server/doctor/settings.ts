@@ -1,7 +1,7 @@
 /** The settings: which are set and where, which are wrong, and whether the public URL can work. */
 import { isLoopbackHost } from '../../common/address.ts'
 import { ok, problem, type Result, skipped, warning } from './check.ts'
-import { faultIn, type Subject } from './subject.ts'
+import { faultIn, type Installation } from './installation.ts'
 
 /** Providers at which every person can have an account. */
 const publicIssuers = new Set(
@@ -11,8 +11,8 @@ const publicIssuers = new Set(
 /** Domains at which every person can have an address. */
 const publicDomains = /^(gmail|googlemail|outlook|hotmail|live|yahoo|ymail|icloud|aol|gmx|proton|protonmail|mail)\.\w+$/
 
-export async function checkSettings(subject: Subject): Promise<Result[]> {
-  const { faults, settings, envFile } = subject
+export async function checkSettings(installation: Installation): Promise<Result[]> {
+  const { faults, settings, envFile } = installation
   const { fromEnvironment, fromFile, unknown } = settings
   const results: Result[] = []
   if (envFile.error) {
@@ -27,7 +27,7 @@ export async function checkSettings(subject: Subject): Promise<Result[]> {
     const fix = 'Correct the name or remove it; docs/configuration.md lists all names.'
     results.push(warning(`${name} in ${where} is not a setting`, fix))
   }
-  results.push(...checkAdmission(subject))
+  results.push(...checkAdmission(installation))
   const sources = [
     fromFile.length > 0 ? `${fromFile.join(', ')} from .env` : '',
     fromEnvironment.length > 0 ? `${fromEnvironment.join(', ')} from the environment` : '',
@@ -38,7 +38,7 @@ export async function checkSettings(subject: Subject): Promise<Result[]> {
 }
 
 /** Whom single sign-on gives an account. */
-function checkAdmission({ config: { oidc } }: Subject): Result[] {
+function checkAdmission({ config: { oidc } }: Installation): Result[] {
   const host = URL.parse(oidc?.issuer ?? '')?.hostname ?? ''
   const domains = oidc?.domains ?? []
   const fix = 'Set OIDC_DOMAINS to the e-mail domains of your organization, such as acme.example.'
@@ -57,10 +57,10 @@ function checkAdmission({ config: { oidc } }: Subject): Result[] {
   ]
 }
 
-export async function checkPublicUrl(subject: Subject): Promise<Result[]> {
-  const fault = faultIn(subject, 'PUBLIC_URL', 'HOST', 'PORT')
+export async function checkPublicUrl(installation: Installation): Promise<Result[]> {
+  const fault = faultIn(installation, 'PUBLIC_URL', 'HOST', 'PORT')
   if (fault) return [skipped(fault)]
-  const { publicUrl, isDemoExposed, host } = subject.config
+  const { publicUrl, isDemoExposed, host } = installation.config
   const url = new URL(publicUrl)
   const results: Result[] = []
   const example = 'Set PUBLIC_URL to the address that browsers and the provider use, such as https://parley.example.'

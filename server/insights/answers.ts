@@ -7,7 +7,7 @@
  *
  * Only the last answer of a conversation is stored: the count stays when an earlier one fails.
  */
-import type { Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import {
   type Answer,
   addDays,

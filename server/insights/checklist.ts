@@ -5,7 +5,7 @@
  * The data that a demo workspace is created with does not count: its key has no creator, its history used no quota, and
  * `inbound_before` holds the number of its inbound messages. Dismissing hides the list for all members.
  */
-import type { Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 /** In the order in which the dashboard suggests them. */
 export const steps = ['message_sent', 'customer_wrote', 'key_made', 'webhook_delivered'] as const

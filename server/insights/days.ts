@@ -6,8 +6,8 @@
  * counts on the day it was sent. Only the digest writes these tables.
  */
 import type { ChannelName } from '../contacts/resource.ts'
-import type { Sql } from '../lib/db.ts'
 import { timeOfId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 export type CountableMessage = {
   workspace_id: string

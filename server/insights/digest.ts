@@ -18,26 +18,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
-import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { nowMs } from '../lib/clock.ts'
-import { type Db, isCollision, isLockTimeout, type Sql } from '../lib/db.ts'
-import type { Health } from '../lib/health.ts'
 import { idAt } from '../lib/id.ts'
-import { type Loop, startRepeating } from '../lib/loop.ts'
-import type { Metrics } from '../lib/metrics.ts'
-import { outageOf } from '../lib/outage.ts'
-import { maxSearchedLength } from '../lib/words.ts'
+import { type Db, isCollision, isLockTimeout, type Sql } from '../lib/postgres/db.ts'
+import type { Health } from '../lib/process/health.ts'
+import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Metrics } from '../lib/process/metrics.ts'
+import { outageOf } from '../lib/process/outage.ts'
 import {
   deleteReindexRequests,
   listReindexRequests,
   type ReindexRequest,
   requestReindex,
 } from '../messages/reindex-requests.ts'
-import { type RestoredWaits, restoreWaits } from '../messages/waits.ts'
+import type { Signals } from '../signals/signals.ts'
 import { recountMessages } from './answers.ts'
 import { type CountableMessage, countMessages } from './days.ts'
+import { type RestoredWaits, restoreWaits } from './waits.ts'
 import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
+import { maxSearchedLength } from './words.ts'
 
 /** Messages per transaction. The word index takes 45 µs a message in batches of 500 and 30 µs in batches of 2,000. */
 const batchSize = 2_000

@@ -7,7 +7,7 @@
 import { type ChannelName, channels } from '../contacts/resource.ts'
 import { readInboxCounts } from '../conversations/inbox-counts.ts'
 import { nowMs } from '../lib/clock.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/resource.ts'
 

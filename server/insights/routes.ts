@@ -4,8 +4,9 @@ import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { ConversationSchema } from '../conversations/resource.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import {
   DateTime,
   ListQuery,
@@ -17,7 +18,6 @@ import {
   toPublic,
   Uuid,
 } from '../lib/schema.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
 import { directions } from '../messages/resource.ts'
 import { shownTo } from '../webhooks/endpoints.ts'
 import { lastAttempt, providers } from '../webhooks/resource.ts'

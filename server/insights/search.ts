@@ -7,13 +7,13 @@
  */
 import { listConversationsById } from '../conversations/conversations.ts'
 import type { Conversation } from '../conversations/resource.ts'
-import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import { createYielder } from '../lib/time.ts'
-import { excerpt, findTerms, readTerms, type Term } from '../lib/words.ts'
 import { type Candidate, listCandidates, listSlices, type SliceRef } from './word-index.ts'
+import { excerpt, findTerms, readTerms, type Term } from './words.ts'
 
 export type SearchResult = { message: Candidate; snippet: string; conversation: Conversation }
 

@@ -9,10 +9,10 @@
  *
  * Only the digest writes these tables.
  */
-import type { Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import { createYielder } from '../lib/time.ts'
-import { listWords, maxSearchedLength, type Term } from '../lib/words.ts'
 import type { Message } from '../messages/resource.ts'
+import { listWords, maxSearchedLength, type Term } from './words.ts'
 
 /** A larger slice makes common words slower, a smaller one rare words. */
 const sliceSize = 25_000

@@ -12,8 +12,8 @@
  * that only the faulty item fails. A statement that deadlocked is retried. If the connection is lost the outcome is unknown, so
  * nothing is retried and every item fails.
  */
-import { withRetries } from './db.ts'
-import { outageOf } from './outage.ts'
+import { withRetries } from './postgres/db.ts'
+import { outageOf } from './process/outage.ts'
 
 export type Batch<Item, Result> = (item: Item) => Promise<Result>
 

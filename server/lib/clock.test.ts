@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { nowMs, syncClock } from './clock.ts'
-import type { Sql } from './db.ts'
+import type { Sql } from './postgres/db.ts'
 
 /** Stops the clock of the process. The database's differs by `offsetMs`; it is read `beforeMs` after the request, `afterMs` before the response. */
 function stopClock(t: TestContext) {

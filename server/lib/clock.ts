@@ -9,9 +9,9 @@
  * Before the first measurement, and in programs without a database, it is the process's own clock.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { requireRow, type Sql } from './db.ts'
-import type { Health } from './health.ts'
-import { type Loop, startRepeating } from './loop.ts'
+import { requireRow, type Sql } from './postgres/db.ts'
+import type { Health } from './process/health.ts'
+import { type Loop, startRepeating } from './process/loop.ts'
 
 const measureEveryMs = 10_000
 /** The process's clock has been changed, or the machine was suspended, when it moves this much against the monotonic one. */

@@ -3,7 +3,7 @@
  *
  * A caller's mistake is thrown as an `ApiError`. The HTTP server turns it into `{ error: { code, message } }` with the status
  * below, and with `details` where the code has some. Codes are public and never change; messages are for people and may change. Any other
- * error is a bug or an outage (`outage.ts`): the response is `internal` and reveals no details.
+ * error is a bug or an outage (`process/outage.ts`): the response is `internal` and reveals no details.
  */
 
 export const statusOf = {

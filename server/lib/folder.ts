@@ -1,7 +1,7 @@
 /** Creating folders. */
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { hasCode } from './start-error.ts'
+import { hasCode } from './process/start-error.ts'
 
 /**
  * Creates a folder with the parents that are missing. Returns false if it exists already.

@@ -8,7 +8,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { nowMs } from './clock.ts'
-import type { Fragment, Sql } from './db.ts'
+import type { Fragment, Sql } from './postgres/db.ts'
 
 /** More than any correction by a new measurement, less than a person notices. */
 const maxBackMs = 1_000

@@ -8,9 +8,9 @@
  * all lists of the page have been read.
  */
 import type { PendingQuery, Row } from 'postgres'
-import { takeRows } from './db.ts'
 import { resolveLists, splitNames } from './id-lists.ts'
 import { encodeCursor, type Page } from './page.ts'
+import { takeRows } from './postgres/db.ts'
 
 /**
  * How a value is written: as it is, in quotes, as escaped text, as JSON, as a list of the names in a text, or as a list of the items

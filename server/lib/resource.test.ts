@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createDatabase } from '../../tests/support.ts'
-import type { Sql } from './db.ts'
 import { readValues } from './page-text.ts'
+import type { Sql } from './postgres/db.ts'
 import { Column, Joined, NoColumn, resource, StatementColumn } from './resource.ts'
 import { DateTime, ForMembers, NullableText, Type, toMemberResponse, toPublic, Uuid } from './schema.ts'
 

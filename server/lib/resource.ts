@@ -6,10 +6,10 @@
  * unless it belongs to another row (`Joined`), has an expression (`Column`, `StatementColumn`), or is not in the database
  * (`NoColumn`). So a new field is one line.
  */
-import { type Fragment, isoTime, jsonObject, type Sql } from './db.ts'
 import { resolveLists, splitNames } from './id-lists.ts'
 import type { Page } from './page.ts'
 import { type Form, type ListReaders, layoutOf, writePage, writeRows } from './page-text.ts'
+import { type Fragment, isoTime, jsonObject, type Sql } from './postgres/db.ts'
 import type { Static, TProperties, TSchema } from './schema.ts'
 
 type Expression = (sql: Sql) => Fragment

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import { badRequest } from '../lib/errors.ts'
-import type { App } from '../lib/server.ts'
+import type { App } from '../lib/http/server.ts'
 
 /** 16 MiB at 0.25 Mbit/s. */
 export const uploadTimeoutMs = 10 * 60_000

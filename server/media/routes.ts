@@ -5,9 +5,9 @@
  * code, and forbid scripts in all of them.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Db, Sql } from '../lib/db.ts'
 import { errorBody, notFound } from '../lib/errors.ts'
-import type { App } from '../lib/server.ts'
+import type { App } from '../lib/http/server.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
 import type { ByteRange, Store } from '../lib/store.ts'
 import { bareType, cleanName, unknownType } from './media.ts'
 

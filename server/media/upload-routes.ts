@@ -5,7 +5,7 @@
 
 import { writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, Type } from '../lib/schema.ts'
 import type { Store } from '../lib/store.ts'
 import { leaveBodyUnread, takeFile, uploadTimeoutMs } from './file-body.ts'

@@ -1,10 +1,10 @@
 /** Messages: reading them. */
 import type { ChannelName } from '../contacts/resource.ts'
 import { createBatch } from '../lib/batch.ts'
-import { type Fragment, type Sql, sharedFragment } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { bottom, type Page, type Position, toPage, top } from '../lib/page.ts'
+import { type Fragment, type Sql, sharedFragment } from '../lib/postgres/db.ts'
 import type { LinkMessage } from '../media/media.ts'
 import { type Message, messageColumns, storedMessage } from './resource.ts'
 

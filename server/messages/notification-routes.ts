@@ -5,7 +5,7 @@ import { QuietHours } from '../accounts/preference-routes.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { ContactName } from '../contacts/contact-name.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import { listNotifications, notificationKinds } from './notifications.ts'
 

@@ -12,8 +12,8 @@ import type { ContentType } from '../channels/channel.ts'
 import { type ContactName, contactName } from '../contacts/contact-name.ts'
 import { hasInboxStatus } from '../conversations/inbox.ts'
 import { nowMs } from '../lib/clock.ts'
-import type { Sql } from '../lib/db.ts'
 import { idAt, msOfId, newId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 export const notificationKinds = ['message', 'mention', 'snooze'] as const
 

@@ -5,7 +5,7 @@
  * concurrent statements seldom wait for each other. A read sums the eight. A message counts on the day it was created
  * (UTC). A message that fails after it was sent no longer counts as sent.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 const shards = 8
 

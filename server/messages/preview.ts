@@ -1,8 +1,8 @@
 /** Renders a template as a customer would see it, while a member is choosing its values. Writes nothing. */
 import type { Channel, ShownCard, TemplateParams } from '../channels/channel.ts'
 import { getTemplate } from '../channels/templates.ts'
-import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 type PreviewedCard = {
   text: string

@@ -4,7 +4,7 @@
  * The digest reads messages in the order of their ids, each once. A statement adds a request when it changes a message
  * that the digest has read, or when a message is written later than its id says. The table is `message_revisits`.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 /** After this time the digest drops a request whose message does not exist. */
 const expirySeconds = 120

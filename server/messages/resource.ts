@@ -6,7 +6,7 @@
  */
 import { contentTypes } from '../channels/channel.ts'
 import { conversationExample } from '../conversations/resource.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { Column, resource, StatementColumn } from '../lib/resource.ts'
 import {
   DateTime,

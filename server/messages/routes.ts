@@ -1,29 +1,28 @@
 /**
  * `/messages`: send, read one. `/conversations/{id}/messages`: reply, list.
  *
- * The journey of a send, file by file: `routes.ts` (HTTP) → `draft.ts` (the fields of the request) → `send.ts` → `target.ts`
- * (contact, conversation, connection) → `repeat.ts` (a repeated request) → `check.ts` (channel, quoted message, window) →
- * `content.ts`, `template.ts` (what is sent) → `prepare.ts` (quota, the `pending` row) → `dispatch.ts` (the channel) →
- * `settle.ts` → 201.
+ * The flow of a send, file by file: `routes.ts` (HTTP) → `sending/`: `requested-content.ts` (the fields of the request) → `send.ts` →
+ * `target.ts` (contact, conversation, connection) → `repeat.ts` (a repeated request) → `check.ts` (channel, quoted message, window) →
+ * `content.ts`, `template.ts` (what is sent) → `prepare.ts` (quota, the `pending` row) → `dispatch.ts` (the channel) → `settle.ts` → 201.
  */
 
 import type { KeyCaller } from '../accounts/callers.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { conversationExample } from '../conversations/resource.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { IdParams, ListQuery, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
-import { draftFields, readDraft } from './draft.ts'
 import { createMessageReader, listMessages } from './messages.ts'
 import { MessageSchema, messageExample } from './resource.ts'
-import type { Sender } from './send.ts'
+import { contentFields, readRequestedContent } from './sending/requested-content.ts'
+import type { Sender } from './sending/send.ts'
 
 const NewMessage = Type.Object(
   {
     to: Type.String({
       description: 'A phone number. Without a country code the default country of the workspace applies.',
     }),
-    ...draftFields,
+    ...contentFields,
     name: Type.Optional(
       Type.String({ maxLength: 500, description: "The contact's name; replaces the stored name if different." }),
     ),
@@ -40,7 +39,7 @@ const NewMessage = Type.Object(
   },
 )
 
-const Reply = Type.Object(draftFields, {
+const Reply = Type.Object(contentFields, {
   title: 'NewReply',
   examples: [
     {
@@ -89,7 +88,7 @@ const CheckedMessage = Type.Object(
 
 function readRequest({ workspaceId, defaultCountry }: KeyCaller, body: Static<typeof NewMessage>) {
   const to = { phone: body.to, defaultCountry, name: body.name }
-  return { workspaceId, to, draft: readDraft(body), replyTo: body.reply_to_message_id }
+  return { workspaceId, to, requested: readRequestedContent(body), replyTo: body.reply_to_message_id }
 }
 
 export function messageTable({
@@ -155,8 +154,8 @@ export function messageTable({
       data: MessageSchema,
       status: { 201: 'The channel accepted the message.' },
       run: async ({ caller: { workspaceId }, params, body, idempotency }) => {
-        const draft = readDraft(body)
-        const request = { workspaceId, to: { conversationId: params.id }, draft, replyTo: body.reply_to_message_id }
+        const requested = readRequestedContent(body)
+        const request = { workspaceId, to: { conversationId: params.id }, requested, replyTo: body.reply_to_message_id }
         const { message_id } = await sender.send({ ...request, subject: idempotency?.subject })
         return readMessage(workspaceId, message_id)
       },

@@ -1,6 +1,6 @@
 /** Signals after messages of a conversation were written or changed status. */
-import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/resource.ts'
+import type { Signals } from '../signals/signals.ts'
 
 /** Events may be queued, members see the change, and so does the visitor if the conversation is one of the web chat. */
 export function signalMessages(

@@ -4,7 +4,7 @@
  * That room provides the members of a `with` list that update its rows. They become part of the statement that changes
  * the message, so the two cannot disagree.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 export type StatusFollower = {
   /** Members of a `with` list, for a relation that has `workspace_id, id, sender_type, status, error` of messages. */

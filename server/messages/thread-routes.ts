@@ -6,16 +6,16 @@ import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { requireContact } from '../contacts/contacts.ts'
 import { requireConversation } from '../conversations/conversations.ts'
-import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { IdParams, ListQuery, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
-import { draftFields, readDraft, readTemplate, TemplateSchema } from './draft.ts'
 import { previewTemplate } from './preview.ts'
-import type { Sender } from './send.ts'
+import { contentFields, readRequestedContent, readTemplate, TemplateSchema } from './sending/requested-content.ts'
+import type { Sender } from './sending/send.ts'
 import { listThread, MemberMessageSchema, requireMemberMessage, type ThreadContext } from './thread.ts'
 
-const Reply = Type.Object(draftFields)
+const Reply = Type.Object(contentFields)
 
 const HeaderMedia = Type.Unsafe<{ format: string; url: string | null } | null>({
   type: ['object', 'null'],
@@ -70,10 +70,10 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
       run: async ({ caller, params, body, idempotency }) => {
         const { workspaceId, member } = caller
         const { subject } = idempotency ?? {}
-        const draft = readDraft(body, true)
+        const requested = readRequestedContent(body, true)
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
         const replyTo = body.reply_to_message_id
-        const request = { workspaceId, to: { conversationId }, memberId: member.id, draft, replyTo, subject }
+        const request = { workspaceId, to: { conversationId }, memberId: member.id, requested, replyTo, subject }
         const { message_id: id } = await sender.send(request)
         return requireMemberMessage(db, workspaceId, context, { channel, id })
       },
@@ -94,7 +94,7 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
         const { conversation_id, message_id } = await sender.send({
           workspaceId,
           to: { phone, defaultCountry },
-          draft: readDraft({ type: 'template', template: body.template }, true),
+          requested: readRequestedContent({ type: 'template', template: body.template }, true),
           memberId: member.id,
           subject: idempotency?.subject,
         })

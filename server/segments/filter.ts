@@ -8,8 +8,8 @@
 import { namePattern } from '../contacts/attributes.ts'
 import { hasChannel, hasTag } from '../contacts/contacts.ts'
 import { channels } from '../contacts/resource.ts'
-import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 

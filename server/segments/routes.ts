@@ -6,8 +6,9 @@ import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { namePattern } from '../contacts/attributes.ts'
 import { ContactSchema, contactExample } from '../contacts/resource.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import {
   Deleted,
   IdParams,
@@ -20,7 +21,6 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
 import {
   anyAttribute,
   describeFields,

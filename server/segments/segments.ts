@@ -8,10 +8,10 @@ import type { JSONValue } from 'postgres'
 import { countContacts, listContactsWhere } from '../contacts/contacts.ts'
 import type { Contact } from '../contacts/resource.ts'
 import { nowIso } from '../lib/clock.ts'
-import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
+import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/postgres/db.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 import {
   type Filter,

@@ -22,10 +22,10 @@ import {
 import { deleteTemplates } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { createHttp } from '../lib/http.ts'
-import { StartError } from '../lib/start-error.ts'
+import { createHttp } from '../lib/http/client.ts'
+import type { Sql } from '../lib/postgres/db.ts'
+import { StartError } from '../lib/process/start-error.ts'
 
 type ConnectOptions = {
   /** A transaction, so that all three channels are connected or none. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { createMetrics } from '../lib/metrics.ts'
-import { createServer } from '../lib/server.ts'
+import { createServer } from '../lib/http/server.ts'
+import { createMetrics } from '../lib/process/metrics.ts'
 import { simulatorMount } from './mount.ts'
 
 type Handle = Parameters<typeof simulatorMount>[0]['handle']

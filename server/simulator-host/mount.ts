@@ -13,10 +13,10 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { samplePicture } from '../../simulator/wire/templates.ts'
-import { getRequestSession } from '../accounts/sessions.ts'
-import { isFromHere, visitOf } from '../accounts/setup.ts'
-import type { Db } from '../lib/db.ts'
-import type { App } from '../lib/server.ts'
+import { getRequestSession } from '../accounts/sign-in/sessions.ts'
+import { isFromHere, visitOf } from '../accounts/sign-in/setup.ts'
+import type { App } from '../lib/http/server.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 export type SimulatorMountOptions = {
   handle: Simulator['handle']

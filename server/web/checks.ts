@@ -6,9 +6,9 @@
  * may require that it lasts.
  */
 import { nowMs } from '../lib/clock.ts'
-import type { Space } from '../lib/disk.ts'
-import type { ServiceProcess } from '../lib/heartbeat.ts'
-import type { Waiting } from '../lib/waiting.ts'
+import type { Waiting } from '../lib/postgres/waiting.ts'
+import type { Space } from '../lib/process/disk.ts'
+import type { ServiceProcess } from '../lib/process/heartbeat.ts'
 
 type Rule = {
   severity: 'page' | 'ticket'

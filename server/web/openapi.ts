@@ -8,10 +8,10 @@ import type { RouteOptions } from 'fastify'
 import { requestsPerMinute } from '../accounts/auth.ts'
 import { maxKeyLength } from '../accounts/idempotency.ts'
 import { type ErrorCode, statusOf } from '../lib/errors.ts'
-import { outageMessages } from '../lib/outage.ts'
 import { defaultLimit, maxLimit } from '../lib/page.ts'
+import { outageMessages } from '../lib/process/outage.ts'
 import { documentKeyword, Type, type WebhookOperation } from '../lib/schema.ts'
-import { PlatformErrorDetails } from '../messages/platform-error.ts'
+import { PlatformErrorDetails } from '../messages/sending/platform-error.ts'
 
 type Json = { [key: string]: unknown }
 type Document = { [key: string]: unknown; paths: Record<string, Record<string, Json>>; webhooks: Record<string, Json> }

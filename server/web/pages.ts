@@ -5,7 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type BuiltFile, cacheControlOf, readBuilt } from '../../common/pages.ts'
-import type { App } from '../lib/server.ts'
+import type { App } from '../lib/http/server.ts'
 import { sendFile } from './send-file.ts'
 
 /** The sections of the dashboard. Their paths and all paths below them return the page. */

@@ -2,7 +2,7 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtDir, cacheControlOf, readBuilt } from '../../common/pages.ts'
-import type { App } from '../lib/server.ts'
+import type { App } from '../lib/http/server.ts'
 import { sendFile } from './send-file.ts'
 
 const headers = {

@@ -1,7 +1,7 @@
 /** Sends a built file in the encoding that the client accepts. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BuiltFile } from '../../common/pages.ts'
-import { chooseEncoding } from '../lib/encoding.ts'
+import { chooseEncoding } from '../lib/http/encoding.ts'
 
 export function sendFile(
   request: FastifyRequest,

@@ -2,7 +2,7 @@
 
 import { type OperatorWorkspace, requireOperator } from '../accounts/operator.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DateTime, NullableDateTime, NullableText, OneOf, type Static, type TSchema, Type } from '../lib/schema.ts'
 import { type Backups, createStatus, parts, queueNames } from './status.ts'
 

@@ -7,15 +7,15 @@
  *
  * What needs attention is judged by the list that the alert rules are made from (`checks.ts`).
  */
-import type { BackupSummary } from '../lib/backup.ts'
 import { nowIso } from '../lib/clock.ts'
-import { type Db, requireRow, type Sql } from '../lib/db.ts'
-import { minFreeBytes } from '../lib/disk.ts'
-import { listProcesses, type ServiceProcess } from '../lib/heartbeat.ts'
-import { isMigrated } from '../lib/migrate.ts'
+import type { BackupSummary } from '../lib/embedded/backup.ts'
+import { type Db, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { isMigrated } from '../lib/postgres/migrate.ts'
+import { countWaiting, type Waiting } from '../lib/postgres/waiting.ts'
+import { minFreeBytes } from '../lib/process/disk.ts'
+import { listProcesses, type ServiceProcess } from '../lib/process/heartbeat.ts'
 import { within } from '../lib/time.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
-import { countWaiting, type Waiting } from '../lib/waiting.ts'
 import { countQueued } from '../webhooks/queue.ts'
 import { findProblems, isNearlyFull, type Problem } from './checks.ts'
 

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtDir, readBuiltFile } from '../../common/pages.ts'
-import type { App } from '../lib/server.ts'
+import type { App } from '../lib/http/server.ts'
 import { sendFile } from './send-file.ts'
 
 const demoDir = join(import.meta.dirname, '../../widget/demo')

@@ -3,11 +3,11 @@
  * checked and the file counted before the body is read.
  */
 import type { FastifyRequest } from 'fastify'
-import { networkOf } from '../lib/client-address.ts'
-import type { Db } from '../lib/db.ts'
-import { createOpenLimits } from '../lib/event-stream.ts'
+import { networkOf } from '../lib/http/client-address.ts'
+import { createOpenLimits } from '../lib/http/event-stream.ts'
+import type { App } from '../lib/http/server.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DataOf, NullableText, OneOf, Type } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import type { Store } from '../lib/store.ts'
 import { leaveBodyUnread, takeFile, uploadTimeoutMs } from '../media/file-body.ts'
 import { createUpload } from '../media/uploads.ts'

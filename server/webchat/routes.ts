@@ -9,36 +9,36 @@
  * A page that does not know whether its message arrived sends it again with the same `client_id`. The response is the stored
  * message.
  *
- * The journey of a visitor's message, file by file: `webchat/routes.ts` → `webchat/visitors.ts` (limits) → the adapter's
- * `parse` → `messages/inbound.ts` → `messages/intake.ts` → `messages/store-inbound.ts` → 201.
+ * The flow of a visitor's message, file by file: `webchat/routes.ts` → `webchat/visitors.ts` (limits) → the adapter's
+ * `parse` → `messages/receiving/inbound.ts` → `messages/receiving/intake.ts` → `messages/receiving/store-inbound.ts` → 201.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Times } from '../../common/times.ts'
-import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { createConnectionReader } from '../channels/connections.ts'
 import { toVisitMessageId } from '../channels/web/web.ts'
 import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
 import { recordVisit } from '../contacts/visits.ts'
-import { networkOf } from '../lib/client-address.ts'
 import { nowIso } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, forbidden, notFound } from '../lib/errors.ts'
-import { createOpenLimits, createStreamRegistry } from '../lib/event-stream.ts'
+import { networkOf } from '../lib/http/client-address.ts'
+import { createOpenLimits, createStreamRegistry } from '../lib/http/event-stream.ts'
+import type { App } from '../lib/http/server.ts'
 import { newId } from '../lib/id.ts'
-import type { Live } from '../lib/live.ts'
 import { cutPage, readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DataOf, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
 import type { Store } from '../lib/store.ts'
 import { markVisitorFileUsed } from '../media/uploads.ts'
-import { requireText } from '../messages/draft.ts'
-import { toInbound } from '../messages/inbound.ts'
-import type { Intake } from '../messages/intake.ts'
-import { findChoice } from '../messages/interactive.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
+import { toInbound } from '../messages/receiving/inbound.ts'
+import type { Intake } from '../messages/receiving/intake.ts'
 import { messageFields } from '../messages/resource.ts'
+import { findChoice } from '../messages/sending/interactive.ts'
+import { requireText } from '../messages/sending/requested-content.ts'
+import type { Live } from '../signals/live.ts'
+import type { Signals } from '../signals/signals.ts'
 import { visitorFileRoutes } from './files.ts'
 import { findConversation, findStart, streamMessages, toVisible, visitorTopic } from './stream.ts'
 import { countMessage, countStream, createVisitor, openVisitor } from './visitors.ts'

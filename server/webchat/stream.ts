@@ -10,17 +10,17 @@
  * `maxReplayed` messages. Before a longer one, a `gap` event gives the cursor from which `GET /messages` lists older ones.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { conversationTopic } from '../accounts/signals.ts'
 import type { Connection } from '../channels/channel.ts'
 import { findThreads } from '../conversations/threads.ts'
-import type { Db, Sql } from '../lib/db.ts'
-import { createCoalescedRunner, type EventStream } from '../lib/event-stream.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
+import { createCoalescedRunner, type EventStream } from '../lib/http/event-stream.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
-import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
 import { allColumns, isOfVisitor, listMessageIds, type MessageDetails } from '../messages/messages.ts'
 import type { Message } from '../messages/resource.ts'
+import type { Live } from '../signals/live.ts'
+import { conversationTopic } from '../signals/signals.ts'
 
 export type VisitorStreamContext = {
   db: Db

@@ -6,11 +6,11 @@
  * protects other visitors, and the limit per day the disk: a long message takes about 10 KB with its index. The counters
  * are in the database, so all processes share them.
  */
-import { networkOf } from '../lib/client-address.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
+import { networkOf } from '../lib/http/client-address.ts'
 import { newId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 
 /** Per network. A browser needs one token, but an office shares an address. */
 const visitorsPerMinute = 30

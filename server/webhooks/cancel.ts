@@ -4,8 +4,8 @@
  * It happens in chunks after the endpoint was deactivated. An endpoint can have a million deliveries, and statements of other
  * workspaces may wait for the one that removes them.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
 import { idFromTime } from '../lib/id.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { maxAttempts } from './queue.ts'
 
 /** Deliveries per statement. */

@@ -5,8 +5,8 @@
  * endpoint or an event stream (`listeners.ts`) is subscribed, so an event without a subscriber costs one look-up per statement.
  * No event is lost between the commit and the queue, and none of a rolled-back change is sent.
  */
-import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { idFromTime } from '../lib/id.ts'
+import { type Fragment, isoTime, type Sql } from '../lib/postgres/db.ts'
 
 export const eventNames = [
   'message.received',

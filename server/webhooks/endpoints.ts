@@ -8,9 +8,9 @@
  */
 import { isManager, type MemberRole } from '../accounts/members.ts'
 import { randomToken, type SealContext, type Sealer } from '../lib/crypto.ts'
-import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type Db, type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
 import { cancelDeliveries } from './cancel.ts'
 import type { EventName } from './emit.ts'
 import type { Guard } from './guard.ts'

@@ -2,10 +2,10 @@
 
 import { type Member, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { IdParams, ListQuery, OneOf, Type } from '../lib/schema.ts'
-import type { SlowReads } from '../lib/slow-reads.ts'
 import { eventNames } from './emit.ts'
 import { shownTo } from './endpoints.ts'
 import { listEvents, requireEvent } from './events.ts'

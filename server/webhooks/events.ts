@@ -3,10 +3,10 @@
  *
  * A filter has no index: a page checks events for at most `budgetMs`, and its cursor continues the search.
  */
-import { type Fragment, plannedPerCall, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { Static } from '../lib/schema.ts'
 import { createYielder } from '../lib/time.ts'
 import type { EventName } from './emit.ts'

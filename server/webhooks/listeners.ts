@@ -5,8 +5,8 @@
  * a client that reconnects, also to another process, finds the events in between. Nothing is queued for a listener: it reads
  * the recorded events.
  */
-import type { Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import type { EventName } from './emit.ts'
 
 export type RecordedEvent = { id: string; event: EventName; body: string }

@@ -6,10 +6,10 @@
  * the status; pending deliveries are sorted by id, which is arbitrary. Every page is read from an index.
  */
 import { webhookHeaders } from '../../common/webhook-request.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { requireEndpoint } from './endpoints.ts'
 import type { Attempt, Delivery, DeliveryStatus } from './resource.ts'
 

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import pino from 'pino'
 import { listDays, startBackup } from '../../tests/deliveries.ts'
 import { createDatabase } from '../../tests/support.ts'
-import type { Db } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
-import { firstIdOf } from '../lib/partitions.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { firstIdOf } from '../lib/postgres/partitions.ts'
 import { keepEventDays } from './partitions.ts'
 
 const silent = pino({ level: 'silent' })

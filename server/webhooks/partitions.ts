@@ -1,7 +1,7 @@
 /** Retention of events and attempts: today and the thirty days before it, in partitions of a day. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { Db } from '../lib/db.ts'
-import { firstIdOf, keepDays } from '../lib/partitions.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { firstIdOf, keepDays } from '../lib/postgres/partitions.ts'
 
 const daysKept = 30
 

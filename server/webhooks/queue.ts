@@ -11,9 +11,9 @@
  * (ctid), and everything else is looked up for one row at a time.
  */
 import type { Times } from '../../common/times.ts'
-import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
-import type { Metrics } from '../lib/metrics.ts'
-import { countWaiting, type Waiting } from '../lib/waiting.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { countWaiting, type Waiting } from '../lib/postgres/waiting.ts'
+import type { Metrics } from '../lib/process/metrics.ts'
 import type { ClaimPlan } from './scheduler.ts'
 
 export const maxAttempts = 5

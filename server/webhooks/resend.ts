@@ -4,9 +4,9 @@
  * Resending creates a new delivery of the same event with the same event id, so receivers can recognize it.
  */
 import { nowIso, nowMs } from '../lib/clock.ts'
-import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, newId, timeOfId } from '../lib/id.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import type { TestEventName } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'

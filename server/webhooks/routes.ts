@@ -2,13 +2,13 @@
 
 import { describeFields } from '../accounts/audit.ts'
 import { managers, roles } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
 import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DateTime, Deleted, IdParams, ListQuery, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import {
   createEndpoint,
   type DeletedEndpoint,

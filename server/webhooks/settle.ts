@@ -6,8 +6,8 @@
  * `maxFailures` is deactivated, once, and its queued deliveries are canceled.
  */
 import type { Times } from '../../common/times.ts'
-import type { Db, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
 import { attemptColumns, canceledEntries, isUnlogged, switchedOff } from './cancel.ts'
 import { type ClaimedDelivery, maxAttempts } from './queue.ts'
 import { maxFailures, type Outcome, type Tally, tallyOutcomes } from './tally.ts'

@@ -16,16 +16,16 @@
  */
 
 import type { FastifyReply } from 'fastify'
-import { inboxTopic, workspaceTopic } from '../accounts/signals.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { nowMs } from '../lib/clock.ts'
-import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
+import { createCoalescedRunner, createStreamRegistry } from '../lib/http/event-stream.ts'
+import type { App } from '../lib/http/server.ts'
 import { idAt, isUuid } from '../lib/id.ts'
-import type { Live } from '../lib/live.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { inDocument, type TSchema, Type } from '../lib/schema.ts'
-import type { App } from '../lib/server.ts'
+import type { Live } from '../signals/live.ts'
+import { inboxTopic, workspaceTopic } from '../signals/signals.ts'
 import { type EventName, eventNames } from './emit.ts'
 import { createListener, eventPageSize, listEventIdsAfter, listEventsAfter, renewListener } from './listeners.ts'
 

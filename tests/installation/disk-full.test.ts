@@ -177,7 +177,7 @@ const noFullDevice = !existsSync('/dev/full') && 'needs the device /dev/full of 
 
 test('a log whose disk is full ends no process', { skip: noFullDevice }, async () => {
   const source = `
-    import { createLog, openOutput } from './server/lib/log.ts'
+    import { createLog, openOutput } from './server/lib/process/log.ts'
     const output = openOutput()
     const log = createLog('info', output)
     const timer = setInterval(() => log.info('a line'), 5)

@@ -15,15 +15,15 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import postgres from 'postgres'
+import type { RootMode } from '../../server/lib/embedded/as-root.ts'
+import { keepEmbeddedPostgres } from '../../server/lib/embedded/keep-running.ts'
+import type { LogLimits } from '../../server/lib/embedded/log.ts'
 import {
   type DatabaseAddress,
   type EmbeddedPostgres,
   findEmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../server/lib/embedded-postgres.ts'
-import type { RootMode } from '../../server/lib/embedded-postgres-root.ts'
-import { keepEmbeddedPostgres } from '../../server/lib/keep-postgres.ts'
-import type { LogLimits } from '../../server/lib/postgres-log.ts'
+} from '../../server/lib/embedded/postgres.ts'
 import { until } from '../until.ts'
 
 const quick = { fsync: 'off', full_page_writes: 'off' }
@@ -374,7 +374,7 @@ async function begin(t: TestContext, below = '') {
   }
 
   function spawnStarting(code = ''): ChildProcess {
-    const module = new URL('../../server/lib/embedded-postgres.ts', import.meta.url)
+    const module = new URL('../../server/lib/embedded/postgres.ts', import.meta.url)
     const lines = [
       `import { startEmbeddedPostgres } from ${JSON.stringify(module)}`,
       `await startEmbeddedPostgres(${JSON.stringify({ dataDir, settings: quick })})`,

@@ -1,7 +1,7 @@
 /** The service behind PgBouncer: session mode works like a direct connection, transaction mode is refused at start. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { connect } from '../../server/lib/db.ts'
+import { connect } from '../../server/lib/postgres/db.ts'
 import { demoOf } from '../demo.ts'
 import { createFolder } from '../folder.ts'
 import { createPooler, type Pooler, resolvePgbouncer } from '../pgbouncer.ts'

@@ -2,7 +2,7 @@
  * Reads what the provider reports about the account and its templates: restrictions, limits, quality, categories.
  *
  * Each report becomes a signal that members see on the channel's card. A change of a template also changes our copy. A
- * signal has one key per subject, so the card shows the latest state of each.
+ * signal has one key for what it is about, so the card shows the latest state of each.
  */
 import { nowIso } from '../../lib/clock.ts'
 import type { Report, Severity, TemplateChanges } from '../channel.ts'

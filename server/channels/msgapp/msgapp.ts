@@ -4,7 +4,7 @@
  * Every send carries our message id, and every status report returns it. So a report can settle a send whose answer was
  * lost. The answer to a send means accepted, not delivered.
  */
-import type { Http } from '../../lib/http.ts'
+import type { Http } from '../../lib/http/client.ts'
 import type {
   Channel,
   Connection,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Person, Report, Signal, TemplateChanges, WrittenMessage } from '../channel.ts'
+import type { AccountSignal, Person, Report, TemplateChanges, WrittenMessage } from '../channel.ts'
 import { connectionOf, fixture } from '../test-http.ts'
 import { parse } from './parse.ts'
 
@@ -48,7 +48,12 @@ const status = (status: 'sent' | 'delivered' | 'read' | 'failed', changes = {}):
 })
 const ignored = (reason: string): Report => ({ kind: 'ignored', reason })
 const malformed = (reason: string): Report => ({ kind: 'malformed', reason })
-const signal = (key: string, severity: Signal['severity'], text: string, more: Partial<Signal> = {}): Report => ({
+const signal = (
+  key: string,
+  severity: AccountSignal['severity'],
+  text: string,
+  more: Partial<AccountSignal> = {},
+): Report => ({
   kind: 'signal',
   key,
   severity,

@@ -4,7 +4,7 @@
  * People are opaque ids, scoped to the account. The provider reports reads but no deliveries, and it does not return our
  * message id: a send whose answer was lost is found by its echo.
  */
-import type { Http } from '../../lib/http.ts'
+import type { Http } from '../../lib/http/client.ts'
 import type { Channel, Connection, Content, Interactive, OutgoingMessage, Profile, SendAnswer } from '../channel.ts'
 import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'

@@ -1,0 +1,107 @@
+/**
+ * Echoes: messages of the business that the channel reports back.
+ *
+ * Most are our own sends, reported before or after the answer to the send. The others were written in the provider's own
+ * app and are stored in the conversation, with their media. They count as replies of a member.
+ */
+import type { Times } from '../../../common/times.ts'
+import type { Report } from '../../channels/channel.ts'
+import type { PersonRef } from '../../contacts/people.ts'
+import type { ChannelName } from '../../contacts/resource.ts'
+import { resolveThreads, retryMoved } from '../../conversations/threads.ts'
+import { newId, timeOfId } from '../../lib/id.ts'
+import { type Db, requireRow, type Sql } from '../../lib/postgres/db.ts'
+import { toMediaColumns } from '../../media/media.ts'
+import { countOutcomes } from '../outcomes.ts'
+import { followStatus, type StatusFollower } from '../status-follower.ts'
+
+type Echo = Extract<Report, { kind: 'echo' }>
+
+export type EchoTimes = Pick<Times['messages'], 'echoMs'>
+
+/** Returns false while the echo may be about a send whose answer is still due: apply it again later. */
+export async function applyEcho(
+  db: Db,
+  workspaceId: string,
+  channel: ChannelName,
+  echo: Echo,
+  times: EchoTimes,
+  follower?: StatusFollower,
+): Promise<boolean> {
+  const recipient = { workspace_id: workspaceId, channel, phone: echo.to.phone, user_id: echo.to.user_id }
+  return retryMoved(async () => {
+    const [thread] = await resolveThreads(db, [recipient])
+    const { conversation_id: conversationId } = requireRow(thread, 'the thread of an echo')
+    return db.begin((sql) => storeEcho(sql, recipient, conversationId, echo, times, follower))
+  })
+}
+
+/** Returns false as above, and undefined when the conversation is gone. */
+async function storeEcho(
+  sql: Sql,
+  { workspace_id: workspaceId, channel }: PersonRef,
+  conversationId: string,
+  echo: Echo,
+  times: EchoTimes,
+  follower: StatusFollower | undefined,
+): Promise<boolean | undefined> {
+  const id = newId()
+  const { media_id, media_source, media_token, mime_type, filename } = toMediaColumns(echo.media)
+  const isUnreadable = echo.content_type === 'unsupported'
+  const ownTypes = echo.content_type === 'text' ? ['text', 'interactive'] : [echo.content_type]
+  // The lock serializes the echoes of a conversation.
+  const [locked] = await sql`
+    select 1 from conversations where workspace_id = ${workspaceId} and id = ${conversationId} for no key update`
+  if (!locked) return undefined
+  const [known] = await sql`
+    select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
+  if (known) return true
+  // A send of ours that has no id of the channel yet: with the same text, or any when the echo is unreadable. The echo of
+  // buttons is a text.
+  const [own] = await sql<{ id: string; is_answered: boolean }[]>`
+    select id, created_at < now() - make_interval(secs => ${times.echoMs / 1000}) as is_answered
+    from messages
+    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
+      and external_id is null and status = 'pending' and (${isUnreadable}
+        or content_type = any(${ownTypes}) and content_text is not distinct from ${echo.content_text})
+    order by id
+    limit 1
+    for no key update`
+  if (own && !own.is_answered) return false
+  if (own && !isUnreadable) {
+    await sql`
+      with identified_message as (
+        update messages set external_id = ${echo.external_id}, status = 'sent', error = null
+        where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}
+        returning workspace_id, id, sender_type, status, error, created_at, 'pending' as status_before
+      ),
+      ${countOutcomes(sql, sql`identified_message`)}${followStatus(sql, follower, sql`identified_message`)}
+      select id from identified_message`
+    return true
+  }
+  await sql`
+    with inserted_message as (
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
+        external_id, status, sent_at, created_at)
+      values (${workspaceId}, ${conversationId}, ${id}, 'outbound', 'agent', ${echo.content_type}, ${echo.content_text},
+        ${echo.content === null ? null : JSON.stringify(echo.content)}::text::jsonb, ${echo.external_id}, 'sent', ${echo.at},
+        ${timeOfId(id)})
+      on conflict do nothing
+      returning workspace_id, created_at, status, 'pending' as status_before
+    ),
+    inserted_media as (
+      insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,
+        next_attempt_at, created_at)
+      select ${workspaceId}, ${media_id}, ${conversationId}, ${id}, ${channel}, ${JSON.stringify(media_source)}::text::jsonb,
+        ${media_token}, ${mime_type}, ${filename}, now(), created_at
+      from inserted_message
+      where ${media_id}::uuid is not null
+    ),
+    ${countOutcomes(sql, sql`inserted_message`)}
+    select 1`
+  await sql`
+    update conversations set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)},
+      inbox_at = ${timeOfId(id)}, waiting_since = null, updated_at = now()
+    where workspace_id = ${workspaceId} and id = ${conversationId}`
+  return true
+}

@@ -1,0 +1,298 @@
+/**
+ * Applies the channel's reports about stored messages, in bulk and in any order: statuses, edits, deletions, read marks.
+ *
+ * A report finds its message by the channel's id, or by our id, which the send carried: so it also settles a message whose
+ * answer was lost. The caller stores a report without a message (`early-reports.ts`). Each status report of the primary
+ * channel is an event, also when it is repeated or late. The stored status only moves up (`messageStatuses`).
+ */
+import { releaseQuotaOf } from '../../accounts/quota.ts'
+import type { Report } from '../../channels/channel.ts'
+import { identitiesOf } from '../../contacts/people.ts'
+import type { ChannelName } from '../../contacts/resource.ts'
+import { retryMoved } from '../../conversations/threads.ts'
+import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
+import { emit } from '../../webhooks/emit.ts'
+import { countOutcomes } from '../outcomes.ts'
+import { reindexFailedReplies, reindexMessages } from '../reindex-requests.ts'
+import { messageJson, messageStatuses } from '../resource.ts'
+import { followStatus, type StatusContext } from '../status-follower.ts'
+
+export type StatusUpdate = {
+  workspaceId: string
+  channel: ChannelName
+  report: Extract<Report, { kind: 'status' }>
+  /** The conversation of the message, set when the update is applied. */
+  conversationId?: string
+}
+
+/** Sets the `conversationId` of each update whose message is stored. */
+export async function applyStatuses(sql: Sql, updates: readonly StatusUpdate[], context: StatusContext): Promise<void> {
+  await updateStatuses(sql, updates, context)
+  const unknown = updates.filter(({ conversationId }) => !conversationId)
+  if (unknown.length === 0) return
+  const identified = await identifyMessages(sql, unknown, context)
+  if (identified.length > 0) await updateStatuses(sql, identified, context)
+}
+
+/** Applies the updates whose message has the channel's id. */
+async function updateStatuses(
+  sql: Sql,
+  updates: readonly StatusUpdate[],
+  { publicUrl, follower }: StatusContext,
+): Promise<void> {
+  const highest = findHighest(updates)
+  const rows = updates.map(({ workspaceId, channel, report }, index) => ({
+    index,
+    workspace_id: workspaceId,
+    external_id: report.external_id,
+    status: report.status,
+    rank: messageStatuses.indexOf(report.status),
+    error: report.error,
+    is_highest: highest.has(index),
+    // Events report delivery on the primary channel only.
+    emits: channel === 'msgapp',
+    occurred_at: report.at,
+  }))
+  const found = await sql<{ index: number; conversation_id: string }[]>`
+    with
+    -- The status reports.
+    input as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
+        index int, workspace_id uuid, external_id text, status text, rank int, error text, is_highest boolean,
+        emits boolean, occurred_at timestamptz
+      )
+    ),
+    -- The message of each report. Also those that do not change: their reports are events.
+    found_messages as (
+      select i.index, m.workspace_id, m.conversation_id, m.id, i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
+      from input i
+      join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
+    ),
+    -- The messages that move up, locked in the order of their ids, so that two batches cannot deadlock.
+    locked_messages as (
+      select m.workspace_id, m.conversation_id, m.id, i.status, i.rank, i.error, m.status as status_before
+      from found_messages f
+      join input i on i.index = f.index
+      join messages m on m.workspace_id = f.workspace_id and m.id = f.id
+      where f.moves_up
+      order by m.conversation_id, m.id
+      for no key update of m
+    ),
+    -- Compares the rank again: another batch may have moved the message before it was locked. Found by id alone, because
+    -- merging two contacts may have moved the message to another conversation.
+    updated_messages as (
+      update messages m set status = l.status, error = l.error
+      from locked_messages l
+      where m.workspace_id = l.workspace_id and m.id = l.id
+        and l.rank > ${rankOf(sql, sql`m.status`)}
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
+    ),
+    ${countOutcomes(sql, sql`updated_messages`)}${followStatus(sql, follower, sql`updated_messages`)},
+    ${reindexFailedReplies(sql, sql`updated_messages`)},
+    ${emitReported(sql, publicUrl)}
+    select index, conversation_id from found_messages`
+  for (const { index, conversation_id } of found) {
+    const update = updates[index]
+    if (update) update.conversationId = conversation_id
+  }
+}
+
+/**
+ * Finds messages by our id that the channel accepted without an answer reaching us, and stores the channel's id with
+ * them. Returns the updates of these messages.
+ */
+async function identifyMessages(
+  sql: Sql,
+  updates: readonly StatusUpdate[],
+  { follower }: StatusContext,
+): Promise<StatusUpdate[]> {
+  const rows = updates.map(({ workspaceId, report }, index) => ({
+    index,
+    workspace_id: workspaceId,
+    external_id: report.external_id,
+    message_id: report.message_id,
+  }))
+  const identified = await sql<{ index: number }[]>`
+    with
+    -- The ids in the reports: the channel's and ours.
+    input as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
+        index int, workspace_id uuid, external_id text, message_id uuid
+      )
+    ),
+    -- The messages without the channel's id, each with the first report about it.
+    unidentified_messages as (
+      select distinct on (m.workspace_id, m.conversation_id, m.id)
+        m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, i.external_id
+      from input i
+      join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id
+        and m.external_id is null and m.direction = 'outbound'
+      where not exists (
+        select from messages n where n.workspace_id = i.workspace_id and n.external_id = i.external_id
+      )
+      order by m.workspace_id, m.conversation_id, m.id, i.index
+    ),
+    -- The channel knows the message, so it was sent. A message that the sweep failed needs its quota unit again.
+    identified_messages as (
+      update messages m set
+        external_id = u.external_id,
+        status = case when m.status in ('pending', 'failed') then 'sent' else m.status end,
+        error = null
+      from unidentified_messages u
+      where m.workspace_id = u.workspace_id and m.id = u.id
+        and m.external_id is null
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, m.created_at,
+        u.status as status_before, case when u.status = 'failed' then -1 else 0 end as released_units
+    ),
+    ${countOutcomes(sql, sql`identified_messages`)}${followStatus(sql, follower, sql`identified_messages`)},
+    ${reindexFailedReplies(sql, sql`identified_messages`)},
+    -- Counts the units of swept messages again.
+    counted_quota as (${releaseQuotaOf(sql, sql`identified_messages`)})
+    select i.index from input i
+    join identified_messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id`
+  return identified.flatMap(({ index }) => updates[index] ?? [])
+}
+
+/**
+ * Members of a `with` list: `message.status_updated` for each row of `input i` with its `found_messages f`. A statement
+ * reads tables as they were before it, so the new status comes from its own `updated_messages u`.
+ */
+const emitReported = sharedFragment((sql, publicUrl) => {
+  const after = {
+    status: sql`coalesce(u.status, m.status)`,
+    error: sql`case when u.id is null then m.error else u.error end`,
+  }
+  const message = sql`
+    select ${messageJson(sql, sql`'msgapp'`, publicUrl, after)}
+    from messages m
+    where m.workspace_id = f.workspace_id and m.conversation_id = f.conversation_id and m.id = f.id`
+  return emit(sql, {
+    event: 'message.status_updated',
+    workspaces: sql`found_messages`,
+    from: sql`input i
+      join found_messages f on f.index = i.index
+      left join updated_messages u on u.workspace_id = f.workspace_id and u.id = f.id`,
+    where: sql`i.emits`,
+    workspaceId: sql`i.workspace_id`,
+    occurredAt: sql`i.occurred_at`,
+    data: jsonObject(
+      sql,
+      sql`i.external_id as msgapp_message_id, f.conversation_id, i.status, (${message}) as message`,
+    ),
+  })
+})
+
+/** Of several updates of one message only the one with the highest rank is stored; the others are events only. */
+function findHighest(updates: readonly StatusUpdate[]): Set<number> {
+  const highest = new Map<string, number>()
+  updates.forEach(({ workspaceId, report }, index) => {
+    const key = `${workspaceId} ${report.external_id}`
+    const other = updates[highest.get(key) ?? -1]?.report
+    if (!other || messageStatuses.indexOf(report.status) > messageStatuses.indexOf(other.status))
+      highest.set(key, index)
+  })
+  return new Set(highest.values())
+}
+
+/** The rank of a stored status: its index in `messageStatuses`, which are a constant of the statement. */
+const rankOf = (sql: Sql, status: Fragment) =>
+  sql`array_position(array[${sql.unsafe(`'${messageStatuses.join("', '")}'`)}], ${status}) - 1`
+
+/** A message with several attachments is stored as several messages; their external ids end in these numbers. */
+const attachmentNumbers = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+export type Correction = Extract<Report, { kind: 'edit' | 'revoke' }>
+
+/**
+ * Applies an edit or a deletion. Only the sender of a message can correct it. Returns false when the message is not stored yet.
+ * `onMediaGone` gets the ids of deleted media, to delete them from the store.
+ */
+export async function applyCorrection(
+  sql: Sql,
+  workspaceId: string,
+  channel: ChannelName,
+  report: Correction,
+  onMediaGone: (ids: readonly string[]) => void,
+): Promise<boolean> {
+  const { external_id: id } = report
+  const isRevoked = report.kind === 'revoke'
+  const externalIds = isRevoked ? [id, ...attachmentNumbers.map((n) => `${id}:${n}`)] : [id]
+  const messages = await sql<{ id: string; is_sender: boolean }[]>`
+    select m.id, case when m.direction = 'outbound' then ${report.from === null} else exists (
+        select from conversations v
+        join contact_identities i on i.workspace_id = v.workspace_id and i.contact_id = v.contact_id
+        where v.workspace_id = m.workspace_id and v.id = m.conversation_id
+          and i.channel = ${channel} and i.external_id = any(${report.from ? identitiesOf(report.from) : []}::text[])
+      ) end as is_sender
+    from messages m
+    where m.workspace_id = ${workspaceId} and m.external_id = any(${externalIds})`
+  const corrected = messages.filter(({ is_sender }) => is_sender).map(({ id }) => id)
+  if (corrected.length === 0) return messages.length > 0
+  // Media is locked before messages, as in the fetch loop (see the lock order in ARCHITECTURE.md).
+  const media = isRevoked
+    ? await sql<{ id: string }[]>`
+        delete from media where workspace_id = ${workspaceId} and message_id = any(${corrected}::uuid[]) returning id`
+    : []
+  await sql`
+    with corrected_messages as (
+      update messages m set
+        content_text = case when m.deleted_at is null then ${report.kind === 'edit' ? report.text : null}::text else m.content_text end,
+        content = case when ${isRevoked} then null else m.content end,
+        media_url = case when ${isRevoked} then null else m.media_url end,
+        interactive_reply_id = case when ${isRevoked} then null else m.interactive_reply_id end,
+        deleted_at = case when ${isRevoked} then coalesce(m.deleted_at, ${report.at}::timestamptz) else m.deleted_at end
+      where m.workspace_id = ${workspaceId} and m.external_id = any(${externalIds}) and m.id = any(${corrected}::uuid[])
+      returning m.workspace_id, m.conversation_id, m.id, m.content_text
+    ),
+    ${reindexMessages(sql, sql`corrected_messages`)}
+    update conversations v set last_message_text = c.content_text, updated_at = now()
+    from corrected_messages c
+    where v.workspace_id = ${workspaceId} and v.id = c.conversation_id and not exists (
+      select from messages n
+      where n.workspace_id = ${workspaceId} and n.conversation_id = c.conversation_id and n.id > c.id
+    )`
+  onMediaGone(media.map(({ id }) => id))
+  return true
+}
+
+/** Marks everything we sent in a conversation up to a message as read. Returns false when it is not stored yet. */
+export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: string): Promise<boolean> {
+  return retryMoved(async () => {
+    const [last] = await sql<{ conversation_id: string; id: string }[]>`
+      select conversation_id, id from messages where workspace_id = ${workspaceId} and external_id = ${externalId}`
+    if (!last) return false
+    // With the rows of the conversation locked, the message is still in it: merging two contacts moves all of them.
+    return (await readUpTo(sql, workspaceId, last)) || undefined
+  })
+}
+
+/** Returns false when the message has moved to another conversation. */
+async function readUpTo(
+  sql: Sql,
+  workspaceId: string,
+  last: { conversation_id: string; id: string },
+): Promise<boolean> {
+  await sql`
+    with locked_messages as (
+      select m.id, m.status as status_before
+      from messages m
+      where m.workspace_id = ${workspaceId} and m.conversation_id = ${last.conversation_id} and m.id <= ${last.id}
+        and m.direction = 'outbound' and m.status in ('sent', 'delivered')
+      order by m.id
+      for no key update
+    ),
+    updated_messages as (
+      update messages m set status = 'read'
+      from locked_messages l
+      where m.workspace_id = ${workspaceId} and m.conversation_id = ${last.conversation_id} and m.id = l.id
+      returning m.workspace_id, m.created_at, m.status, l.status_before
+    ),
+    ${countOutcomes(sql, sql`updated_messages`)}
+    select 1`
+  const [unmoved] = await sql`
+    select from messages
+    where workspace_id = ${workspaceId} and conversation_id = ${last.conversation_id} and id = ${last.id}`
+  return unmoved !== undefined
+}

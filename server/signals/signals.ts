@@ -1,0 +1,77 @@
+/**
+ * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
+ * reads the rows. A lost signal costs only time, because every receiver also polls.
+ *
+ * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake the engines of all processes (`signals/live.ts`), those of this
+ * process at once. The others reach the open streams of all processes.
+ */
+import type { Live } from './live.ts'
+
+export type Signals = {
+  /** Webhook deliveries may have been queued. */
+  deliveriesQueued(): void
+  /** Media of a message waits to be fetched. */
+  mediaPending(): void
+  /** A broadcast was accepted, resumed or canceled. */
+  broadcastReady(): void
+  /** Something of the workspace changed: the pages of its members load it again. */
+  changed(workspaceId: string): void
+  /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
+  inboxChanged(workspaceId: string, conversationIds?: readonly string[]): void
+  /** Something that only this member sees changed: the pages of the member load it again. */
+  memberChanged(memberId: string): void
+  /** A member opened or left a conversation, or started or stopped to write in it. */
+  presenceChanged(workspaceId: string): void
+  /** A visitor of the web chat is on another page: the pages that show this contact load the visit again. */
+  visited(workspaceId: string, contactId: string): void
+  /** A conversation of the web chat changed: the visitor's stream reads it. */
+  conversationChanged(conversationId: string): void
+  /** Calls `wake` for each signal of this kind. Returns a function that ends it. */
+  on(signal: EngineSignal, wake: () => void): () => void
+}
+
+type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady'
+
+export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
+export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
+export const memberTopic = (memberId: string): string => `member:${memberId}`
+export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
+export const visitTopic = (workspaceId: string): string => `visits:${workspaceId}`
+export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
+
+const topics: Record<EngineSignal, string> = {
+  deliveriesQueued: 'deliveries',
+  mediaPending: 'media',
+  broadcastReady: 'broadcasts',
+}
+
+export function createSignals(live: Live): Signals {
+  const listeners: Record<EngineSignal, Set<() => void>> = {
+    deliveriesQueued: new Set(),
+    mediaPending: new Set(),
+    broadcastReady: new Set(),
+  }
+  const send = (signal: EngineSignal) => () => {
+    for (const wake of listeners[signal]) wake()
+    live.announce(topics[signal])
+  }
+  return {
+    deliveriesQueued: send('deliveriesQueued'),
+    mediaPending: send('mediaPending'),
+    broadcastReady: send('broadcastReady'),
+    changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
+    inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
+    memberChanged: (memberId) => live.announce(memberTopic(memberId)),
+    presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
+    visited: (workspaceId, contactId) => live.announce(visitTopic(workspaceId), [contactId]),
+    conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
+    on(signal, wake) {
+      const stopListening = live.listen(topics[signal], wake)
+      listeners[signal].add(wake)
+      return () => {
+        listeners[signal].delete(wake)
+        stopListening()
+      }
+    },
+  }
+}
