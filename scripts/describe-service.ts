@@ -71,7 +71,7 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
   return { routes, document }
 }
 
-/** The first file of a room on the call stack is the one that calls `app.get(…)`. Undefined for a row of a table. */
+/** The first file of a module on the call stack is the one that calls `app.get(…)`. Undefined for a row of a table. */
 function registeringFile(): string | undefined {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 40

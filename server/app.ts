@@ -1,5 +1,5 @@
 /**
- * The HTTP application: its parts, and the plugins that register the routes of each room.
+ * The HTTP application: its parts, and the plugins that register the routes of each module.
  *
  * `server/ROUTES.md` lists every route with its handler and who may call it.
  */
@@ -225,7 +225,7 @@ async function registerApi(
   const threadContext = { channels, publicUrl }
   const broadcasting = { context: acceptContext, signals }
   const stepOptions = { pools, answering, signals }
-  /** The tables of all rooms, by their part of the API document. */
+  /** The tables of all modules, by their part of the API document. */
   const tables: [tag: string, rows: readonly Row[]][] = [
     ['Account', accountTable(db)],
     ['', sessionTable({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace })],

@@ -13,7 +13,7 @@ import { ConfigError, readConfig, settings } from '../server/config/config.ts'
 import { isMigrated, migrate } from '../server/lib/postgres/migrate.ts'
 import { createDatabase, holdTransaction } from './database.ts'
 
-// Left may not know right. A new room must take its place here.
+// Left may not know right. A new module must take its place here.
 const order = [
   'lib',
   'signals',
@@ -35,7 +35,7 @@ const order = [
   'demo',
 ]
 
-/** Which room owns which tables: every table of `schema.sql` has its owner here. */
+/** Which module owns which tables: every table of `schema.sql` has its owner here. */
 const tables: Record<string, readonly string[]> = {
   lib: ['migrations', 'encryption_checks', 'service_processes'],
   accounts: [
@@ -88,10 +88,10 @@ const tables: Record<string, readonly string[]> = {
   'merge-erase': ['contact_merges'],
 }
 
-const rooms = () =>
+const modules = () =>
   globSync('server/*/**/*.ts')
     .filter((file) => !file.endsWith('.test.ts'))
-    .map((file) => ({ file, room: file.split('/')[1] ?? '', text: readFileSync(file, 'utf8') }))
+    .map((file) => ({ file, module: file.split('/')[1] ?? '', text: readFileSync(file, 'utf8') }))
 
 test('every advisory lock has a number of its own', () => {
   const numbers = globSync('server/**/*.ts').flatMap((file) =>
@@ -123,10 +123,10 @@ for (const [root, folders] of [
   })
 }
 
-test('a room names in its SQL only tables of its own and of rooms to its left', () => {
-  for (const { file, room, text } of rooms()) {
+test('a module names in its SQL only tables of its own and of modules to its left', () => {
+  for (const { file, module, text } of modules()) {
     for (const [owner, names] of Object.entries(tables)) {
-      if (order.indexOf(owner) <= order.indexOf(room)) continue
+      if (order.indexOf(owner) <= order.indexOf(module)) continue
       const named = names.find((name) => new RegExp(`\\b(from|join|into|update|using)\\s+${name}\\b`, 'i').test(text))
       assert.equal(named, undefined, `${file} reaches right, to ${named}`)
     }
@@ -156,7 +156,7 @@ test('times that processes share come from the clock of the database', () => {
   }
 })
 
-test('schema.sql is the migrated database, and every table has its room', async (t) => {
+test('schema.sql is the migrated database, and every table has its module', async (t) => {
   const db = (await createDatabase(t, { empty: true })).connect(1)
   await migrate(db)
   const schema = await describeSchema(db)

@@ -12,11 +12,11 @@ test('calls.ts matches the routes of the service', async () => {
 
 test('every page path serves the page, with a policy that allows only our scripts', async (t) => {
   const { url } = await start(t, { pages: true })
-  const rooms = [
+  const sections = [
     ...readFileSync('dashboard/src/app.tsx', 'utf8').matchAll(/^ {2}'(\/[a-z]+)': \(\) => import\(/gm),
   ].map(([, path]) => path)
-  assert.ok(rooms.length >= 9)
-  for (const path of ['/', '/sign-in', '/setup', '/invitations/x', ...rooms, ...rooms.map((room) => `${room}/x/y`)]) {
+  assert.ok(sections.length >= 9)
+  for (const path of ['/', '/sign-in', '/setup', '/invitations/x', ...sections, ...sections.map((section) => `${section}/x/y`)]) {
     const answer = await fetch(`${url}${path}`)
     assert.equal(answer.status, 200, path)
     assert.match(await answer.text(), /<div id="root">/, path)

@@ -4,7 +4,7 @@
  *
  *   npm test                    the check, the units, the service, the browser, a crash of each engine, a start of the program
  *   npm run test:installation   whole installations, and the tests of the service on PostgreSQL 15
- *   npm run test:fast           the check, the units, and the test of each room's main promise
+ *   npm run test:fast           the check, the units, and the test of each module's main promise
  *   npm test -- FILE…           only these files
  *   npm test -- --times         prints what took the longest, too
  */

@@ -16,7 +16,7 @@ function readLine(first: string): string[] {
 const isGenerated = (name: string): boolean => ['node_modules', 'dist', 'data'].includes(name)
 
 const folders = readLine('common')
-const rooms = readLine('lib')
+const modules = readLine('lib')
 
 const files = globSync('{*,*/**}/*.{ts,tsx,js}', { exclude: isGenerated }).filter((file) =>
   folders.includes(file.split('/')[0] ?? ''),
@@ -32,7 +32,7 @@ test('every folder with code stands in the line of folders', () => {
   const top = new Set(globSync('*/**/*.{ts,tsx,js}', { exclude: isGenerated }).map((file) => file.split('/')[0]))
   assert.deepEqual([...top].sort(), [...folders].sort())
   const inServer = new Set(globSync('server/*/**/*.ts').map((file) => file.split('/')[1]))
-  assert.deepEqual([...inServer].sort(), [...rooms].sort())
+  assert.deepEqual([...inServer].sort(), [...modules].sort())
 })
 
 test('a folder imports only itself and folders to its left', () => {
@@ -47,19 +47,19 @@ test('a folder imports only itself and folders to its left', () => {
   }
 })
 
-test('a room of the server imports only itself and rooms to its left', () => {
+test('a module of the server imports only itself and modules to its left', () => {
   for (const file of files) {
-    const [folder, room = '', ...inside] = file.split('/')
+    const [folder, module = '', ...inside] = file.split('/')
     if (folder !== 'server' || inside.length === 0 || file.endsWith('.test.ts')) continue
     for (const path of importsOf(file)) {
       const [top, other = '', ...rest] = path.split('/')
       if (top !== 'server') {
-        const isAllowed = top === 'common' || (top === 'simulator' && ['simulator-host', 'demo'].includes(room))
+        const isAllowed = top === 'common' || (top === 'simulator' && ['simulator-host', 'demo'].includes(module))
         assert.ok(isAllowed, `${file} imports ${path}`)
         continue
       }
       assert.ok(rest.length > 0, `${file} imports ${path} of the root`)
-      assert.ok(rooms.indexOf(other) <= rooms.indexOf(room), `${file} imports ${path}`)
+      assert.ok(modules.indexOf(other) <= modules.indexOf(module), `${file} imports ${path}`)
     }
   }
 })

@@ -131,7 +131,7 @@ export type Starting = {
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 
-/** Marks the test of a room's main promise, which `npm run test:fast` runs: `test('…', main, …)`. */
+/** Marks the test of a module's main promise, which `npm run test:fast` runs: `test('…', main, …)`. */
 export const main = { only: process.env.PARLEY_TEST_MAIN === '1' }
 
 const silent = pino({ level: 'silent' })

@@ -1,7 +1,7 @@
 /**
  * Routes as rows.
  *
- * A room lists its routes in tables. A row says who may call it, what it takes, what it returns and which function runs. The
+ * A module lists its routes in tables. A row says who may call it, what it takes, what it returns and which function runs. The
  * public API (`/v1`) and the dashboard (`/app/api`) are mounted from the same rows: an API key calls those with `scope`, a member
  * those with `members`. Both get the same response, without the fields that are for members only (`ForMembers`).
  */

@@ -232,7 +232,7 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
   })
 }
 
-test('adapters have no SQL and know no room to their right', () => {
+test('adapters have no SQL and know no module to their right', () => {
   for (const file of globSync('{msgapp,social,web}/*.ts', { cwd: import.meta.dirname })) {
     const text = readFileSync(`${import.meta.dirname}/${file}`, 'utf8')
     assert.doesNotMatch(text, /\bsql`|lib\/postgres\//, file)

@@ -333,7 +333,7 @@ export function examineSettings(env: Environment): { config: Config; faults: Set
 }
 
 const oidcSettings = (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => name.startsWith('OIDC_'))
-/** Not imported: the main process reads the settings and loads no room. */
+/** Not imported: the main process reads the settings and loads no module. */
 const memberRoles: readonly MemberRole[] = ['owner', 'admin', 'agent', 'viewer']
 
 function readOidc(

@@ -51,9 +51,9 @@ export type ContactOptions = {
   slow: SlowReads
   bulk: FairQueue
   signals: Signals
-  /** Erases a contact with everything about it, in all rooms. Throws 404 when it does not exist. */
+  /** Erases a contact with everything about it, in all modules. Throws 404 when it does not exist. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
-  /** Moves everything of the contact `otherId` to the contact `id`, in all rooms, and deletes it. */
+  /** Moves everything of the contact `otherId` to the contact `id`, in all modules, and deletes it. */
   mergeContacts: (workspaceId: string, id: string, otherId: string) => Promise<void>
   /** Condition on contact `c`: it is in this segment. Throws 404 when the segment does not exist. */
   inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>

@@ -31,7 +31,7 @@ import { type Window, windowOf } from './window.ts'
 
 type LastMessage = NonNullable<InboxRow['last_message']>
 
-/** What rooms to the right provide: the newest message of each conversation, and the windows of the channels. */
+/** What modules to the right provide: the newest message of each conversation, and the windows of the channels. */
 export type InboxContext = {
   lastMessagesOf: (sql: Sql, workspaceId: string, ids: readonly string[]) => Promise<Map<string, LastMessage>>
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>

@@ -2,7 +2,7 @@
  * Writes the history of the demo workspace: contacts, segments, two weeks of conversations and a broadcast.
  *
  * All rows are written in the transaction that creates the workspace. The counters are written by the statements of their
- * rooms. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
+ * modules. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
  * events, no calls to a channel and no quota. Files are stored first; a crash before the commit leaves files without rows.
  */
 import { readFileSync } from 'node:fs'

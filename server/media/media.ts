@@ -35,7 +35,7 @@ export type MediaFetchOptions = {
   store: Store
   log: FastifyBaseLogger
   health: Health
-  /** The end of a statement: stores the path of a file in its message. The room `messages` provides it. */
+  /** The end of a statement: stores the path of a file in its message. The module `messages` provides it. */
   linkMessage: LinkMessage
   signals?: Pick<Signals, 'changed'>
   times: Times['media']

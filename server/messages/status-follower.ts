@@ -1,7 +1,7 @@
 /**
- * Rows of another room that mirror the status of a message: the recipients of a broadcast.
+ * Rows of another module that mirror the status of a message: the recipients of a broadcast.
  *
- * That room provides the members of a `with` list that update its rows. They become part of the statement that changes
+ * That module provides the members of a `with` list that update its rows. They become part of the statement that changes
  * the message, so the two cannot disagree.
  */
 import type { Fragment, Sql } from '../lib/postgres/db.ts'

@@ -2,7 +2,7 @@
  * Translates the filter of a segment into a SQL condition on contact `c`. Pure.
  *
  * A field is a table of operators (ops). An op validates its value and turns it into SQL. A rule may be a group of rules, so
- * a filter has at most two levels. Fields of contacts are here. A room to the right adds its own fields in `app.ts`. The field
+ * a filter has at most two levels. Fields of contacts are here. A module to the right adds its own fields in `app.ts`. The field
  * `attributes.NAME` stands for one field per name of an attribute.
  */
 import { namePattern } from '../contacts/attributes.ts'

@@ -9,7 +9,7 @@ import type { App } from '../lib/http/server.ts'
 import { sendFile } from './send-file.ts'
 
 /** The sections of the dashboard. Their paths and all paths below them return the page. */
-const rooms = [
+const sections = [
   'sign-in',
   'setup',
   'invitations',
@@ -54,7 +54,7 @@ export const pageRoutes = (pages: Pages) => async (app: App) => {
   for (const [path, file] of pages.files) {
     app.get(path, async (request, reply) => sendFile(request, reply, file, headersOf(cacheControlOf(path))))
   }
-  for (const path of ['/', ...rooms.flatMap((room) => [`/${room}`, `/${room}/*`])]) {
+  for (const path of ['/', ...sections.flatMap((section) => [`/${section}`, `/${section}/*`])]) {
     app.get(path, async (request, reply) => sendPage(request, reply, pages))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The steps of a request. `server/steps.ts` lists them in order; the modules of the rooms export them.
+ * The steps of a request. `server/steps.ts` lists them in order; modules export them.
  *
  * A step that all requests of a part of the service take is a hook of that part. Any other step names the hooks that a route gets:
  * a route without the step pays nothing for it.
