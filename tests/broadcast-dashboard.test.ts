@@ -141,7 +141,7 @@ test('every member may list and run broadcasts; only owners and admins may expor
   for (const role of ['admin', 'agent'] as const) {
     const member = await createMember(browser, role)
     const own = (await member.call('POST', '/broadcasts', news)).body.data
-    const cookie = await cookieOf(url, { email: `${role}@example.com`, password: 'long enough' })
+    const cookie = await cookieOf(url, { email: member.email, password: member.password })
     const exported = await fetch(`${url}/app/api/broadcasts/${own.id}/recipients.csv`, { headers: { cookie } })
     assert.equal(exported.status, role === 'admin' ? 200 : 403)
     await exported.text()
