@@ -16,7 +16,14 @@ test('every page path serves the page, with a policy that allows only our script
     ...readFileSync('dashboard/src/app.tsx', 'utf8').matchAll(/^ {2}'(\/[a-z]+)': \(\) => import\(/gm),
   ].map(([, path]) => path)
   assert.ok(sections.length >= 9)
-  for (const path of ['/', '/sign-in', '/setup', '/invitations/x', ...sections, ...sections.map((section) => `${section}/x/y`)]) {
+  for (const path of [
+    '/',
+    '/sign-in',
+    '/setup',
+    '/invitations/x',
+    ...sections,
+    ...sections.map((section) => `${section}/x/y`),
+  ]) {
     const answer = await fetch(`${url}${path}`)
     assert.equal(answer.status, 200, path)
     assert.match(await answer.text(), /<div id="root">/, path)

@@ -53,9 +53,10 @@ test(
 )
 
 test('templates are filtered, and one is read by name and language', async (t) => {
-  const { api, provider, workspace } = await withProvider(start(t))
+  const { api, connect, workspace } = await start(t)
   assert.deepEqual((await api.get('/templates')).body.data, [], 'without a connection there are none')
   assertRefused(await api.get('/templates/hello_world'), 404, 'not_found', 'template not found')
+  const provider = await connect()
   const components = [{ type: 'BODY', text: 'Hola {{name}}, hay noticias.', example: { body_text_named_params: [] } }]
   await createTemplate(provider, { name: 'late_news', language: 'es', parameter_format: 'NAMED', components })
   const { data } = (await api.get('/templates/late_news?language=es')).body

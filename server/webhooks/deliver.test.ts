@@ -503,6 +503,62 @@ test('bytes after a response are not the response to the next request', async (t
   assert.deepEqual(pluck(answers, 'http_status'), [200, 202])
 })
 
+const head = (...headers: string[]) => `${['HTTP/1.1 200 OK', ...headers].join('\r\n')}\r\n\r\n`
+const chunked = head('transfer-encoding: chunked')
+
+/** What a server may send, the status of the attempt, and its error. A response with a status counts by it, whatever its body is. */
+const responses: Record<string, [bytes: string, status: number | null, error?: RegExp]> = {
+  'a length': [`${head('content-length: 2')}ok`, 200],
+  'surplus bytes': [`${head('content-length: 2')}okay`, 200],
+  'a length and chunks': [
+    `${head('content-length: 9', 'transfer-encoding: chunked')}0\r\n\r\n`,
+    null,
+    /does not match content-length/,
+  ],
+  'two lengths': [`${head('content-length: 1', 'content-length: 2')}ok`, null, /does not match content-length/],
+  'a negative length': [`${head('content-length: -1')}ok`, null, /does not match the HTTP.1.1 protocol/],
+  'no length': [`${head()}ok`, 200],
+  'an unknown encoding': [`${head('transfer-encoding: gzip')}ok`, 200],
+  'less than its length': [`${head('content-length: 9')}ok`, 200],
+  'a chunk without a size': [`${chunked}\r\n`, 200],
+  'a chunk longer than its size': [`${chunked}1\r\nxyz\r\n`, 200],
+  'a chunk line without end': [`${chunked}1;${'y'.repeat(20_000)}`, 200],
+  'no reason phrase': ['HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n', 200],
+  'HTTP/1.0': ['HTTP/1.0 200 OK\r\n\r\nok', 200],
+  'HTTP/2': ['HTTP/2 200\r\n\r\n', null, /does not match the HTTP.1.1 protocol/],
+  'another protocol': ['SSH-2.0-OpenSSH_9.6\r\n', null, /does not match the HTTP.1.1 protocol/],
+  'an upgrade': [
+    'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+    null,
+    /^connection lost before a response$/,
+  ],
+  'an earlier status': [`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${head('content-length: 0')}`, 200],
+  'earlier statuses without end': [
+    'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2_000),
+    null,
+    /^connection lost before a response$/,
+  ],
+  'a head without end': [
+    `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`,
+    null,
+    /^the head of the response is too long$/,
+  ],
+  nothing: ['', null, /^connection lost before a response$/],
+  'chunks and a trailer': [`${chunked}2\r\nok\r\n0\r\nx: y\r\n\r\n`, 200],
+}
+
+for (const [name, [bytes, status, error]] of Object.entries(responses)) {
+  test(`a response with ${name} ${status ? 'counts by its status' : 'is a failed attempt'}, and the next request gets its own`, async (t) => {
+    const receiver = await startReceiver(t)
+    const { post } = createPosterFor(t)
+    receiver.answers((_, { socket }) => socket.end(bytes), 202)
+    const attempt = await post(receiver.url)
+    assert.equal(attempt.http_status, status)
+    assert.match(attempt.error ?? '', error ?? /^$/)
+    assert.equal((await post(receiver.url)).http_status, 202)
+  })
+}
+
 type TestPoster = { isAllowed?: (address: string) => boolean; addresses?: string[]; addressMs?: number }
 
 /** A poster that connects to these loopback addresses and checks them with `isAllowed`. */
