@@ -318,7 +318,7 @@ const describePublicApi = (routes: readonly RouteOptions[], publicUrl: string) =
         { name: 'Templates', description: 'Messages that the channel approved, with the values that each one needs.' },
         {
           name: 'Broadcasts',
-          description: 'One template to many recipients, sent at the pace of your number, with its progress.',
+          description: 'One template to many recipients, sent at the sending rate of your number, with its progress.',
         },
         { name: 'Webhooks', description: 'Your endpoints that receive signed events.' },
       ],

@@ -4,7 +4,7 @@
  *
  *   prepare         what is done once before the others start (`server/prepare.ts`)
  *   api-1, api-2 …  the API; they share the port (`server/roles.ts`)
- *   engines         the background engines, at a lower priority (`server/roles.ts`)
+ *   engines         the engines, at a lower priority (`server/roles.ts`)
  *   simulator       the simulated provider of the demo (`simulator-host/host.ts`)
  *
  * With `ROLES=worker` there is one process. Imports are lazy, so each process loads only what it needs.

@@ -1,5 +1,5 @@
 /**
- * The roles of a process: the API, the background engines, or the simulator. Each loads only the code that it needs.
+ * The roles of a process: the API, the engines, or the simulator. Each loads only the code that it needs.
  */
 import type { Server } from 'node:http'
 import { flushCompileCache } from 'node:module'

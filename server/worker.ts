@@ -1,5 +1,5 @@
 /**
- * The background engines and periodic tasks of a process with the `worker` role.
+ * The engines and periodic tasks of a process with the `worker` role.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../common/times.ts'

@@ -2,7 +2,7 @@
  * `/channels/{channel}/{connection id}`: callbacks of the providers.
  *
  * The flow, file by file: `callbacks.ts` (HTTP, signature) → the adapter's `parse`, for example `msgapp/parse.ts` →
- * `messages/receiving/`: `intake.ts` (one verb per kind of report) → `inbound.ts`, `store-inbound.ts` (customers' messages), `reports.ts`
+ * `messages/receiving/`: `intake.ts` (calls the code for each kind of report) → `inbound.ts`, `store-inbound.ts` (customers' messages), `reports.ts`
  * (statuses, edits, read marks), `echoes.ts` (messages from the provider's own app) → `early-reports.ts` (reports about unknown
  * messages) → 200.
  *

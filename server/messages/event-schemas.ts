@@ -1,5 +1,5 @@
 /**
- * The schemas of the four events, for the API document and the SDK's types. No route uses them: the statement that changes
+ * The schemas of all events, for the API document and the SDK's types. No route uses them: the statement that changes
  * the data builds the body of its event. A test validates recorded events against them.
  */
 import { contentTypes } from '../channels/channel.ts'
@@ -146,11 +146,11 @@ const eventSchemas: Record<EventName, TSchema> = {
 
 const titleOf = (schema: TSchema): string => (schema as { title?: string }).title ?? ''
 
-/** Any of the four events. */
+/** Any event. */
 export const EventSchema = Type.Unsafe<unknown>({
   title: 'Event',
   oneOf: Object.values(eventSchemas),
-  description: 'One of the four events. `data` is open: read the keys you need and ignore the rest.',
+  description: 'An event. `data` is open: read the keys you need and ignore the rest.',
   // Without a mapping, generators of clients take the names of the schemas for the names of the events.
   discriminator: {
     propertyName: 'event',

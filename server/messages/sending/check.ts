@@ -1,4 +1,4 @@
-/** The first step of a send: whether the message may be sent. The rules of the channel, the window, the quoted message. */
+/** The third step of a send, after target and repeat: whether the message may be sent. The rules of the channel, the window, the quoted message. */
 import type { Channel, Connection, Interactive, Person } from '../../channels/channel.ts'
 import { notConnected } from '../../channels/connections.ts'
 import type { ChannelName } from '../../contacts/resource.ts'

@@ -1,5 +1,5 @@
 /**
- * The first write of a send: messages are inserted as `pending` and counted against the plan, one statement per batch.
+ * The write before a send: messages are inserted as `pending` and counted against the plan, one statement per batch.
  *
  * No transaction stays open while the channel is called afterwards. A crash in between leaves the `pending` row. The
  * channel's reports carry our message id and settle it, or the sweep does (`settle.ts`).

@@ -1,6 +1,7 @@
 /**
- * Sends one message: to a phone number, or in a conversation. The steps are target, check, content, prepare, dispatch and
- * settle, each in the file of its name. Everything before prepare writes nothing and counts nothing.
+ * Sends one message: to a phone number, or in a conversation. The steps are target, repeat, check, content, prepare, dispatch
+ * and settle, each in the file of its name. Before prepare no message is written and no quota is counted; uploads may be marked as
+ * used and templates refreshed.
  */
 import type { Times } from '../../../common/times.ts'
 import { requireQuota } from '../../accounts/quota.ts'
