@@ -95,12 +95,12 @@ test('of the requests over the rate limit ten per second are kept', async (t) =>
 
 test('texts that PostgreSQL cannot store are logged without the characters in question', async (t) => {
   const { db, log, record, dropped } = await startLog(t)
-  record({ status: 400, body: 'not JSON: a\0b' })
+  record({ status: 400, body: 'not JSON: a\0b\x1fc' })
   // The cut at 4,096 is in the middle of a character.
   record({ status: 400, body: `x${'😀'.repeat(3_000)}` })
   await log.stop()
   const bodies = await db<{ body: string }[]>`select body from api_requests order by id`
-  assert.equal(bodies[0]?.body, 'not JSON: a\ufffdb')
+  assert.equal(bodies[0]?.body, 'not JSON: a\ufffdb\ufffdc')
   assert.ok(bodies[1]?.body.endsWith('😀\ufffd…'))
   assert.equal(await dropped('failed'), 0)
 })

@@ -162,21 +162,29 @@ function describeFailure({ failure, method, rawBody }: FastifyRequest): Failure 
   }
 }
 
-/** PostgreSQL stores neither NUL nor half of a character, which a cut may leave. */
-const toStorable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
+/** Between the values of a column: `chr(31)`. */
+const separator = '\x1f'
 
-/** The commit does not wait for the disk: a power cut may lose the last requests of the log. */
+/** PostgreSQL stores neither NUL nor half of a character, which a cut may leave. */
+const toStorable = (text: string): string =>
+  text.replaceAll('\0', '\ufffd').replaceAll(separator, '\ufffd').toWellFormed()
+
+/**
+ * The commit does not wait for the disk: a power cut may lose the last requests of the log. One text for each column takes PostgreSQL
+ * two thirds of the time of a JSON list, and this statement a tenth of the time of a `GET /me`.
+ */
 async function writeRows(db: Db, rows: readonly RequestRow[]): Promise<void> {
   await db.begin(async (sql) => {
     await sql.unsafe(`set local lock_timeout = ${lockTimeoutMs}; set local synchronous_commit = off`)
+    const column = (name: keyof RequestRow) =>
+      sql`string_to_array(${rows.map((row) => row[name] ?? '').join(separator)}, chr(31), '')`
     await sql`
       insert into api_requests (workspace_id, id, key_id, method, path, status, duration_ms, request_id, error_code,
         error_message, body)
-      select i.workspace_id, i.id, i.key_id, i.method, i.path, i.status, i.duration_ms, i.request_id, i.error_code,
-        i.error_message, i.body
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
-        workspace_id uuid, id uuid, key_id uuid, method text, path text, status smallint, duration_ms int, request_id text,
-        error_code text, error_message text, body text
+      select * from unnest(
+        ${column('workspace_id')}::uuid[], ${column('id')}::uuid[], ${column('key_id')}::uuid[], ${column('method')},
+        ${column('path')}, ${column('status')}::smallint[], ${column('duration_ms')}::int[], ${column('request_id')},
+        ${column('error_code')}, ${column('error_message')}, ${column('body')}
       )
       on conflict (workspace_id, id) do nothing`
   })
