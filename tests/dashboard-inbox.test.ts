@@ -400,7 +400,10 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   })
   for (const key of ['e', 'z', 'e']) await page.keyboard.press(key)
   await page.getByRole('heading', { name: 'Cleo Dane' }).waitFor()
-  await until('three changes', async () => stored.length === 3)
+  await until(
+    () => `three changes, not ${stored}`,
+    async () => stored.length === 3,
+  )
   assert.deepEqual(stored, ['closed', 'open', 'closed'])
   await becomes('Ben closed', (all) => all['Ben Carter'].status === 'closed')
   await page.unroute(one)

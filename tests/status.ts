@@ -9,15 +9,18 @@ export const alertsOf = (status: Json): string[] => status.problems.map(({ alert
 export const namesOf = (status: Json): string[] => (status.processes ?? []).map(({ process }: Json) => process)
 
 /** Waits for a status with a property. An answer is up to three seconds old. */
-export const untilStatus = (browser: Browser, what: string, isSo: (status: Json) => boolean): Promise<Json> =>
-  until(
-    what,
+export function untilStatus(browser: Browser, what: string, isSo: (status: Json) => boolean): Promise<Json> {
+  let last: Json
+  return until(
+    () => `${what}, not ${JSON.stringify(last)?.slice(0, 2_000)}`,
     async () => {
       // A process that is killed closes its connections.
       const answer = await browser.call('GET', '/status', undefined, { connection: 'close' }).catch(() => undefined)
       if (!answer) return false
       assert.equal(answer.status, 200, answer.text)
-      return isSo(answer.body.data) && answer.body.data
+      last = answer.body.data
+      return isSo(last) && last
     },
     timeoutMs,
   )
+}
