@@ -76,9 +76,14 @@ test('a full disk of the embedded database is reported, loses nothing, and is su
   const advice = 'the disk is full; free some space, and the service continues by itself'
   await until('the log to name the disk', async () => service.output().includes(advice))
 
-  // PostgreSQL stops when there is no space for the next segment of its log.
-  // The answer may be lost with it.
-  await stack.db`select pg_switch_wal()`.catch(() => {})
+  // PostgreSQL stops when there is no space for the next segment of its log. It may have prepared one. Only a segment with a
+  // record is replaced.
+  await until('the last segment', () =>
+    stack.db`select pg_switch_wal(), pg_logical_emit_message(false, 'a', 'record')`.then(
+      () => false,
+      () => true,
+    ),
+  )
   await untilFailing(stack, 'database')
   await until('the end of PostgreSQL', async () => service.output().includes('the embedded database ended'))
   await untilRefused(stack, /^the database of the service is not available; repeat the request later$/)
