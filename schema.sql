@@ -62,6 +62,7 @@ create table audit_log (
 );
 comment on table audit_log is 'What members did, kept for 400 days.';
 CREATE INDEX audit_log_by_age ON public.audit_log USING btree (created_at);
+CREATE INDEX audit_log_by_subject ON public.audit_log USING btree (workspace_id, subject_id, id) WHERE (subject_id IS NOT NULL);
 
 create table broadcast_counts (
   workspace_id uuid not null,
@@ -274,6 +275,7 @@ create table contact_notes (
 );
 comment on table contact_notes is 'Notes of members about a contact.';
 comment on column contact_notes.member_id is 'The author. Kept when the member is removed.';
+CREATE INDEX contact_notes_by_id ON public.contact_notes USING btree (workspace_id, id);
 
 create table contact_tags (
   workspace_id uuid not null,
@@ -325,6 +327,8 @@ comment on column contacts.opt_out_decided_at is 'The channel''s time of the lat
 comment on column contacts.attributes is 'Custom fields of the workspace: names with a text, number or boolean.';
 comment on column contacts.typed_email_key is 'The case-folded email address that a visitor of the web chat typed. While it equals email_key, no other source has given the address.';
 CREATE INDEX contacts_by_change ON public.contacts USING btree (workspace_id, updated_at, id);
+CREATE INDEX contacts_by_company ON public.contacts USING btree (workspace_id, "left"(company_key, 100), id) WHERE (company_key IS NOT NULL);
+CREATE INDEX contacts_by_name ON public.contacts USING btree (workspace_id, "left"(name_key, 100), id) WHERE (name_key IS NOT NULL);
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='8192');
 
@@ -357,6 +361,8 @@ create table conversations (
   snoozed_until timestamp with time zone,
   last_inbound_identity text,
   last_received_at timestamp with time zone,
+  blocked_at timestamp with time zone,
+  is_channel_blocked boolean not null default false,
   constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
@@ -371,6 +377,8 @@ comment on column conversations.waiting_since is 'The first message of the custo
 comment on column conversations.snoozed_until is 'The status is pending until then.';
 comment on column conversations.last_inbound_identity is 'The identity that the customer last wrote from. A contact may have several; replies go to this one.';
 comment on column conversations.last_received_at is 'When the service received the customer''s last message, by the clock of the database. The API shows it as last_inbound_at.';
+comment on column conversations.blocked_at is 'When a member blocked the contact on this channel. New messages are stored, but do not reopen the conversation.';
+comment on column conversations.is_channel_blocked is 'The channel blocks the contact too: it accepts no messages of the contact.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
@@ -391,7 +399,7 @@ CREATE INDEX conversations_waiting ON public.conversations USING btree (workspac
 CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)))) EXECUTE FUNCTION count_inbox();
-CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at))) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
+CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
 
 create table drafts (
   workspace_id uuid not null,
@@ -909,10 +917,11 @@ create table timeline_entries (
   constraint timeline_entries_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint timeline_entries_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint timeline_entries_check CHECK (((kind = 'note'::text) = (text IS NOT NULL))),
-  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text])))
+  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text, 'blocked'::text, 'unblocked'::text])))
 );
 comment on table timeline_entries is 'Everything in a thread that is not a message: notes of members, and changes of the conversation.';
 comment on column timeline_entries.member_id is 'The author. Null when a customer, the API or a timer caused the change. Kept when the member is removed.';
+CREATE INDEX timeline_notes ON public.timeline_entries USING btree (workspace_id, id) WHERE (kind = 'note'::text);
 
 create table uploads (
   workspace_id uuid not null,

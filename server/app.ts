@@ -20,6 +20,7 @@ import { sessionTable } from './accounts/sign-in/session-routes.ts'
 import type { Setup } from './accounts/sign-in/setup.ts'
 import { streamTable } from './accounts/stream.ts'
 import { mountForKeys, mountForMembers, type Row } from './accounts/table.ts'
+import { listBroadcastNames } from './broadcasts/broadcasts.ts'
 import { composeTable } from './broadcasts/compose-routes.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { createLiveSendCounter } from './broadcasts/pace.ts'
@@ -250,11 +251,14 @@ async function registerApi(
     ['', labelTable(db)],
     ['', viewTable(db)],
     ['Messages', messageTable({ reads, sender, publicUrl })],
-    ['', threadTable({ db, sender, templates: channels.msgapp, ...threadContext })],
+    [
+      '',
+      threadTable({ db, sealer, sender, signals, templates: channels.msgapp, inbox: inboxContext, ...threadContext }),
+    ],
     ['Templates', templateTable({ db, sealer, channel: channels.msgapp })],
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
-    ['', insightsTable(db, slow)],
+    ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],
     ['', composeTable({ ...broadcasting, sender, threadContext })],
     ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals })],

@@ -428,6 +428,9 @@ test('a member reads, answers and changes conversations and channels of their ow
       ['PATCH', '', { labels: ['Taken'] }],
       ['PATCH', '', {}],
       ['POST', '/read'],
+      ['POST', '/unread'],
+      ['POST', '/block'],
+      ['POST', '/unblock'],
       ['GET', '/messages'],
       ['POST', '/messages', { text: 'hello' }],
       ['POST', '/templates/preview', { name: 'hello_world' }],
@@ -460,6 +463,7 @@ test('a member reads, answers and changes conversations and channels of their ow
   })
   for (const word of ['theirword', 'theirw', 'theirword text', '1.theirword', "2.text' | '1.text"]) {
     assert.deepEqual((await call('GET', `/search?q=${encodeURIComponent(word)}`)).body.data, [], word)
+    assert.deepEqual((await call('GET', `/search/notes?q=${encodeURIComponent(word)}`)).body.data, [], word)
   }
   assert.ok((await call('GET', '/search?q=ourword')).body.data.length >= 5)
   const { data: overview } = (await call('GET', '/overview?days=7')).body
@@ -468,6 +472,7 @@ test('a member reads, answers and changes conversations and channels of their ow
 
   for (const id of [foreign.contacts, foreign.conversations, theirs.workspaceId]) {
     assertRefused(await call('GET', `/contacts/${id}`), 404, 'not_found')
+    assertRefused(await call('GET', `/contacts/${id}/history`), 404, 'not_found')
     for (const change of [{}, { opted_out: true }, { name: 'Taken', tags: ['Taken'], opted_out: true }]) {
       assertRefused(await call('PATCH', `/contacts/${id}`, change), 404, 'not_found')
     }

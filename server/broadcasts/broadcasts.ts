@@ -29,6 +29,17 @@ export async function getBroadcast(sql: Sql, workspaceId: string, id: string): P
   return row
 }
 
+/** The names of these broadcasts by id. */
+export async function listBroadcastNames(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql<{ id: string; name: string }[]>`
+    select id, name from broadcasts where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 export async function requireBroadcast(sql: Sql, workspaceId: string, id: string): Promise<Broadcast> {
   const broadcast = await getBroadcast(sql, workspaceId, id)
   if (!broadcast) throw notFound('broadcast')

@@ -12,7 +12,7 @@ import { type Json, recordOf, textOf } from './reading.ts'
 const maxMessage = 1_000
 
 export type Call = {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   /** The segments after the version, not encoded yet. */
   path: readonly string[]
   query?: Record<string, string>

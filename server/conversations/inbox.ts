@@ -10,14 +10,15 @@
  * Conditions that no index covers are checked for at most `maxScanned` conversations: then a page may be short, and its cursor
  * continues after the last one scanned.
  *
- * A search finds the contacts first and then their conversations; a label finds its conversations first. A text or a label
- * that selects very many is checked along the inbox instead. The order and the cursor are the same.
+ * A search or a tag finds the contacts first and then their conversations; a label finds its conversations first. One that selects
+ * very many is checked along the inbox instead. The order and the cursor are the same. A time limits the ranges themselves.
  *
  * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first.
  */
 import type { Channel } from '../channels/channel.ts'
 import { matches } from '../contacts/contacts.ts'
 import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
+import { findTagged } from '../contacts/tags.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
@@ -43,14 +44,22 @@ export type InboxFilters = {
   /** Absent: `newest`. */
   sort?: (typeof inboxSorts)[number] | undefined
   status?: ConversationStatus | undefined
-  channel?: ChannelName | undefined
+  /** Of several values of a filter, one must match. */
+  channels?: readonly ChannelName[] | undefined
   contact_id?: string | undefined
-  /** A member's id, or `nobody`. */
-  agent?: string | undefined
-  /** The id or the name of a label. */
-  label?: string | undefined
+  /** Ids of members, or `nobody`. */
+  agents?: readonly string[] | undefined
+  /** Ids or names of labels. */
+  labels?: readonly string[] | undefined
+  /** Ids or names of tags of the contact. */
+  tags?: readonly string[] | undefined
   /** The customer has waited for this long. */
   waiting_minutes?: number | undefined
+  /** The customer waits for a reply. */
+  has_no_reply?: boolean
+  /** The last message of the customer or reply of a member is in this period. */
+  active_after?: string | undefined
+  active_before?: string | undefined
   unread?: boolean
   /** A part of a name, number, e-mail address or company. */
   search?: string | undefined
@@ -89,7 +98,7 @@ const waitingMark = 'w'
 
 async function scanByWait(
   scan: (order: Order, from: string, count: number) => Promise<Scan>,
-  { waiting_minutes }: InboxFilters,
+  { waiting_minutes, has_no_reply }: InboxFilters,
   cursor: string,
   limit: number,
 ): Promise<Scan> {
@@ -97,7 +106,7 @@ async function scanByWait(
   if (isSecondPart) return scan('not_waiting', cursor, limit)
   const first = await scan('waiting', cursor.slice(waitingMark.length), limit)
   if (first.next) return { ...first, next: `${waitingMark}${first.next}` }
-  if (waiting_minutes) return first
+  if (waiting_minutes || has_no_reply) return first
   if (first.rows.length === limit) return { ...first, next: newestCursor }
   const second = await scan('not_waiting', '', limit - first.rows.length)
   return { rows: [...first.rows, ...second.rows], next: second.next }
@@ -114,31 +123,11 @@ async function scanPage(
   cursor: string,
   limit: number,
 ): Promise<Scan> {
-  const isDescending = order === 'newest' || order === 'not_waiting'
-  const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  const { isDescending, direction } = directionOf(sql, order)
   const after = decodePosition(cursor) ?? (isDescending ? newestPosition : oldestPosition)
-  const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   const scanned = conditions.length > 0 ? maxScanned : limit + 1
-  const isMatch =
-    conditions.length === 0
-      ? sql`true`
-      : plannedPerCall(
-          sql,
-          conditions.reduce((one, other) => sql`${one} and ${other}`),
-        )
-  const merged = ranges
-    .map(
-      (range) => sql`(
-        select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
-          ${agentOf(sql)} as agent, ${at} as at
-        from conversations v
-        where v.workspace_id = ${workspaceId} and ${range}
-          and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
-        order by ${at} ${direction}, v.id ${direction}
-        limit ${scanned}
-      )`,
-    )
-    .reduce((one, other) => sql`${one} union all ${other}`)
+  const isMatch = allOf(sql, conditions)
+  const merged = mergeRanges(sql, workspaceId, ranges, order, after, scanned)
   const rows = await sql<ScannedEntry[]>`
     select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as at_us
     from (
@@ -163,6 +152,66 @@ async function scanPage(
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : rows.find(({ is_end }) => is_end)
   return { rows: shown.map(toEntry), next: last ? encodePosition(last.at_us, last.id) : null }
+}
+
+/** The conversations of these ranges after a position, at most `limit` of each, in the columns that conditions read. */
+function mergeRanges(
+  sql: Sql,
+  workspaceId: string,
+  ranges: readonly Fragment[],
+  order: Order,
+  after: { at: string; id: string },
+  limit: number,
+): Fragment {
+  const { isAfter, direction } = directionOf(sql, order)
+  const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  return ranges
+    .map(
+      (range) => sql`(
+        select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
+          ${agentOf(sql)} as agent, ${at} as at
+        from conversations v
+        where v.workspace_id = ${workspaceId} and ${range}
+          and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
+        order by ${at} ${direction}, v.id ${direction}
+        limit ${limit}
+      )`,
+    )
+    .reduce((one, other) => sql`${one} union all ${other}`)
+}
+
+function directionOf(sql: Sql, order: Order) {
+  const isDescending = order === 'newest' || order === 'not_waiting'
+  const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  return { isDescending, isAfter, direction }
+}
+
+const allOf = (sql: Sql, conditions: readonly Fragment[]): Fragment =>
+  conditions.length === 0
+    ? sql`true`
+    : plannedPerCall(
+        sql,
+        conditions.reduce((one, other) => sql`${one} and ${other}`),
+      )
+
+/** A view counts up to this many conversations, among so many newest ones of each range: about 2 ms. */
+export const maxCountedInView = 100
+const maxScannedForCount = 500
+
+/** How many of the newest conversations match, at most `maxCountedInView`. */
+export async function countMatches(sql: Sql, workspaceId: string, filters: InboxFilters): Promise<number> {
+  const selection = await findSelection(sql, workspaceId, filters)
+  if (!selection) return 0
+  const { ranges, conditions } = planScan(sql, workspaceId, filters, selection, 'newest')
+  const limit = conditions.length > 0 ? maxScannedForCount : maxCountedInView
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from (
+      select from (${mergeRanges(sql, workspaceId, ranges, 'newest', newestPosition, limit)}) w
+      where ${allOf(sql, conditions)}
+      limit ${maxCountedInView}
+    ) counted`
+  return requireRow(row, 'the count of a view').count
 }
 
 export async function requireInboxRow(
@@ -192,45 +241,26 @@ export async function listInboxRows(
   return toInboxRows(sql, workspaceId, context, rows)
 }
 
-export type InboxCounts = { open: number; pending: number; mine: number; unassigned: number; unread: number }
-
-/** Counting stops here, because it is not free: this number means "or more". */
-const maxCounted = 1_000
-
-const countUpToMax = (sql: Sql, workspaceId: string, condition: Fragment): Fragment => sql`(
-  select count(*)::int
-  from (
-    select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
-  ) counted
-)`
-
-/** The counts that all members share. */
-export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<InboxCounts, 'mine'>> {
-  const count = (condition: Fragment) => countUpToMax(sql, workspaceId, condition)
-  const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
-    select ${count(hasInboxStatus(sql, 'open'))} as open, ${count(hasInboxStatus(sql, 'pending'))} as pending,
-      ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open'`)} as unassigned,
-      ${count(sql`v.unread_count > 0 and ${inboxStatusOf(sql)} = 'open'`)} as unread`
-  return requireRow(counts, 'the inbox count')
-}
-
-/** The open conversations that are assigned to the member. */
-export async function countMine(sql: Sql, workspaceId: string, memberId: string): Promise<number> {
-  const isMine = sql`${agentOf(sql)} = ${memberId}::uuid and ${inboxStatusOf(sql)} = 'open'`
-  const [row] = await sql<{ mine: number }[]>`select ${countUpToMax(sql, workspaceId, isMine)} as mine`
-  return requireRow(row, 'the count of assigned conversations').mine
-}
-
 /** Rows that a filter selects before the scan. `undefined`: the scan checks the condition of each row. */
-type Selection = { contactIds: string[] | undefined; labelId: string | undefined; labeledIds: string[] | undefined }
+type Selection = {
+  contactIds: string[] | undefined
+  tagIds: string[] | undefined
+  labelIds: string[] | undefined
+  labeledIds: string[] | undefined
+}
 
 /** Undefined when no conversation can match. */
 async function findSelection(sql: Sql, workspaceId: string, filters: InboxFilters): Promise<Selection | undefined> {
-  const contactIds = await findContacts(sql, workspaceId, filters)
+  const found = await findContacts(sql, workspaceId, filters)
+  if (found?.length === 0) return undefined
+  const tagged = filters.tags && (await findTagged(sql, workspaceId, filters.tags, maxContacts))
+  if (filters.tags && !tagged) return undefined
+  const contactIds = found && tagged?.ids ? found.filter((id) => tagged.ids?.includes(id)) : (found ?? tagged?.ids)
   if (contactIds?.length === 0) return undefined
-  if (filters.label === undefined) return { contactIds, labelId: undefined, labeledIds: undefined }
-  const labeled = await findLabeled(sql, workspaceId, filters.label)
-  return labeled && { contactIds, labelId: labeled.labelId, labeledIds: labeled.ids }
+  const contacts = { contactIds, tagIds: tagged?.tagIds }
+  if (filters.labels === undefined) return { ...contacts, labelIds: undefined, labeledIds: undefined }
+  const labeled = await findLabeled(sql, workspaceId, filters.labels)
+  return labeled && { ...contacts, labelIds: labeled.tagIds, labeledIds: labeled.ids }
 }
 
 /** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */
@@ -255,25 +285,34 @@ type ScanPlan = { ranges: Fragment[]; conditions: Fragment[] }
 function planScan(
   sql: Sql,
   workspaceId: string,
-  { status, channel, contact_id, agent, waiting_minutes, unread, search }: InboxFilters,
-  { contactIds, labelId, labeledIds }: Selection,
+  filters: InboxFilters,
+  { contactIds, tagIds, labelIds, labeledIds }: Selection,
   order: Order,
 ): ScanPlan {
-  const agentId = agent === 'nobody' ? unassigned : agent
+  const { status, channels, contact_id, agents, waiting_minutes, has_no_reply, unread, search } = filters
+  const agentIds = agents?.map((agent) => (agent === 'nobody' ? unassigned : agent))
   // A person's conversations are listed whatever their messages are.
   const isOfPerson = !!search || contact_id !== undefined
   const has = {
     inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
-    channel: channel && sql`w.channel = ${channel}`,
-    agent: agentId && sql`w.agent = ${agentId}::uuid`,
+    channel: channels && sql`w.channel = any(${[...channels]}::text[])`,
+    agent: agentIds && sql`w.agent = any(${agentIds}::uuid[])`,
     unread: unread && sql`w.unread_count > 0`,
     label:
-      labelId &&
+      labelIds &&
       !labeledIds &&
       sql`exists (
         select from conversation_labels cl
-        where cl.workspace_id = ${workspaceId} and cl.label_id = ${labelId} and cl.conversation_id = w.id
+        where cl.workspace_id = ${workspaceId} and cl.label_id = any(${labelIds}::uuid[]) and cl.conversation_id = w.id
       )`,
+    // Scalar, as the search below. Checked also for a contact that the search selected.
+    tag:
+      tagIds &&
+      sql`(
+        select count(*) > 0 from contact_tags ct
+        where ct.workspace_id = ${workspaceId} and ct.contact_id = w.contact_id and ct.tag_id = any(${tagIds}::uuid[])
+      )`,
+    reply: has_no_reply && sql`w.status <> 'closed' and w.waiting_since is not null`,
     wait:
       waiting_minutes &&
       sql`w.status <> 'closed' and w.waiting_since <= now() - make_interval(mins => ${waiting_minutes})`,
@@ -286,27 +325,28 @@ function planScan(
       )`,
     rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null)`,
   }
+  const active = isActiveIn(sql, filters)
   const conditionsBut = (...covered: (keyof typeof has)[]) =>
     Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
   if (contactIds || labeledIds) {
     const ofContacts = contactIds ? sql`v.contact_id = any(${contactIds}::uuid[])` : sql`true`
     const labeled = labeledIds ? sql`v.id = any(${labeledIds}::uuid[])` : sql`true`
-    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`}`
+    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`} and ${active}`
     return { ranges: [range], conditions: conditionsBut() }
   }
-  if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
+  if (order === 'waiting') return { ranges: [sql`${isWaiting(sql)} and ${active}`], conditions: conditionsBut() }
   // Where members read their messages, few conversations are unread.
-  if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
+  if (unread) return { ranges: [sql`v.unread_count > 0 and ${active}`], conditions: conditionsBut('unread') }
   const scannedStatuses = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
   const isCovered = isOfPerson ? [] : (['inboxStatus'] as const)
-  if (agentId) {
-    const ranges = scannedStatuses.map(
-      (one) => sql`${agentOf(sql)} = ${agentId}::uuid and ${inboxStatusOf(sql)} = ${one}`,
+  if (agentIds) {
+    const ranges = agentIds.flatMap((id) =>
+      scannedStatuses.map((one) => sql`${agentOf(sql)} = ${id}::uuid and ${inboxStatusOf(sql)} = ${one} and ${active}`),
     )
     return { ranges, conditions: conditionsBut('agent', ...isCovered) }
   }
-  const ranges = (channel ? [channel] : channelNames).flatMap((name) =>
-    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one}`),
+  const ranges = (channels ?? channelNames).flatMap((name) =>
+    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one} and ${active}`),
   )
   return { ranges, conditions: conditionsBut('channel', ...isCovered) }
 }
@@ -314,13 +354,16 @@ function planScan(
 /** Exactly the expressions of the indexes. */
 const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
 /** The status of a conversation in the inbox, or `automated`. */
-const inboxStatusOf = (sql: Sql): Fragment => sql`(case when v.inbox_at is null then 'automated' else v.status end)`
+export const inboxStatusOf = (sql: Sql): Fragment =>
+  sql`(case when v.inbox_at is null then 'automated' else v.status end)`
+/** The period on the same expression that the ranges are sorted by. */
+const isActiveIn = (sql: Sql, { active_after: after, active_before: before }: InboxFilters): Fragment =>
+  sql`${after ? sql`${arrival(sql)} >= ${after}::timestamptz` : sql`true`}
+    and ${before ? sql`${arrival(sql)} < ${before}::timestamptz` : sql`true`}`
 const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
 /** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
 export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
   sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`
-/** Condition: conversation `v` is assigned to no member. */
-const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 
 const entryColumns = (sql: Sql): Fragment => sql`${memberConversation.columns(sql)}, v.last_inbound_at as window_from`
 

@@ -129,6 +129,16 @@ export const ConversationSchema = Type.Object(
         (sql) => sql`case when v.status <> 'closed' then v.waiting_since end`,
       ),
     ),
+    blocked_at: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description:
+          'When a member blocked the contact on this channel. Later messages are stored, but do not reopen the conversation.',
+      }),
+    ),
+    is_channel_blocked: ForMembers(
+      Type.Boolean({ description: 'The channel blocks the contact too and passes on no messages.' }),
+    ),
     assigned_agent: ForMembers(
       Column(
         NullableObject({ id: Uuid, name: NullableText(), email: Type.String() }),

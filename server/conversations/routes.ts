@@ -28,9 +28,10 @@ import {
 import type { Signals } from '../signals/signals.ts'
 import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
-import { listConversations, readConversation, requireConversation } from './conversations.ts'
+import { listConversations, readConversation, requireConversation, unreadConversation } from './conversations.ts'
+import { countInbox, countMine } from './counts.ts'
 import { statuses } from './filter-fields.ts'
-import { countInbox, countMine, type InboxContext, listInbox, requireInboxRow } from './inbox.ts'
+import { type InboxContext, listInbox, requireInboxRow } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { maxLabels } from './labels.ts'
 import { listByActivity, listChangedConversations } from './recent.ts'
@@ -240,6 +241,19 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       },
     }),
     row({
+      call: 'POST /conversations/:id/unread',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      params: IdParams,
+      data: ConversationSchema,
+      run: async ({ caller, params }) => {
+        const { id } = await unreadConversation(db, caller.workspaceId, params.id)
+        signals.inboxChanged(caller.workspaceId, [id])
+        return readFor(caller, id)
+      },
+    }),
+    row({
       call: 'GET /conversations',
       members: roles,
       query: InboxQuery,
@@ -248,7 +262,7 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
         const filters = { ...readInboxQuery(caller, query), contact_id: query.contact_id }
         const position = { limit: readPosition(query).limit, cursor: query.cursor }
         const list = (sql: Sql) => listInbox(sql, caller.workspaceId, context, filters, position)
-        return filters.search || filters.label ? slow(caller.workspaceId, list) : list(db)
+        return filters.search || filters.labels || filters.tags ? slow(caller.workspaceId, list) : list(db)
       },
     }),
     row({

@@ -5,6 +5,8 @@ import { type Row, row } from '../accounts/table.ts'
 import { maxTagLength } from '../contacts/tags.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Deleted, IdParams, type Static, TrimmedText, Type, Uuid } from '../lib/schema.ts'
+import { countSidebar } from './counts.ts'
+import { maxCountedInView } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { countLabels, deleteLabel, LabelSchema, listLabels, resolveLabel, updateLabel } from './labels.ts'
 import { createView, deleteView, listViews, updateView } from './views.ts'
@@ -75,7 +77,21 @@ export const labelTable = (db: Db): readonly Row[] => [
   }),
 ]
 
+const CountOf = Type.Object({ id: Uuid, count: Type.Integer() })
+const SidebarCountsSchema = Type.Object({
+  labels: Type.Array(CountOf, { description: 'Open conversations of each label that has some.' }),
+  members: Type.Array(CountOf, { description: 'Open conversations of each member who has some.' }),
+  views: Type.Array(CountOf, { description: `Conversations of each view. ${maxCountedInView} means as many or more.` }),
+  has_more: Type.Boolean({ description: 'There are so many open conversations that not all were counted.' }),
+})
+
 export const viewTable = (db: Db): readonly Row[] => [
+  row({
+    call: 'GET /inbox/counts',
+    members: roles,
+    data: SidebarCountsSchema,
+    run: ({ caller }) => countSidebar(db, caller),
+  }),
   row({
     call: 'GET /views',
     members: roles,

@@ -1,17 +1,21 @@
-/** `/search`, `/overview` and `/checklist` for members. */
+/** `/search`, `/contacts/{id}/history`, `/overview` and `/checklist` for members. */
 
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
+import { ContactName } from '../contacts/contact-name.ts'
+import { channels } from '../contacts/resource.ts'
 import { ConversationSchema } from '../conversations/resource.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import {
   DateTime,
+  IdParams,
   ListQuery,
   NullableDateTime,
   NullableInteger,
+  NullableObject,
   NullableText,
   OneOf,
   Type,
@@ -22,8 +26,10 @@ import { directions } from '../messages/resource.ts'
 import { shownTo } from '../webhooks/endpoints.ts'
 import { lastAttempt, providers } from '../webhooks/resource.ts'
 import { dismissChecklist, readChecklist, steps } from './checklist.ts'
+import { type BroadcastNames, HistoryEntrySchema, listHistory } from './history.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
+import { searchNotes } from './search-notes.ts'
 
 const SearchResultSchema = Type.Object({
   message: Type.Object({
@@ -75,7 +81,21 @@ const ChecklistSchema = Type.Object({
   dismissed: Type.Boolean(),
 })
 
-export const insightsTable = (db: Db, slow: SlowReads): readonly Row[] => [
+const FoundNoteSchema = Type.Object({
+  id: Uuid,
+  snippet: Type.String({ description: 'About 120 characters around the first match, as plain text.' }),
+  author: Type.Object({ name: NullableText({ description: 'Null for a removed member or an API key.' }) }),
+  contact: ContactName,
+  conversation: NullableObject(
+    { id: Uuid, channel: OneOf(channels) },
+    { description: 'Null for a note about the contact.' },
+  ),
+  created_at: DateTime,
+})
+
+type InsightsOptions = { db: Db; slow: SlowReads; broadcastNames: BroadcastNames }
+
+export const insightsTable = ({ db, slow, broadcastNames }: InsightsOptions): readonly Row[] => [
   row({
     call: 'GET /search',
     members: roles,
@@ -83,6 +103,23 @@ export const insightsTable = (db: Db, slow: SlowReads): readonly Row[] => [
     list: SearchResultSchema,
     run: ({ caller: { workspaceId }, query }) =>
       slow(workspaceId, (sql) => searchMessages(sql, workspaceId, query.q, readPosition(query))),
+  }),
+  row({
+    call: 'GET /search/notes',
+    members: roles,
+    query: ListQuery({ q: Type.String() }),
+    list: FoundNoteSchema,
+    run: ({ caller: { workspaceId }, query }) =>
+      slow(workspaceId, (sql) => searchNotes(sql, workspaceId, query.q, readPosition(query))),
+  }),
+  row({
+    call: 'GET /contacts/:id/history',
+    members: roles,
+    params: IdParams,
+    query: ListQuery({}),
+    list: HistoryEntrySchema,
+    run: ({ caller: { workspaceId }, params, query }) =>
+      slow(workspaceId, (sql) => listHistory(sql, workspaceId, broadcastNames, params.id, readPosition(query))),
   }),
   row({
     call: 'GET /overview',

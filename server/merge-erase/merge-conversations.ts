@@ -78,6 +78,8 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
         else t.last_inbound_identity end,
       last_inbound_at = greatest(t.last_inbound_at, f.last_inbound_at),
       last_received_at = greatest(t.last_received_at, f.last_received_at),
+      blocked_at = coalesce(t.blocked_at, f.blocked_at),
+      is_channel_blocked = t.is_channel_blocked or f.is_channel_blocked,
       updated_at = now()
     from conversations f
     where t.workspace_id = ${workspaceId} and t.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`

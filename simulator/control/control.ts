@@ -108,7 +108,9 @@ function channelOf(value: unknown): Channel {
 
 /** The provider does not pass on messages of a blocked user. */
 const isBlockedSender = (state: AccountState, { from, user_id }: Json): boolean =>
-  [from, user_id].some((id) => typeof id === 'string' && isBlocked(state, waIdOf(keyOf(id))))
+  [from, user_id].some(
+    (id) => typeof id === 'string' && isBlocked(state, state.channel === 'social' ? id : waIdOf(keyOf(id))),
+  )
 
 /** Refuses the call if the journal is full, or too many callbacks wait for the service. */
 function requireCapacity({ journal, callbacks, quotas }: World): void {

@@ -84,7 +84,7 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
     locked_conversations as (
-      select v.workspace_id, v.id, v.contact_id, v.status
+      select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -116,25 +116,30 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
         sent_at, deleted_at, created_at
     ),
     -- Reopened, moved in the inbox, with the last message and the unread count that it shows. The customer waits from the
-    -- first message without a reply; a closed conversation has no such message.
+    -- first message without a reply; a closed conversation has no such message, and a reaction needs no reply. The conversation of a
+    -- blocked contact stays where it is.
     updated_conversations as (
       update conversations v set
-        unread_count = v.unread_count + n.count,
+        unread_count = case when v.blocked_at is null then v.unread_count + n.count else v.unread_count end,
         last_inbound_at = greatest(v.last_inbound_at, n.sent_at),
         last_received_at = greatest(v.last_received_at, n.created_at),
         last_inbound_identity = n.identity,
         last_message_text =
           case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
         last_message_at = greatest(v.last_message_at, n.created_at),
-        inbox_at = greatest(v.inbox_at, n.created_at),
-        waiting_since =
-          case when v.status = 'closed' then n.first_created_at else coalesce(v.waiting_since, n.first_created_at) end,
-        status = 'open',
-        snoozed_until = null,
+        inbox_at = case when v.blocked_at is null then greatest(v.inbox_at, n.created_at) else v.inbox_at end,
+        waiting_since = case
+          when v.blocked_at is not null then v.waiting_since
+          when v.status = 'closed' then n.waiting_since
+          else coalesce(v.waiting_since, n.waiting_since)
+        end,
+        status = case when v.blocked_at is null then 'open' else v.status end,
+        snoozed_until = case when v.blocked_at is not null then v.snoozed_until end,
         updated_at = now()
       from (
         select m.workspace_id, m.conversation_id, count(*)::int as count, max(m.sent_at) as sent_at,
-          max(m.created_at) as created_at, min(m.created_at) as first_created_at,
+          max(m.created_at) as created_at,
+          min(m.created_at) filter (where m.content_type <> 'reaction') as waiting_since,
           (array_agg(m.content_text order by m.id desc))[1] as content_text,
           (array_agg(i.identity order by m.id desc))[1] as identity
         from inserted_messages m join input i on i.id = m.id
@@ -150,7 +155,7 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
         select l.workspace_id, l.id, min(m.created_at) as at
         from locked_conversations l
         join inserted_messages m on m.workspace_id = l.workspace_id and m.conversation_id = l.id
-        where l.status <> 'open'
+        where l.status <> 'open' and l.blocked_at is null
         group by l.workspace_id, l.id`,
     )},
     -- The media of the new messages, for the loop that fetches them.

@@ -110,12 +110,15 @@ type StoredThread = {
   identities: string[]
   last_inbound_identity: string | null
   last_inbound_at: string | null
+  blocked_at: string | null
+  is_channel_blocked: boolean
 }
 
 export async function requireThread(sql: Sql, workspaceId: string, conversationId: string): Promise<StoredThread> {
   const [found] = isUuid(conversationId)
     ? await sql<StoredThread[]>`
-        select v.channel, v.contact_id, c.phone, c.name, v.last_inbound_identity, v.last_inbound_at, array(
+        select v.channel, v.contact_id, c.phone, c.name, v.last_inbound_identity, v.last_inbound_at, v.blocked_at,
+          v.is_channel_blocked, array(
           select i.external_id from contact_identities i
           where i.workspace_id = v.workspace_id and i.contact_id = v.contact_id and i.channel = v.channel
           order by i.external_id
@@ -132,7 +135,12 @@ export async function requireThread(sql: Sql, workspaceId: string, conversationI
  * The contact of a conversation as the channel identifies them. A merged contact has several numbers or user ids: the one that
  * the customer last wrote from, or else the contact's number.
  */
-function personOf({ channel, phone, identities, last_inbound_identity: last }: StoredThread): Person | undefined {
+export function personOf({
+  channel,
+  phone,
+  identities,
+  last_inbound_identity: last,
+}: StoredThread): Person | undefined {
   const isNumber = (identity: string) => identity.startsWith('+')
   const numbers = identities.filter(isNumber)
   const userIds = identities.filter((identity) => !isNumber(identity))
