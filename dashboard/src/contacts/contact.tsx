@@ -1,4 +1,4 @@
-/** The page of a contact: details, attributes, notes, duplicates, conversations, broadcast opt-out and erasure. */
+/** The page of a contact: details, attributes, notes, duplicates, conversations, history, broadcast opt-out and erasure. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Button, Field, Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
@@ -18,6 +18,7 @@ import { words } from '../words/words.ts'
 import { Attributes } from './attributes.tsx'
 import { ContactNotes } from './contact-notes.tsx'
 import { Duplicates, useDuplicates } from './duplicates.tsx'
+import { History } from './history.tsx'
 import { MergeWith } from './merge-with.tsx'
 import { OptOutSwitch } from './opt-out-switch.tsx'
 import { TagInput } from './tag-input.tsx'
@@ -89,6 +90,9 @@ function ContactDetails({ contact }: { contact: Contact }) {
           )}
           <Card title={texts.conversations} flush>
             <Conversations contactId={contact.id} />
+          </Card>
+          <Card title={panel.history.title} flush>
+            <History contactId={contact.id} />
           </Card>
           <Card>
             <WriteAccess>

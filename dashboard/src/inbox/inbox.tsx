@@ -12,6 +12,7 @@ import '../contacts/contact-panel.css'
 import './panel/contact-panel.css'
 import './composer/writing.css'
 import './list/flow.css'
+import './list/sidebar.css'
 import './narrow.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
@@ -28,15 +29,19 @@ import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
 import { InboxDialogs, openDialog } from './actions/dialogs.tsx'
 import { ConversationView } from './conversation-view.tsx'
+import { Drawer } from './drawer.tsx'
 import { ListPane } from './list/list-pane.tsx'
+import { Sidebar } from './list/sidebar.tsx'
 import { undoLastChange } from './model/changes.ts'
 import { findConversation } from './model/conversations.ts'
 import { prefetchThread } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
 import { focusedId, focusSearch, moveInList, neighborOf, rowOf } from './model/list-focus.ts'
+import { useModeration } from './model/moderation.ts'
+import { retryLost } from './model/outbox.ts'
 import { DraftSync } from './model/reply-drafts.ts'
 import { clearSelection, selectUpTo, toggleSelected } from './model/selection.ts'
-import { useContactPanel } from './model/use-contact-panel.ts'
+import { type SidebarState, useContactPanel, useSidebar } from './model/use-side-panel.ts'
 
 export default function Inbox() {
   useTitle(words.inbox.title)
@@ -44,6 +49,7 @@ export default function Inbox() {
   const id = params?.id ?? ''
   const [, navigate] = useLocation()
   const contactPanel = useContactPanel()
+  const sidebar = useSidebar()
   const lastOpenId = useRef('')
 
   const back = useCallback(() => {
@@ -57,16 +63,33 @@ export default function Inbox() {
   const actions = useActions(id)
   useInboxKeys(id, actions)
   usePrefetchNext(id)
-  useInboxCommands(id, actions)
+  useInboxCommands(id, actions, sidebar)
   useShortcuts(id ? { u: back, i: contactPanel.toggle } : {})
+  useRetryLost()
   useEffect(() => clearSelection, [])
 
   return (
-    <div className="inbox" data-open={id ? '' : undefined} data-panel={id && contactPanel.isDocked ? '' : undefined}>
+    <div
+      className="inbox"
+      data-open={id ? '' : undefined}
+      data-panel={id && contactPanel.isDocked ? '' : undefined}
+      data-sidebar={sidebar.isDocked ? '' : undefined}
+    >
       <h1 className="offscreen">{words.inbox.title}</h1>
       <ConnectionBanner />
       <DraftSync />
-      <ListPane openId={id} actions={actions} />
+      {sidebar.isDocked && <Sidebar />}
+      {sidebar.isDrawerOpen && (
+        <Drawer
+          label={flow.sidebar}
+          close={flow.sidebarClose}
+          className="inbox-sidebar-drawer"
+          onClose={sidebar.toggle}
+        >
+          <Sidebar onChosen={sidebar.toggle} />
+        </Drawer>
+      )}
+      <ListPane openId={id} actions={actions} sidebar={sidebar} />
       {id ? (
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
@@ -119,6 +142,14 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
   })
 }
 
+/** Sends replies again when the connection returns. */
+function useRetryLost(): void {
+  const isLive = useLiveState() === 'live'
+  useEffect(() => {
+    if (isLive) retryLost()
+  }, [isLive])
+}
+
 function ConnectionBanner() {
   if (useLiveState() !== 'reconnecting') return null
   return (
@@ -128,15 +159,17 @@ function ConnectionBanner() {
   )
 }
 
-const { commands: texts } = words.inbox
+const { commands: texts, flow } = words.inbox
 
 /** The actions of the inbox for the command palette: of the open conversation, and of the list. */
-function useInboxCommands(openId: string, actions: InboxActions): void {
+function useInboxCommands(openId: string, actions: InboxActions, sidebar: SidebarState): void {
   const { member } = useSession()
   const canWrite = useCanWrite()
   const members = useCall('GET /members', {}, { enabled: canWrite && openId !== '' }).data ?? []
   const ids = [openId]
   const isClosed = findConversation(openId)?.status === 'closed'
+  const isBlocked = findConversation(openId)?.blocked_at != null
+  const { markUnread, setBlocked } = useModeration()
   const ofConversation: Command[] = [
     {
       id: 'close',
@@ -149,6 +182,13 @@ function useInboxCommands(openId: string, actions: InboxActions): void {
     { id: 'label', label: texts.label, icon: 'tag', keys: ['l'], run: () => actions.chooseLabels(ids) },
     { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], run: () => actions.assign(ids, member) },
     { id: 'unassign', label: texts.unassign, icon: 'person', run: () => actions.assign(ids, null) },
+    { id: 'mark-unread', label: texts.unread, icon: 'mail', run: () => void markUnread(ids) },
+    {
+      id: 'block',
+      label: isBlocked ? texts.unblock : texts.block,
+      icon: 'off',
+      run: () => void setBlocked(openId, !isBlocked),
+    },
     ...members
       .filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
       .map((agent) => ({
@@ -163,6 +203,7 @@ function useInboxCommands(openId: string, actions: InboxActions): void {
     { id: 'waiting', label: texts.nextWaiting, icon: 'clock', keys: ['w'], run: () => void actions.openWaiting() },
     { id: 'filters', label: texts.filters, icon: 'filter', keys: ['f'], run: () => openDialog({ kind: 'filters' }) },
     { id: 'views', label: texts.views, icon: 'inbox', keys: ['v'], run: () => openDialog({ kind: 'views' }) },
+    { id: 'sidebar', label: texts.sidebar, icon: 'view', run: sidebar.toggle },
   ]
   useCommands('inbox', [...(openId && canWrite ? ofConversation : []), ...ofList])
 }

@@ -10,6 +10,8 @@ export type Column<Row> = {
   className?: string
   cellClassName?: string
   cell: (row: Row) => ReactNode
+  /** The head is a button that sorts by this column. */
+  sort?: { direction: 'ascending' | 'descending' | undefined; onSort: () => void }
   /** Other attributes of the cell. */
   cellProps?: (
     row: Row,
@@ -36,8 +38,8 @@ export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isL
       <thead>
         <tr>
           {shown.map((column) => (
-            <th key={column.label} scope="col" className={column.className}>
-              {column.isLabelHidden ? <span className="offscreen">{column.label}</span> : column.label}
+            <th key={column.label} scope="col" className={column.className} aria-sort={column.sort?.direction}>
+              <Head column={column} />
             </th>
           ))}
         </tr>
@@ -59,6 +61,19 @@ export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isL
         ))}
       </tbody>
     </table>
+  )
+}
+
+function Head<Row>({ column: { label, isLabelHidden, sort } }: { column: Column<Row> }) {
+  if (isLabelHidden) return <span className="offscreen">{label}</span>
+  if (!sort) return label
+  return (
+    <button type="button" className="table-sort" onClick={sort.onSort}>
+      {label}
+      <span aria-hidden="true">
+        {sort.direction === 'ascending' ? '↑' : sort.direction === 'descending' ? '↓' : '↕'}
+      </span>
+    </button>
   )
 }
 

@@ -17,6 +17,7 @@ import { type Filters, hrefOf, noFilters, setFilters, toQuery, useFilters } from
 import { focusSearch, isListInUse, moveInList } from '../model/list-focus.ts'
 import { useConversations } from '../model/live-pages.ts'
 import { getSelected, keepSelected, useSelected } from '../model/selection.ts'
+import type { SidebarState } from '../model/use-side-panel.ts'
 import { FilterBar, ListTools } from './filter-bar.tsx'
 import { Row } from './row.tsx'
 import { SearchResults } from './search-results.tsx'
@@ -32,7 +33,9 @@ const Bulk = ({ actions }: { actions: InboxActions }) => (
   </Suspense>
 )
 
-export function ListPane({ openId, actions }: { openId: string; actions: InboxActions }) {
+type ListPaneProps = { openId: string; actions: InboxActions; sidebar: SidebarState }
+
+export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
   const { filters, isPlain } = useFilters()
   const hasSelection = useSelected().size > 0
   const [queryInUrl, setQueryInUrl] = useSearchParam('q')
@@ -84,7 +87,7 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
               />
             )}
           </div>
-          {!searchText && <ListTools filters={filters} />}
+          {!searchText && <ListTools filters={filters} sidebar={sidebar} />}
           <StartConversation kind="key" />
         </div>
         {!searchText && (hasSelection ? <Bulk actions={actions} /> : <FilterBar filters={filters} />)}

@@ -3,8 +3,9 @@
  * after the other, so they arrive in the order they were written. A message that the service refuses stays with the reason
  * until it is sent again or discarded. A message that fails at the channel is stored by the service.
  *
- * Unconfirmed messages survive a reload and closing the tab (`unconfirmed.ts`). Each then waits for "Retry", which sends it under
- * its `Idempotency-Key`: a message that may have been sent is not sent twice.
+ * A message whose connection was lost is sent again when the connection returns. Unconfirmed messages survive a reload and closing the
+ * tab (`unconfirmed.ts`). Each then waits for "Retry", which sends it under its `Idempotency-Key`: a message that may have been sent is
+ * not sent twice.
  */
 import { useEffect, useMemo } from 'react'
 import { CallError, call, describeError, invalidate, newIdempotencyKey } from '../../lib/api.ts'
@@ -12,6 +13,7 @@ import { insertInThread, type Message, summaryOf, threadInput } from './data.ts'
 import {
   type Body,
   dropUnconfirmed,
+  isOwn,
   listUnconfirmed,
   putUnconfirmed,
   type Sending,
@@ -130,6 +132,21 @@ export function retry(message: Message): void {
   const sending = listUnconfirmed().find(({ key }) => key === message.idempotency_key)
   if (sending?.kind !== 'message') return
   start({ ...sending, message: { ...message, status: 'pending', error_reason: null } })
+}
+
+/** A message that failed longer ago waits for the member: it may no longer fit the conversation. */
+const retryMs = 60 * 60_000
+
+/**
+ * Sends the messages of this tab again whose connection was lost, in the order they were written. Called when the connection returns.
+ * Each keeps its key, so one that was sent after all is not sent twice.
+ */
+export function retryLost(): void {
+  const lost = listUnconfirmed()
+    .filter((one) => one.kind === 'message')
+    .filter(({ key, state, startedAt }) => state === 'lost' && isOwn(key) && Date.now() - startedAt < retryMs)
+    .sort((one, other) => one.message.created_at.localeCompare(other.message.created_at))
+  for (const { message } of lost) retry(message)
 }
 
 export const discard = ({ idempotency_key: key }: Message): void => dropUnconfirmed(key ?? '')

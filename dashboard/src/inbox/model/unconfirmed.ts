@@ -71,6 +71,9 @@ export function putUnconfirmed(entry: Unconfirmed): void {
   show(entry)
 }
 
+/** Whether this tab added or last changed the entry. */
+export const isOwn = (key: string): boolean => own.has(key)
+
 /** Removes an entry: the service has confirmed or refused it, or the member discards it. */
 export function dropUnconfirmed(key: string): void {
   removeUnsent(prefix + key)

@@ -15,7 +15,7 @@ import { useActions } from '../actions/actions.ts'
 import type { Agent } from '../model/changes.ts'
 import type { Conversation } from '../model/data.ts'
 import { ThreadPresence } from '../model/presence.tsx'
-import type { ContactPanelState } from '../model/use-contact-panel.ts'
+import type { ContactPanelState } from '../model/use-side-panel.ts'
 
 const { thread, flow } = words.inbox
 

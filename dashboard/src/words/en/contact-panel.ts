@@ -28,6 +28,45 @@ export const contactPanel = {
     formerMember: 'Former member',
     more: 'Show older notes',
   },
+  history: {
+    title: 'History',
+    none: 'Nothing has happened yet.',
+    more: 'Show older entries',
+    received: 'Message from the contact',
+    sent: (name: string | null) => (name ? `Message from ${name}` : 'Automated message'),
+    broadcast: 'Broadcast',
+    note: (name: string | null) => `Note from ${name ?? 'a former member or an API key'}`,
+    changed: (name: string | null, change: string) => `${name ?? 'A former member'} ${change}`,
+    changes: {
+      'contact.changed': 'changed the contact',
+      'contact.created': 'added the contact',
+      'contact.merged': 'merged another contact into this one',
+      'note.deleted': 'deleted a note',
+    } as Readonly<Record<string, string>>,
+    otherChange: 'changed something',
+    customer: 'The contact',
+    timer: 'The end of the snooze',
+    api: 'An API key',
+    status: (actor: string, status: 'open' | 'pending' | 'closed') =>
+      ({
+        open: `${actor} reopened the conversation`,
+        pending: `${actor} set the conversation to pending`,
+        closed: `${actor} closed the conversation`,
+      })[status],
+    labeled: (actor: string, added: readonly string[], removed: readonly string[]) =>
+      [
+        actor,
+        added.length > 0 && `added label ${added.join(', ')}`,
+        added.length > 0 && removed.length > 0 && 'and',
+        removed.length > 0 && `removed label ${removed.join(', ')}`,
+      ]
+        .filter(Boolean)
+        .join(' '),
+    assigned: (actor: string) => `${actor} changed the assignment`,
+    snoozed: (actor: string) => `${actor} snoozed the conversation`,
+    blocked: (actor: string) => `${actor} blocked the contact`,
+    unblocked: (actor: string) => `${actor} unblocked the contact`,
+  },
   visit: {
     title: 'Web visit',
     page: 'Page',

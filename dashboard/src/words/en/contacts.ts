@@ -4,6 +4,18 @@ const contactCount = countOf('contact', 'contacts')
 
 export const contacts = {
   title: 'Contacts',
+  total: (count: number, hasMore: boolean) =>
+    hasMore ? `More than ${count.toLocaleString()} contacts` : contactCount(count),
+  select: (name: string) => `Select ${name}`,
+  selected: (count: number) => `${contactCount(count)} selected`,
+  selection: 'Selected contacts',
+  selectAll: 'Select all loaded',
+  clearSelection: 'Clear selection',
+  tagName: 'Tag',
+  removeTag: 'Remove tag',
+  tagged: (tag: string, count: number) => `Tag “${tag}” added to ${contactCount(count)}`,
+  untagged: (tag: string, count: number) => `Tag “${tag}” removed from ${contactCount(count)}`,
+  exportSelected: 'Export selected',
   lead: 'Customers who wrote to you, and contacts you added.',
   add: 'Add contact',
   import: 'Import',

@@ -31,10 +31,14 @@ export const inbox = {
     assignMe: 'Assign to me',
     assign: (name: string) => `Assign to ${name}`,
     unassign: 'Remove assignment',
+    unread: 'Mark as unread',
+    block: 'Block contact',
+    unblock: 'Unblock contact',
     nextUnread: 'Open next unread conversation',
     nextWaiting: 'Open longest waiting conversation',
     filters: 'Filter conversations',
     views: 'Saved views',
+    sidebar: 'Show or hide views, labels and members',
   },
   shortcuts: {
     list: [
@@ -42,7 +46,7 @@ export const inbox = {
       { keys: ['k'], label: 'Previous conversation' },
       { keys: ['Enter'], label: 'Open conversation' },
       { keys: ['u'], label: 'Back to list' },
-      { keys: ['/'], label: 'Search contacts and messages' },
+      { keys: ['/'], label: 'Search contacts, messages and notes' },
       { keys: ['c'], label: 'New conversation' },
       ...flow.shortcuts.list,
     ],
@@ -94,13 +98,17 @@ export const inbox = {
   },
 
   search: {
-    label: 'Search contacts and messages',
+    label: 'Search contacts, messages and notes',
     placeholder: 'Search',
     clear: 'Clear search',
     contacts: 'Contacts',
     messages: 'Messages',
     noContacts: (search: string) => `No contacts match “${search}”.`,
     noMessages: (search: string) => `No messages match “${search}”.`,
+    notes: 'Notes',
+    noNotes: (search: string) => `No notes match “${search}”.`,
+    aboutContact: 'Note about the contact',
+    noteBy: (name: string | null) => `${name ?? 'Former member or API key'}: `,
   },
 
   thread: {
@@ -185,6 +193,8 @@ export const inbox = {
         .filter(Boolean)
         .join(' and '),
     snoozed: (name: string, until: string) => `${name} snoozed the conversation until ${until}`,
+    blocked: (name: string) => `${name} blocked the contact on this channel`,
+    unblocked: (name: string) => `${name} unblocked the contact`,
   },
 
   message: {
@@ -219,6 +229,8 @@ export const inbox = {
     unsupported: 'The customer sent a message type that cannot be shown here.',
     downloading: 'Downloading…',
     downloadFailed: 'The file could not be downloaded.',
+    downloadLate: 'Not downloaded yet. The service tries again.',
+    fileLost: 'The file is not available.',
     open: (kind: string) => `Open ${kind.toLowerCase()}`,
     openImage: 'View full size',
     image: 'Image',
@@ -375,6 +387,14 @@ export const inbox = {
     addTag: 'Add tag',
     broadcasts: 'Broadcasts',
     others: 'Other conversations',
+    block: 'Block',
+    unblock: 'Unblock',
+    blocked: 'Contact blocked',
+    unblocked: 'Contact unblocked',
+    blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
+    blockedHere: (at: string) => `Blocked on ${at}. Their messages are stored, but do not reopen the conversation.`,
+    markUnread: 'Mark as unread',
+    markedUnread: 'Marked as unread',
     viewContact: 'View contact',
   },
 }
