@@ -10,7 +10,7 @@ import { type Contact, memberContact } from './resource.ts'
 
 /** The order of creation when absent. */
 export const contactSorts = ['name', 'name_desc', 'company', 'company_desc'] as const
-export type ContactSort = (typeof contactSorts)[number]
+type ContactSort = (typeof contactSorts)[number]
 
 /** `key` is null in the part of the contacts without one. */
 type SortPosition = { key: string | null; id: string }

@@ -46,7 +46,7 @@ const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}
 
 type Count = { id: string; count: number }
 
-export type SidebarCounts = {
+type SidebarCounts = {
   labels: Count[]
   members: Count[]
   views: Count[]

@@ -13,7 +13,7 @@ import { createYielder } from '../lib/time.ts'
 import { readQuery } from './search.ts'
 import { excerpt, findTerms, maxSearchedLength } from './words.ts'
 
-export type FoundNote = {
+type FoundNote = {
   id: string
   snippet: string
   author: { name: string | null }

@@ -78,7 +78,6 @@ export const inbox = {
     unassigned: 'Unassigned',
     unread: 'Unread',
     channel: 'Channel',
-    anyChannel: 'All channels',
     atMost: (count: number) => (count > 99 ? '99+' : String(count)),
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
