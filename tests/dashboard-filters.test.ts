@@ -70,7 +70,7 @@ test('a reply that the connection lost is sent when the connection returns', { s
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'one' })
   const [{ id }] = (await api.get('/conversations')).body.data
   await visit(page, `/inbox/${id}`)
-  const box = page.getByRole('textbox', { name: /reply/i }).first()
+  const box = page.getByRole('textbox', { name: 'Reply', exact: true })
   await box.waitFor()
   await page.context().setOffline(true)
   await box.fill('Are you still there?')
