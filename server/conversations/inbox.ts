@@ -282,7 +282,16 @@ async function findContacts(
 /** The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. */
 type ScanPlan = { ranges: Fragment[]; conditions: Fragment[] }
 
-function planScan(
+function planScan(sql: Sql, workspaceId: string, filters: InboxFilters, selection: Selection, order: Order): ScanPlan {
+  const { ranges, conditions } = planRanges(sql, workspaceId, filters, selection, order)
+  const { active_after: after, active_before: before } = filters
+  // On the expression that most ranges are sorted by.
+  const isAfter = after ? sql` and ${arrival(sql)} >= ${after}::timestamptz` : sql``
+  const isBefore = before ? sql` and ${arrival(sql)} < ${before}::timestamptz` : sql``
+  return { ranges: after || before ? ranges.map((range) => sql`${range}${isAfter}${isBefore}`) : ranges, conditions }
+}
+
+function planRanges(
   sql: Sql,
   workspaceId: string,
   filters: InboxFilters,
@@ -325,28 +334,27 @@ function planScan(
       )`,
     rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null)`,
   }
-  const active = isActiveIn(sql, filters)
   const conditionsBut = (...covered: (keyof typeof has)[]) =>
     Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
   if (contactIds || labeledIds) {
     const ofContacts = contactIds ? sql`v.contact_id = any(${contactIds}::uuid[])` : sql`true`
     const labeled = labeledIds ? sql`v.id = any(${labeledIds}::uuid[])` : sql`true`
-    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`} and ${active}`
+    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`}`
     return { ranges: [range], conditions: conditionsBut() }
   }
-  if (order === 'waiting') return { ranges: [sql`${isWaiting(sql)} and ${active}`], conditions: conditionsBut() }
+  if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
   // Where members read their messages, few conversations are unread.
-  if (unread) return { ranges: [sql`v.unread_count > 0 and ${active}`], conditions: conditionsBut('unread') }
+  if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
   const scannedStatuses = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
   const isCovered = isOfPerson ? [] : (['inboxStatus'] as const)
   if (agentIds) {
     const ranges = agentIds.flatMap((id) =>
-      scannedStatuses.map((one) => sql`${agentOf(sql)} = ${id}::uuid and ${inboxStatusOf(sql)} = ${one} and ${active}`),
+      scannedStatuses.map((one) => sql`${agentOf(sql)} = ${id}::uuid and ${inboxStatusOf(sql)} = ${one}`),
     )
     return { ranges, conditions: conditionsBut('agent', ...isCovered) }
   }
   const ranges = (channels ?? channelNames).flatMap((name) =>
-    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one} and ${active}`),
+    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one}`),
   )
   return { ranges, conditions: conditionsBut('channel', ...isCovered) }
 }
@@ -356,10 +364,6 @@ const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
 /** The status of a conversation in the inbox, or `automated`. */
 export const inboxStatusOf = (sql: Sql): Fragment =>
   sql`(case when v.inbox_at is null then 'automated' else v.status end)`
-/** The period on the same expression that the ranges are sorted by. */
-const isActiveIn = (sql: Sql, { active_after: after, active_before: before }: InboxFilters): Fragment =>
-  sql`${after ? sql`${arrival(sql)} >= ${after}::timestamptz` : sql`true`}
-    and ${before ? sql`${arrival(sql)} < ${before}::timestamptz` : sql`true`}`
 const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
 /** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
 export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
