@@ -102,3 +102,25 @@ test('a notice stays while the pointer or the focus is in it', { skip }, async (
   await page.clock.fastForward(60_000)
   await notice.waitFor({ state: 'detached' })
 })
+
+test('figures that change have one width, and the hyphens of texts are narrow', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/settings/workspace')
+  await page.getByRole('heading', { name: 'Workspace', exact: true }).waitFor()
+  const widths = await page.evaluate<Record<string, number>>(`document.fonts.ready.then(() => {
+    const widthOf = (text, tag, className) => {
+      const element = Object.assign(document.createElement(tag), { textContent: text.repeat(20), className })
+      element.style.cssText = 'position: absolute; white-space: nowrap'
+      document.querySelector('main').append(element)
+      const { width } = element.getBoundingClientRect()
+      element.remove()
+      return width
+    }
+    const ofTag = (tag, className = '') => ['-', '0', '1'].map((text) => widthOf(text, tag, className))
+    const [hyphen, zero] = ofTag('p')
+    const [, timeZero, timeOne] = ofTag('time')
+    const [, countZero, countOne] = ofTag('span', 'numeric')
+    return { hyphen: hyphen / zero, time: timeOne / timeZero, count: countOne / countZero }
+  })`)
+  assert.ok((widths.hyphen ?? 1) < 0.85, `a hyphen has ${widths.hyphen} of the width of a figure`)
+  assert.deepEqual([widths.time, widths.count], [1, 1])
+})
