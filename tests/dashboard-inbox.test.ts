@@ -1,7 +1,7 @@
 /** The inbox in a real browser: customers write, members answer, and both see it at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Page, Request } from 'playwright-core'
+import type { Locator, Page, Request } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { fixture } from './internals.ts'
 import type { Provider } from './provider.ts'
@@ -53,6 +53,8 @@ test('an inbound message appears live, and a reply shows its status up to read',
   await provider.fault({ to: ann, mode: 'reject', code: 131026, count: 1 })
   await answer(page, 'Does this arrive?')
   await said(page, 'This number cannot be reached on the channel.').waitFor()
+  await said(page, '131026').waitFor()
+  await assertFailureBelow(page, 'Does this arrive?', 'Yes, all of us')
   await page.getByRole('button', { name: 'Retry' }).click()
   await isRead(page, 'Does this arrive?')
 
@@ -81,6 +83,22 @@ test('an inbound message appears live, and a reply shows its status up to read',
   await until('it to be there once', async () => (await bubble(page, 'Past a tired proxy').count()) === 1)
   await page.unroute('**/messages')
 })
+
+/** The reason and the buttons of a failed message are below its bubble, and both end where the bubble of a sent one ends. */
+async function assertFailureBelow(page: Page, failed: string, sent: string): Promise<void> {
+  const edges = (part: Locator) =>
+    part.evaluate((element) => {
+      const { top, bottom, right } = element.getBoundingClientRect()
+      return { top, bottom, right: Math.round(right) }
+    })
+  const failedBubble = await edges(bubble(page, failed).locator('.inbox-bubble'))
+  const sentBubble = await edges(bubble(page, sent).last().locator('.inbox-bubble'))
+  const note = await edges(bubble(page, failed).locator('.inbox-failed'))
+  const retry = await edges(bubble(page, failed).getByRole('button', { name: 'Retry' }))
+  assert.ok(note.top >= failedBubble.bottom, 'the reason is below the bubble')
+  assert.ok(retry.top > failedBubble.bottom, 'the button is below the bubble')
+  assert.deepEqual([failedBubble.right, note.right, retry.right], [sentBubble.right, sentBubble.right, sentBubble.right])
+}
 
 test('an event during the first load of the inbox is shown', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/contacts')

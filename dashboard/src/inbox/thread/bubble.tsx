@@ -94,15 +94,20 @@ function Quote({ quoted, customer, onReveal }: QuoteProps) {
   )
 }
 
-/** The reason for the failure, with retry and discard where possible. */
+/** The channel's code in a stored error, such as `131026: …`. */
+const channelCode = /^(\d+)\b/
+
+/** The reason for the failure and the channel's code, with retry and discard where possible. */
 function FailureNote({ message, isLocal, onResend }: Props) {
-  const { error_reason: reason } = message
+  const { error, error_reason: reason } = message
+  const code = error && channelCode.exec(error)?.[1]
   return (
     <div className="stack inbox-failed small" role={isLocal ? 'alert' : undefined}>
       <p>
         <Icon name="alert" />
         <span>
           <strong>{labels.failed}</strong> {reason}
+          {code && !reason?.includes(code) && <span className="nowrap"> {labels.code(code)}</span>}
         </span>
       </p>
       {(isLocal || canResend(message)) && (

@@ -240,6 +240,7 @@ export const inbox = {
     reply: 'Reply',
     toQuoted: 'Go to quoted message',
     failed: 'Not sent.',
+    code: (code: string) => `(code ${code})`,
     retry: 'Retry',
     discard: 'Discard',
     reacted: (emoji: string) => `Reacted with ${emoji}`,
