@@ -97,7 +97,10 @@ async function assertFailureBelow(page: Page, failed: string, sent: string): Pro
   const retry = await edges(bubble(page, failed).getByRole('button', { name: 'Retry' }))
   assert.ok(note.top >= failedBubble.bottom, 'the reason is below the bubble')
   assert.ok(retry.top > failedBubble.bottom, 'the button is below the bubble')
-  assert.deepEqual([failedBubble.right, note.right, retry.right], [sentBubble.right, sentBubble.right, sentBubble.right])
+  assert.deepEqual(
+    [failedBubble.right, note.right, retry.right],
+    [sentBubble.right, sentBubble.right, sentBubble.right],
+  )
 }
 
 test('an event during the first load of the inbox is shown', { skip }, async (t) => {
@@ -395,7 +398,7 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await provider.fault({ to: '+14155550200', mode: 'reject', code: 131026, count: 1 })
   await box(page).fill('Refused')
   await box(page).press('Control+Enter')
-  await page.getByText('The reply was not sent. The conversation is open again.').waitFor()
+  await page.getByText('The reply to Dan Early was not sent. The conversation is open again.').waitFor()
   await becomes('it open', (all) => all['Dan Early'].status === 'open')
 
   // An unread conversation behind "1 new" appears in the list when it opens. When it closes, the list continues with the next row.

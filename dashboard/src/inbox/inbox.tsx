@@ -23,7 +23,7 @@ import { useLiveState } from '../lib/live.tsx'
 import { type Command, useCommands } from '../lib/palette.ts'
 import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { useShortcuts } from '../lib/shortcuts.ts'
+import { usesKeys, useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
@@ -32,11 +32,11 @@ import { ConversationView } from './conversation-view.tsx'
 import { Drawer } from './drawer.tsx'
 import { ListPane } from './list/list-pane.tsx'
 import { Sidebar } from './list/sidebar.tsx'
-import { undoLastChange } from './model/changes.ts'
+import { isUndoKey, undoLastChange } from './model/changes.ts'
 import { findConversation } from './model/conversations.ts'
 import { prefetchThread } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
-import { focusedId, focusSearch, moveInList, neighborOf, rowOf } from './model/list-focus.ts'
+import { focusedId, focusSearch, moveInList, neighborOf, openInList, rowOf } from './model/list-focus.ts'
 import { useModeration } from './model/moderation.ts'
 import { retryLost } from './model/outbox.ts'
 import { DraftSync } from './model/reply-drafts.ts'
@@ -117,14 +117,15 @@ function usePrefetchNext(openId: string): void {
   }, [openId])
 }
 
-/** The keys of the list and of the selected, focused or open conversations. */
+/** The keys of the list, and of the selected conversations, else of the open one, else of the focused one. */
 function useInboxKeys(openId: string, actions: InboxActions): void {
   const { member } = useSession()
   const canWrite = useCanWrite()
-  const current = () => focusedId() || openId
+  const current = () => openId || focusedId()
+  const move = openId ? openInList : moveInList
   useShortcuts({
-    j: () => moveInList(1, openId),
-    k: () => moveInList(-1, openId),
+    j: () => move(1),
+    k: () => move(-1),
     '/': focusSearch,
     o: actions.openUnread,
     w: actions.openWaiting,
@@ -140,6 +141,19 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
       z: undoLastChange,
     }),
   })
+  useUndoKey()
+}
+
+/** Ctrl+Z undoes the last change. In a text field it is the browser's, except in an empty reply box (`reply-box.tsx`). */
+function useUndoKey(): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!isUndoKey(event) || event.defaultPrevented || usesKeys(event.target)) return
+      if (undoLastChange()) event.preventDefault()
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
 }
 
 /** Sends replies again when the connection returns. */

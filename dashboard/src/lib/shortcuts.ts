@@ -1,5 +1,11 @@
-/** Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields and menus, and while a dialog is open. */
+/**
+ * Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields, menus and parts with `data-own-keys`, and
+ * while a dialog is open or `holdShortcuts` holds them.
+ */
 import { useLayoutEffect, useRef } from 'react'
+
+/** The key that browsers use with letters, as this computer writes it. */
+export const modifierKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
 
 /** The first key of all sequences. */
 const prefix = 'g'
@@ -26,8 +32,21 @@ export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void
   }, [])
 }
 
+let heldCount = 0
+
+/** Turns all shortcuts off until the returned function is called: the focus is about to move into a text field. */
+export function holdShortcuts(): () => void {
+  heldCount++
+  let isHeld = true
+  return () => {
+    if (isHeld) heldCount--
+    isHeld = false
+  }
+}
+
 /** A text field types the key, and a menu jumps to the item that starts with it. */
-const usesKeys = (target: EventTarget | null): boolean =>
+export const usesKeys = (target: EventTarget | null): boolean =>
+  heldCount > 0 ||
   document.querySelector('dialog[open]') !== null ||
   (target instanceof HTMLElement &&
-    (target.isContentEditable || target.closest('input, textarea, select, [role="menu"]') !== null))
+    (target.isContentEditable || target.closest('input, textarea, select, [role="menu"], [data-own-keys]') !== null))

@@ -11,7 +11,7 @@ import type { Command } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { useShortcuts } from '../lib/shortcuts.ts'
+import { modifierKey, useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
 import { words } from '../words/words.ts'
@@ -27,7 +27,7 @@ const Palette = lazy(importPalette)
 const ShortcutSheet = lazy(() => import('./shortcut-sheet.tsx'))
 
 /** The key of the command palette as this computer writes it. */
-const paletteKeys = [/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl', 'K']
+const paletteKeys = [modifierKey, 'K']
 
 /** `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. */
 type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string }

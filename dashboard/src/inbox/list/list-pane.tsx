@@ -50,7 +50,7 @@ export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (event.defaultPrevented || (step !== 1 && step !== -1)) return
     event.preventDefault()
-    moveInList(step, openId)
+    moveInList(step)
   }
   const leave = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key !== 'Escape') return

@@ -1,15 +1,17 @@
 /**
  * Changes of one conversation or many: status, assignee, snooze, labels. A change shows at once, and the toast offers to undo it.
- * If the service refuses it, the page shows the old state and the reason.
+ * Equal changes share one toast while it is visible. If the service refuses a change, the page shows the old state and the reason.
  */
 import { useMemo } from 'react'
 import { useToast } from '../../../../ui/overlays.tsx'
-import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
+import { CallError, call, describeError, type InputOf, invalidate } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
+import { modifierKey } from '../../lib/shortcuts.ts'
 import { formatTime } from '../../lib/time.ts'
+import type { Changed } from '../../words/en/inbox-flow.ts'
 import { words } from '../../words/words.ts'
-import { changeConversations, findConversation } from './conversations.ts'
+import { changeConversations, customerOf, findConversation } from './conversations.ts'
 import type { Conversation } from './data.ts'
 import type { Patch } from './unconfirmed.ts'
 
@@ -18,39 +20,87 @@ const { flow } = words.inbox
 export type Agent = NonNullable<Conversation['assigned_agent']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
-type Change = { body: Body; patch: Patch; text: (count: number) => string }
+type Change = { body: Body; patch: Patch; text: (changed: Changed) => string }
+/** A change that can be undone. Those of one kind differ only in their conversations. */
+type Undoable = { ids: readonly string[]; name: string; text: Change['text']; undo: () => void }
 
 const maxBulk = 500
+const maxUndoable = 100
 
-/** Undoes the last change, for the shortcut. */
-let undoLast: (() => void) | undefined
-export function undoLastChange(): void {
-  undoLast?.()
-  undoLast = undefined
+/** The last one at the end. */
+let undoable: readonly Undoable[] = []
+/** The changes that a visible toast shows, by kind. */
+const shown = new Map<string, readonly Undoable[]>()
+
+/** Undoes the last change, for the shortcut. Returns false if there is none. */
+export function undoLastChange(): boolean {
+  const last = undoable.at(-1)
+  last?.undo()
+  return last !== undefined
 }
+
+/** The same, only while a toast shows the change. */
+export function undoShownChange(): boolean {
+  const last = undoable.at(-1)
+  return last !== undefined && [...shown.values()].flat().includes(last) && undoLastChange()
+}
+
+export const isUndoKey = ({ key, ctrlKey, metaKey, shiftKey, altKey }: UndoKey): boolean =>
+  key.toLowerCase() === 'z' && (ctrlKey || metaKey) && !shiftKey && !altKey
+type UndoKey = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+
+const undoKeys = modifierKey === '⌘' ? '⌘Z' : `${modifierKey}+Z`
 
 export function useChanges() {
   const toast = useToast()
   const { id: memberId } = useSession().member
   return useMemo(() => {
+    /** Shows the changes of a kind that are not undone. */
+    const showChanges = (kind: string, changes: readonly Undoable[]) => {
+      const [first] = changes
+      if (!first) {
+        shown.delete(kind)
+        return toast.remove(kind)
+      }
+      shown.set(kind, changes)
+      const { size: count } = new Set(changes.flatMap(({ ids }) => ids))
+      const isMany = changes.length > 1
+      const undoAll = () => {
+        for (const one of changes.toReversed()) one.undo()
+      }
+      toast.success(first.text({ count, name: first.name, isBrief: isMany }), {
+        key: kind,
+        undo: { run: undoAll, label: isMany ? flow.undoAll : undefined, keys: undoKeys },
+        onRemoved: () => shown.delete(kind),
+      })
+    }
     const apply = (ids: readonly string[], change: Change, onUndo?: () => void) => {
+      const [firstId = ''] = ids
+      const name = customerOf(firstId)
+      const who = { count: ids.length, name, isBrief: false }
       const rows = ids.flatMap((id) => findConversation(id) ?? [])
+      const report = (error: unknown) =>
+        toast.error(new CallError(0, 'not_changed', flow.notChanged(who, describeError(error))))
       const before = new Map(rows.map((row) => [row.id, row]))
       const enqueue = <Result>(patch: Patch, save: () => Promise<Result>): Promise<Result> =>
         inOrder((previous) => changeConversations(before, patch, memberId, () => previous.then(save)))
       enqueue(change.patch, () => save(ids, change.body)).then(
         (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
-        toast.error,
+        report,
       )
+      const kind = JSON.stringify(change.body)
       const undo = () => {
-        undoLast = undefined
+        if (!undoable.includes(done)) return
+        undoable = undoable.filter((one) => one !== done)
+        if (shown.get(kind)?.includes(done)) showChanges(kind, shown.get(kind)?.filter((one) => one !== done) ?? [])
         // Only the changed fields: the customer or another member may have changed the others since.
         const restore: Patch = (row) => restoredFields(row, before.get(row.id) ?? row, change.body)
-        enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(toast.error)
+        enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(report)
         onUndo?.()
       }
-      undoLast = undo
-      toast.success(change.text(ids.length), undo)
+      const done: Undoable = { ids, name, text: change.text, undo }
+      undoable = [...undoable.slice(1 - maxUndoable), done]
+      showChanges(kind, [...(shown.get(kind) ?? []), done])
     }
     return {
       setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void) {
@@ -60,13 +110,14 @@ export function useChanges() {
       assign(ids: readonly string[], agent: Agent | null) {
         const assigned = agent && { id: agent.id, name: agent.name, email: agent.email }
         const patch = () => ({ assigned_agent: assigned, assigned_agent_id: agent?.id ?? null })
-        const text = (count: number) => (agent ? flow.assigned(memberName(agent), count) : flow.unassigned(count))
+        const text = (changed: Changed) =>
+          agent ? flow.assigned(memberName(agent), changed) : flow.unassigned(changed)
         apply(ids, { body: { assigned_agent_id: agent?.id ?? null }, patch, text })
       },
       /** Null ends the snooze. */
       snooze(ids: readonly string[], until: string | null, onUndo?: () => void) {
         const patch = () => ({ snoozed_until: until, status: until ? ('pending' as const) : ('open' as const) })
-        const text = (count: number) => (until ? flow.snoozed(formatTime(until), count) : flow.awake(count))
+        const text = (changed: Changed) => (until ? flow.snoozed(formatTime(until), changed) : flow.awake(changed))
         apply(ids, { body: { snoozed_until: until }, patch, text }, onUndo)
       },
       setLabel(ids: readonly string[], label: Label, isOn: boolean) {
@@ -75,7 +126,7 @@ export function useChanges() {
           return { labels: isOn ? [...others, label].sort((one, other) => one.name.localeCompare(other.name)) : others }
         }
         const body = isOn ? { add_labels: [label.name] } : { remove_labels: [label.name] }
-        const text = (count: number) => (isOn ? flow.labeled : flow.unlabeled)(label.name, count)
+        const text = (changed: Changed) => (isOn ? flow.labeled : flow.unlabeled)(label.name, changed)
         apply(ids, { body, patch, text })
       },
     }

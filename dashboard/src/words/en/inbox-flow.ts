@@ -1,6 +1,12 @@
 /** The texts of the order, filters, views and changes of conversations. */
 const conversations = (count: number) => (count === 1 ? '1 conversation' : `${count} conversations`)
 
+/** The conversations of a change: one, with the name of its customer, or several. `isBrief`: changed one after the other. */
+export type Changed = { count: number; name: string; isBrief: boolean }
+const subjectOf = ({ count, name, isBrief }: Changed) =>
+  count === 1 ? `Conversation with ${name}` : isBrief ? String(count) : conversations(count)
+const objectOf = ({ count, name }: Changed) => (count === 1 ? `the conversation with ${name}` : conversations(count))
+
 export const flow = {
   shortcuts: {
     list: [
@@ -16,6 +22,7 @@ export const flow = {
       { keys: ['s'], label: 'Snooze' },
       { keys: ['l'], label: 'Labels' },
       { keys: ['z'], label: 'Undo last change' },
+      { keys: ['Ctrl', 'Z'], label: 'Undo last change (also in an empty reply box)' },
     ],
     reply: [{ keys: ['Ctrl', 'Enter'], label: 'Send and close' }],
   },
@@ -89,21 +96,19 @@ export const flow = {
   labeledWith: (names: string) => `Labels: ${names}`,
 
   changed: {
-    open: (count: number) => (count === 1 ? 'Conversation reopened' : `${conversations(count)} reopened`),
-    pending: (count: number) =>
-      count === 1 ? 'Conversation set to pending' : `${conversations(count)} set to pending`,
-    closed: (count: number) => (count === 1 ? 'Conversation closed' : `${conversations(count)} closed`),
+    open: (changed: Changed) => `${subjectOf(changed)} reopened`,
+    pending: (changed: Changed) => `${subjectOf(changed)} set to pending`,
+    closed: (changed: Changed) => `${subjectOf(changed)} closed`,
   },
-  assigned: (name: string, count: number) =>
-    count === 1 ? `Assigned to ${name}` : `${conversations(count)} assigned to ${name}`,
-  unassigned: (count: number) => (count === 1 ? 'Conversation unassigned' : `${conversations(count)} unassigned`),
-  labeled: (label: string, count: number) =>
-    count === 1 ? `Label “${label}” added` : `Label “${label}” added to ${conversations(count)}`,
-  unlabeled: (label: string, count: number) =>
-    count === 1 ? `Label “${label}” removed` : `Label “${label}” removed from ${conversations(count)}`,
-  snoozed: (until: string, count: number) =>
-    count === 1 ? `Snoozed until ${until}` : `${conversations(count)} snoozed until ${until}`,
-  awake: (count: number) => (count === 1 ? 'Snooze ended' : `Snooze of ${conversations(count)} ended`),
+  assigned: (name: string, changed: Changed) => `${subjectOf(changed)} assigned to ${name}`,
+  unassigned: (changed: Changed) => `${subjectOf(changed)} unassigned`,
+  labeled: (label: string, changed: Changed) => `Label “${label}” added to ${objectOf(changed)}`,
+  unlabeled: (label: string, changed: Changed) => `Label “${label}” removed from ${objectOf(changed)}`,
+  snoozed: (until: string, changed: Changed) => `${subjectOf(changed)} snoozed until ${until}`,
+  awake: (changed: Changed) => `Snooze of ${objectOf(changed)} ended`,
+  undoAll: 'Undo all',
+  notChanged: (changed: Changed, reason: string) =>
+    `${subjectOf(changed)} ${changed.count === 1 ? 'was' : 'were'} not changed. ${reason}`,
   notFound: (count: number) => `${conversations(count)} could not be changed.`,
 
   snooze: 'Snooze',
@@ -125,7 +130,7 @@ export const flow = {
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 
-  notSent: 'The reply was not sent. The conversation is open again.',
+  notSent: (name: string) => `The reply to ${name} was not sent. The conversation is open again.`,
   sendAnd: 'More ways to send',
   sendAndClose: 'Send and close',
   sendAndSnooze: 'Send and snooze…',

@@ -42,8 +42,8 @@ export const inbox = {
   },
   shortcuts: {
     list: [
-      { keys: ['j'], label: 'Next conversation' },
-      { keys: ['k'], label: 'Previous conversation' },
+      { keys: ['j'], label: 'Next conversation; opens it while one is open' },
+      { keys: ['k'], label: 'Previous conversation; opens it while one is open' },
       { keys: ['Enter'], label: 'Open conversation' },
       { keys: ['u'], label: 'Back to list' },
       { keys: ['/'], label: 'Search contacts, messages and notes' },
@@ -57,10 +57,10 @@ export const inbox = {
       ...flow.shortcuts.conversation,
     ],
     reply: [
-      { keys: ['r'], label: 'Reply' },
+      { keys: ['r'], label: 'Reply, or choose a template when the reply window is closed' },
       { keys: ['n'], label: 'Write a note' },
       { keys: ['Esc'], label: 'Leave reply box' },
-      { keys: ['/'], label: 'Insert canned reply (in an empty reply box)' },
+      { keys: ['/'], label: 'Find canned reply (in an empty reply box)' },
       { keys: ['Ctrl', 'B'], label: 'Bold' },
       { keys: ['Ctrl', 'I'], label: 'Italic' },
       ...flow.shortcuts.reply,
@@ -338,6 +338,7 @@ export const inbox = {
     search: 'Search canned replies',
     none: 'No canned replies yet.',
     noMatch: (search: string) => `No canned replies match “${search}”.`,
+    noShortcut: (search: string) => `No canned replies match “${search}”. To send it as text, type a space.`,
     personal: 'Personal',
     files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
     manage: 'Manage canned replies',
