@@ -69,6 +69,9 @@ const WorkspaceView = Type.Object({
   default_country: Type.String(),
   opt_out_words: Type.Array(Type.String()),
   requires_second_factor: Type.Boolean(),
+  assign_on_reply: Type.Boolean({
+    description: 'A member who replies in an unassigned conversation is assigned to it.',
+  }),
   plan: Type.Object({
     state: OneOf(['active', 'lapsed']),
     messages_per_month: NullableInteger,
@@ -82,6 +85,7 @@ const WorkspaceChanges = Type.Object({
   default_country: Type.Optional(Type.String({ maxLength: 20 })),
   opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
   requires_second_factor: Type.Optional(Type.Boolean()),
+  assign_on_reply: Type.Optional(Type.Boolean()),
 })
 
 const NewKey = Type.Object({
@@ -135,7 +139,7 @@ export const accountTable = (db: Db): readonly Row[] => [
     audit: {
       action: 'workspace.changed',
       summary: (_: unknown, body: Static<typeof WorkspaceChanges>) =>
-        describeFields(body, 'name', 'default_country', 'opt_out_words', 'requires_second_factor'),
+        describeFields(body, 'name', 'default_country', 'opt_out_words', 'requires_second_factor', 'assign_on_reply'),
     },
     body: WorkspaceChanges,
     data: WorkspaceView,

@@ -48,12 +48,14 @@ export type Workspace = {
   default_country: string
   opt_out_words: string[]
   requires_second_factor: boolean
+  assign_on_reply: boolean
   plan: Omit<Quota, 'month'>
 }
 
 export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<Workspace> {
   const [workspace] = await sql<Omit<Workspace, 'plan'>[]>`
-    select id, name, default_country, opt_out_words, requires_second_factor from workspaces where id = ${workspaceId}`
+    select id, name, default_country, opt_out_words, requires_second_factor, assign_on_reply
+    from workspaces where id = ${workspaceId}`
   if (!workspace) throw notFound('workspace')
   const { month: _, ...plan } = await readQuota(sql, workspaceId)
   return { ...workspace, plan }
@@ -85,6 +87,7 @@ export type WorkspaceChanges = {
   default_country?: string | undefined
   opt_out_words?: readonly string[] | undefined
   requires_second_factor?: boolean | undefined
+  assign_on_reply?: boolean | undefined
 }
 
 /** Changes the fields that are present. `opt_out_words` replaces the whole list. */
@@ -96,6 +99,7 @@ export async function updateWorkspace(sql: Sql, workspaceId: string, changes: Wo
       : { default_country: readCountry(changes.default_country, 'default_country') }),
     ...(changes.opt_out_words === undefined ? {} : { opt_out_words: readOptOutWords(changes.opt_out_words) }),
     ...(changes.requires_second_factor === undefined ? {} : { requires_second_factor: changes.requires_second_factor }),
+    ...(changes.assign_on_reply === undefined ? {} : { assign_on_reply: changes.assign_on_reply }),
   }
   if (Object.keys(columns).length > 0) await sql`update workspaces set ${sql(columns)} where id = ${workspaceId}`
   return requireWorkspace(sql, workspaceId)

@@ -65,6 +65,8 @@ const LastMessage = NullableObject({
   /** `last_message_text` unless the message was refused. */
   content_text: NullableText(),
   status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
+  /** The member who wrote it. */
+  sender: NullableObject({ id: Uuid, name: Type.String() }),
 })
 
 export const ConversationSchema = Type.Object(

@@ -6,6 +6,7 @@ import type { Session } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { requireContact } from '../contacts/contacts.ts'
+import { assignReplier } from '../conversations/changes.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { type InboxContext, requireInboxRow } from '../conversations/inbox.ts'
 import { ConversationSchema } from '../conversations/resource.ts'
@@ -51,7 +52,7 @@ type ThreadOptions = ThreadContext & {
   db: Db
   sealer: Sealer
   inbox: InboxContext
-  signals: Signals
+  signals: Pick<Signals, 'inboxChanged'>
   sender: Sender
   templates: Parameters<typeof previewTemplate>[2]
 }
@@ -93,6 +94,9 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
         const replyTo = body.reply_to_message_id
         const request = { workspaceId, to: { conversationId }, memberId: member.id, requested, replyTo, subject }
         const { message_id: id } = await sender.send(request)
+        const isReaction = body.type === 'reaction'
+        if (!isReaction && (await assignReplier(db, workspaceId, conversationId, member.id)))
+          signals.inboxChanged(workspaceId, [conversationId])
         return requireMemberMessage(db, workspaceId, context, { channel, id })
       },
     }),

@@ -1,4 +1,4 @@
-/** Workspace settings: name, default country, sign-in and opt-out keywords. */
+/** Workspace settings: name, default country, replies, sign-in and opt-out keywords. */
 
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -26,6 +26,7 @@ export function Workspace() {
         {(workspace) => (
           <>
             <General workspace={workspace} isManager={isManager} />
+            <ReplyRules workspace={workspace} isManager={isManager} />
             <SignInRules workspace={workspace} />
             <OptOutKeywords keywords={workspace.opt_out_words} isManager={isManager} />
           </>
@@ -70,6 +71,25 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
           </div>
         )}
       </Form>
+    </Card>
+  )
+}
+
+function ReplyRules({ workspace, isManager }: { workspace: WorkspaceView; isManager: boolean }) {
+  const save = useChange('PATCH /workspace', {
+    stale: ['GET /workspace'],
+    done: words.common.saved,
+    reportsError: true,
+  })
+  return (
+    <Card title={text.replies}>
+      <Switch
+        label={text.assignOnReply}
+        hint={text.assignOnReplyHint}
+        checked={workspace.assign_on_reply}
+        disabled={!isManager || save.isPending}
+        onChange={(event) => save.mutate({ body: { assign_on_reply: event.target.checked } })}
+      />
     </Card>
   )
 }

@@ -215,6 +215,10 @@ export const settings = {
     nameHint: 'Visible to your team and in the API, not to customers. Up to 80 characters.',
     country: 'Default country',
     countryHint: 'Phone numbers without a country code are read as numbers in this country.',
+    replies: 'Replies',
+    assignOnReply: 'Assign to me when I reply',
+    assignOnReplyHint:
+      'A member who replies in an unassigned conversation is assigned to it. An assigned one keeps its member.',
     signIn: 'Sign-in',
     requireSecondFactor: 'Require two-step sign-in',
     requireSecondFactorHint:
