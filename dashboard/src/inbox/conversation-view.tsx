@@ -162,19 +162,19 @@ function ThreadPane({ conversation, onBack, contactPanel }: ThreadPaneProps) {
           onReact={canReact ? react : undefined}
           onResend={resend}
         />
+        {canWrite ? (
+          <Composer
+            conversation={conversation}
+            messages={pages.data && pages.items}
+            quoted={quoted}
+            onQuoteDone={clearQuote}
+          />
+        ) : (
+          <footer className="inbox-composer">
+            <ViewerNote />
+          </footer>
+        )}
       </HasFormatting>
-      {canWrite ? (
-        <Composer
-          conversation={conversation}
-          messages={pages.data && pages.items}
-          quoted={quoted}
-          onQuoteDone={clearQuote}
-        />
-      ) : (
-        <footer className="inbox-composer">
-          <ViewerNote />
-        </footer>
-      )}
     </section>
   )
 }

@@ -23,7 +23,7 @@ import { useLiveState } from '../lib/live.tsx'
 import { type Command, useCommands } from '../lib/palette.ts'
 import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { usesKeys, useShortcuts } from '../lib/shortcuts.ts'
+import { useShortcuts, usesKeys } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
@@ -193,7 +193,7 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
       run: () => actions.toggleClosed(ids),
     },
     { id: 'snooze', label: texts.snooze, icon: 'clock', keys: ['s'], run: () => actions.chooseSnooze(ids) },
-    { id: 'label', label: texts.label, icon: 'tag', keys: ['l'], run: () => actions.chooseLabels(ids) },
+    { id: 'label', label: texts.label, icon: 'label', keys: ['l'], run: () => actions.chooseLabels(ids) },
     { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], run: () => actions.assign(ids, member) },
     { id: 'unassign', label: texts.unassign, icon: 'person', run: () => actions.assign(ids, null) },
     { id: 'mark-unread', label: texts.unread, icon: 'mail', run: () => void markUnread(ids) },

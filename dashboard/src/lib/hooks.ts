@@ -106,6 +106,25 @@ export function useNow(everyMs = 1_000): number {
   return now
 }
 
+const minuteMs = 60_000
+const minuteListeners = new Set<() => void>()
+let minuteTimer: ReturnType<typeof setInterval> | undefined
+const followMinutes = (listener: () => void) => {
+  minuteListeners.add(listener)
+  minuteTimer ??= setInterval(() => {
+    for (const each of minuteListeners) each()
+  }, minuteMs / 6)
+  return () => {
+    minuteListeners.delete(listener)
+    if (minuteListeners.size > 0) return
+    clearInterval(minuteTimer)
+    minuteTimer = undefined
+  }
+}
+
+/** The current time in minutes. All components share one timer: a list has hundreds of rows. */
+export const useMinute = (): number => useSyncExternalStore(followMinutes, () => Math.floor(Date.now() / minuteMs))
+
 const followNetwork = (listener: () => void) => {
   for (const name of ['online', 'offline']) addEventListener(name, listener)
   return () => {

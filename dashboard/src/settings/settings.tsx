@@ -36,7 +36,7 @@ const pages: readonly SettingsPage[] = [
   { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
   { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
   { href: '/settings/replies', label: settings.replies.title, icon: 'bolt', page: CannedReplies },
-  { href: '/settings/labels', label: settings.labels.title, icon: 'tag', page: Labels },
+  { href: '/settings/labels', label: settings.labels.title, icon: 'label', page: Labels },
   { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
   { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
   { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forOnly: 'managers' },

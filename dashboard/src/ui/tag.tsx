@@ -1,11 +1,13 @@
-/** A tag of a contact. `onRemove` adds a button that removes it. */
+/** A tag of a contact: a pill with the tag icon. `onRemove` adds a button that removes it. A label is a rectangle (`label.tsx`). */
 import { Icon } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 
 export function Tag({ name, color, onRemove }: { name: string; color: string; onRemove?: (() => void) | undefined }) {
   return (
     <span className="tag">
-      <span className="swatch" style={{ background: color }} />
+      <span className="tag-icon" style={{ color }}>
+        <Icon name="tag" />
+      </span>
       <span className="cut">{name}</span>
       {onRemove && (
         <button type="button" aria-label={words.common.removeTag(name)} onClick={onRemove}>

@@ -13,7 +13,7 @@ import { type Conversation, type Message, summaryOf } from '../model/data.ts'
 import { isLastSent } from '../model/outbox.ts'
 import { readDraftFiles, storeDraftFiles, useReplyDraft } from '../model/reply-drafts.ts'
 import type { Body } from '../model/unconfirmed.ts'
-import { Text } from '../thread/text.tsx'
+import { Preview, Text } from '../thread/text.tsx'
 import { Attachments } from './attachments.tsx'
 import { type CannedReply, fillVariables, findVariable } from './canned-replies.ts'
 import { useInlineReplies } from './inline-replies.tsx'
@@ -167,7 +167,9 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
         <div className="line inbox-replying small">
           <span>
             <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : composer.toYourself)}</strong>
-            <span className="cut">{summaryOf(quoted)}</span>
+            <span className="cut">
+              <Preview text={summaryOf(quoted)} />
+            </span>
           </span>
           <IconButton label={composer.dropReply} icon="close" onClick={inBox(onQuoteDone)} />
         </div>

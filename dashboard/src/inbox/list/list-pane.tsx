@@ -146,7 +146,6 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
               conversation={conversation}
               href={hrefOf(search, conversation.id)}
               isOpen={conversation.id === openId}
-              showsWait={filters.sort === 'waiting'}
             />
           ))}
         </ul>

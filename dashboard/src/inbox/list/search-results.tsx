@@ -48,7 +48,6 @@ export function SearchResults({ query, openId }: { query: string; openId: string
                     key={conversation.id}
                     conversation={conversation}
                     href={hrefOf(search, conversation.id)}
-                    showsWait={false}
                     isOpen={conversation.id === openId}
                   />
                 ))}

@@ -12,6 +12,7 @@ import { Content } from './content.tsx'
 import type { Reactions } from './message-groups.ts'
 import { type React, ReactButton, ReactionBadges } from './reactions.tsx'
 import { StatusIcon } from './status-icon.tsx'
+import { Preview } from './text.tsx'
 
 const { message: labels } = words.inbox
 
@@ -85,11 +86,12 @@ export const Bubble = memo(function Bubble(props: Props) {
 type QuoteProps = Pick<Props, 'customer' | 'onReveal'> & { quoted: NonNullable<Message['reply_to']> }
 
 function Quote({ quoted, customer, onReveal }: QuoteProps) {
-  const line = summaryOf(quoted)
   return (
     <button type="button" className="inbox-quote small" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
       <strong>{quoted.direction === 'inbound' ? customer : labels.you}</strong>
-      <span className="cut">{line}</span>
+      <span className="cut">
+        <Preview text={summaryOf(quoted)} />
+      </span>
     </button>
   )
 }

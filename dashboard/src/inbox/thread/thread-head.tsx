@@ -1,6 +1,6 @@
-/** The header of a conversation: contact, labels, assignee, status, snooze and the contact panel button. */
+/** The header of a conversation: contact, labels, and one line of actions: assign, snooze, close, status, labels, contact panel. */
 
-import { IconButton } from '../../../../ui/controls.tsx'
+import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
@@ -9,6 +9,7 @@ import { handleOf, memberName, nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
+import { LabelChip } from '../../ui/label.tsx'
 import { WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
@@ -26,7 +27,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const actions = useActions(id)
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
   const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
-  const snoozeText = snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze
+  const isClosed = status === 'closed'
   return (
     <header className="line inbox-thread-head">
       <span className="inbox-back">
@@ -43,9 +44,8 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
         {labels.length > 0 && (
           <ul className="inbox-labels" aria-label={flow.labels}>
             {labels.map(({ id: labelId, name, color }) => (
-              <li key={labelId} title={name}>
-                <span className="inbox-label-dot" style={{ background: color }} />
-                <span className="cut">{name}</span>
+              <li key={labelId}>
+                <LabelChip name={name} color={color} />
               </li>
             ))}
           </ul>
@@ -55,6 +55,20 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <div className="line inbox-thread-actions">
         <WriteAccess>
           <AssigneeMenu agent={conversation.assigned_agent} onAssign={(agent) => actions.assign([id], agent)} />
+          <Button
+            label={snoozedUntil ? flow.snoozedStatus : flow.snooze}
+            size="small"
+            icon="clock"
+            title={snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : undefined}
+            aria-pressed={snoozedUntil !== null}
+            onClick={() => actions.chooseSnooze([id])}
+          />
+          <Button
+            label={isClosed ? flow.reopen : flow.close}
+            size="small"
+            icon={isClosed ? 'refresh' : 'check'}
+            onClick={() => actions.toggleClosed([id])}
+          />
           <Menu
             label={thread.setStatus}
             button={
@@ -82,19 +96,11 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
                 onSelect: () => actions.setStatus([id], each),
               })),
               { kind: 'separator', key: 'line' },
-              { key: 'snooze', label: flow.chooseSnooze, onSelect: () => actions.chooseSnooze([id]) },
               { key: 'labels', label: flow.chooseLabels, onSelect: () => actions.chooseLabels([id]) },
             ]}
           />
           <span className="inbox-thread-tools">
-            <IconButton
-              size="medium"
-              label={snoozeText}
-              icon="clock"
-              aria-pressed={snoozedUntil !== null}
-              onClick={() => actions.chooseSnooze([id])}
-            />
-            <IconButton size="medium" label={flow.labels} icon="tag" onClick={() => actions.chooseLabels([id])} />
+            <IconButton size="medium" label={flow.labels} icon="label" onClick={() => actions.chooseLabels([id])} />
           </span>
         </WriteAccess>
         <IconButton
@@ -122,12 +128,12 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
       button={
         <button
           type="button"
-          className="inbox-choice small inbox-choice-who"
+          className="inbox-choice small"
           title={thread.assignee(name)}
           aria-label={thread.assignee(name)}
         >
           {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
-          <span className="inbox-choice-text cut">{name}</span>
+          <span className="cut">{agent ? name : flow.assign}</span>
           <Icon name="chevron" />
         </button>
       }

@@ -31,6 +31,7 @@ export const flow = {
   noUnread: 'No unread conversations.',
   noneWaiting: 'No customers are waiting.',
   waitingSince: (at: string) => `Waiting since ${at}`,
+  waitingFor: 'Waiting for',
 
   sort: 'Sort by',
   sorts: { newest: 'Newest', oldest: 'Oldest', waiting: 'Longest wait' },
@@ -112,7 +113,6 @@ export const flow = {
   notFound: (count: number) => `${conversations(count)} could not be changed.`,
 
   snooze: 'Snooze',
-  chooseSnooze: 'Snooze…',
   chooseLabels: 'Labels…',
   snoozedStatus: 'Snoozed',
   snoozedUntil: (at: string) => `Snoozed until ${at}`,

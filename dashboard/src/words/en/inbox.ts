@@ -82,6 +82,7 @@ export const inbox = {
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
     you: 'You: ',
+    from: (name: string) => `${name}: `,
     draft: 'Draft',
     notSent: 'Not sent',
     noMessages: 'No messages yet',
