@@ -44,7 +44,7 @@ export function useInlineReplies({ text, onPick, onCancel }: Options) {
     return true
   }
   const list: ReactNode = isOpen && (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a press in the list must not move the focus out of the box.
+    // A press in the list must not move the focus out of the box.
     <div className="inbox-popup" onPointerDown={(event) => event.preventDefault()}>
       <OptionList
         id={listId}
