@@ -104,6 +104,8 @@ test('in a closed reply window r opens the templates, and text typed in the comp
   skip,
 }, async (t) => {
   const { page, provider, browser, conversation } = await openInbox(t, people.slice(0, 1))
+  // Without a space, which presses a focused button.
+  const typed = 'Thanks,see:ln'
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
   await browser.ask('POST', '/templates/refresh')
   await provider.writes({ from: phoneOf('Ben Carter'), name: 'Ben Carter', text: 'Long ago', timestamp: daysAgo(2) })
@@ -130,7 +132,7 @@ test('in a closed reply window r opens the templates, and text typed in the comp
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Choose template' }).and(page.locator(':focus')).waitFor()
-  await page.keyboard.type('Thanks, see ln')
+  await page.keyboard.type(typed)
   await isUntouched('Ben Carter')
   // Escape leaves the composer, and the keys work again.
   await page.keyboard.press('Escape')
@@ -147,13 +149,13 @@ test('in a closed reply window r opens the templates, and text typed in the comp
   await rowOf(page, 'Cleo Dane').click()
   await page.getByText('The 7-day reply window is closed').waitFor()
   await page.keyboard.press('r')
-  await page.keyboard.type('Thanks, see ln')
+  await page.keyboard.type(typed)
   await isUntouched('Cleo Dane')
   await page.keyboard.press('Escape')
   await rowOf(page, 'Ann Porter').click()
   await box(page).waitFor()
   await page.getByRole('button', { name: 'Attach file' }).focus()
-  await page.keyboard.type('Thanks, see ln')
+  await page.keyboard.type(typed)
   await isUntouched('Ann Porter')
   await page.keyboard.press('Escape')
   await isFocused(page, '.inbox-messages')
@@ -164,7 +166,7 @@ test('in a closed reply window r opens the templates, and text typed in the comp
   await page.keyboard.type('ae')
   await page.getByText('The 24-hour reply window is closed').waitFor()
   await isFocused(page, '.inbox-composer *')
-  await page.keyboard.type('Thanks, see ln')
+  await page.keyboard.type(typed)
   await isUntouched('Ben Carter')
 })
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { assertStatus } from './assertions.ts'
 import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { createBrowser, type Json, until } from './support.ts'
 
@@ -112,9 +113,9 @@ test('a row shows the wait, who replied, the channel beside the avatar, and form
 test('labels of conversations and tags of people look different', { skip }, async (t) => {
   const { page, provider, api } = await openDashboard(t, '/inbox', { width: 1440 })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
-  await api.post('/contacts', { phone: ann, tags: ['VIP'] })
-  const [{ id }] = (await api.get('/conversations')).body.data
-  await api.patch(`/conversations/${id}`, { labels: ['Refund'] })
+  const [{ id, contact_id: contactId }] = (await api.get('/conversations')).body.data
+  assertStatus(await api.patch(`/contacts/${contactId}`, { tags: ['VIP'] }), 200)
+  assertStatus(await api.patch(`/conversations/${id}`, { labels: ['Refund'] }), 200)
   await rowOf(page, 'Ann Porter').click()
   const look = (part: Locator) =>
     part.evaluate((element) => {

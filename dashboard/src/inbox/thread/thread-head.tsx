@@ -121,7 +121,8 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
   const { member } = useSession()
   const members = useCall('GET /members', {}).data ?? []
   const others = members.filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
-  const name = agent ? memberName(agent) : thread.unassigned
+  const name = agent ? memberName(agent) : flow.assign
+  const title = agent ? thread.assignee(name) : thread.noAssignee
   return (
     <Menu
       label={thread.assign}
@@ -129,11 +130,11 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
         <button
           type="button"
           className="inbox-choice small"
-          title={thread.assignee(name)}
-          aria-label={thread.assignee(name)}
+          title={title}
+          aria-label={title}
         >
           {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
-          <span className="cut">{agent ? name : flow.assign}</span>
+          <span className="cut">{name}</span>
           <Icon name="chevron" />
         </button>
       }

@@ -127,6 +127,7 @@ export const inbox = {
     status: (status: string) => `Status: ${status}`,
     setStatus: 'Status',
     assignee: (name: string) => `Assigned to: ${name}`,
+    noAssignee: 'Assigned to: Unassigned. Assign',
     assign: 'Assigned to',
     unassigned: 'Unassigned',
     me: (name: string) => `${name} (you)`,
