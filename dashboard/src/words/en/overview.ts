@@ -55,7 +55,7 @@ export const overview = {
     read: 'Read',
     failed: 'Failed',
     hints: {
-      sent: 'Accepted by the channel',
+      sent: 'Accepted by the channel, without the web chat',
       delivered: 'Received on the customer’s device',
       read: 'Opened by the customer',
       failed: 'Could not be delivered',
