@@ -48,6 +48,7 @@ import { conversationTable } from './conversations/routes.ts'
 import { timelineTable } from './conversations/timeline-routes.ts'
 import { labelTable, viewTable } from './conversations/view-routes.ts'
 import { noteEventHeard } from './insights/checklist.ts'
+import { readReplyTime } from './insights/reply-time.ts'
 import { insightsTable } from './insights/routes.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
@@ -237,7 +238,7 @@ async function registerApi(
     ['', preferenceTable(db, signals)],
     ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
     ['', channelTable({ db, sealer, channels, publicUrl })],
-    ['', widgetTable(db)],
+    ['', widgetTable(db, sealer)],
     ['Contacts', contactTable(contactOptions)],
     ['', contactPanelTable({ db, slow })],
     ['', importTable({ db, signals })],
@@ -284,6 +285,7 @@ async function registerApi(
   await app.register(
     webChatRoutes({
       ...{ db: pools.messages, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs },
+      readReplyTime: (workspaceId) => readReplyTime(db, workspaceId),
       times: times.webChat,
     }),
   )

@@ -62,6 +62,7 @@ const tables: Record<string, readonly string[]> = {
   conversations: [
     'conversations',
     'member_presence',
+    'visitor_presence',
     'mentions',
     'merged_conversations',
     'timeline_entries',

@@ -850,6 +850,7 @@ const across: Record<string, string> = {
   'with requested_keys as (': 'a key is found by its hash: it is what says which workspace the caller is of',
   'from invitations i join workspaces w': 'and what it is to',
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
+  'delete from visitor_presence where typing_until': 'sweep of what has run out, for all',
   'delete from invitations i where (i.token_hash':
     'an invitation is found by its token: it says which workspace one joins',
   'w.name as workspace_name, m.id, m.password_hash from members m':

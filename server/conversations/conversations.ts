@@ -113,7 +113,7 @@ export async function listConversationsById(
 export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
   if (!isUuid(id)) throw notFound('conversation')
   await sql`
-    update conversations set unread_count = 0, updated_at = now()
+    update conversations set unread_count = 0, read_up_to = last_received_at, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id} and unread_count > 0`
   return requireConversation(sql, workspaceId, id)
 }
@@ -125,6 +125,13 @@ export async function unreadConversation(sql: Sql, workspaceId: string, id: stri
     update conversations set unread_count = 1, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id} and unread_count = 0`
   return requireConversation(sql, workspaceId, id)
+}
+
+/** Members have read the messages that were received up to this time. */
+export async function getReadUpTo(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
+  const [row] = await sql<{ read_up_to: string | null }[]>`
+    select read_up_to from conversations where workspace_id = ${workspaceId} and id = ${id}`
+  return row?.read_up_to ?? undefined
 }
 
 /** Exactly the expression of the index on assignees. */

@@ -235,8 +235,9 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       params: IdParams,
       data: ConversationSchema,
       run: async ({ caller, params }) => {
-        const { id } = await readConversation(db, caller.workspaceId, params.id)
+        const { id, channel } = await readConversation(db, caller.workspaceId, params.id)
         signals.inboxChanged(caller.workspaceId, [id])
+        if (channel === 'web') signals.conversationRead(id)
         return readFor(caller, id)
       },
     }),

@@ -66,6 +66,8 @@ const actions: Record<string, string> = {
   'webhook.replayed': 'Replayed events to a webhook endpoint',
   'webhook.secret_rotated': 'Rotated the secret of a webhook endpoint',
   'widget.changed': 'Updated the chat widget',
+  'widget.secret_created': 'Created the identity secret of the web chat',
+  'widget.secret_deleted': 'Deleted the identity secret of the web chat',
   'workspace.changed': 'Updated the workspace',
   'workspace.created': 'Created the workspace',
 }
