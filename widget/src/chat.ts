@@ -22,6 +22,10 @@ export type Chat = {
   loadEarlier(): Promise<void>
   /** Reports whether the panel is open. Messages in an open, visible panel count as seen. */
   setOpen(isOpen: boolean): void
+  /** The visitor typed, or stopped. Sends few signals, however fast the visitor types. */
+  setTyping(isTyping: boolean): void
+  /** Connects again: the browser is online, or there is a new token. */
+  reconnect(): void
   /** Closes the stream and stops sending. The next page sends the rest of the queue. */
   stop(): void
 }
@@ -32,12 +36,17 @@ type ChatOptions = {
   onChange: () => void
   /** Called with the text of the newest reply that the visitor has not seen. */
   onReply: (text: string) => void
+  /** Called when the service rejects the token of a customer whom the site signed in. Undefined: the visitor is anonymous. */
+  onExpired?: () => void
 }
 
+/** The service forgets a signal after ten seconds. */
+const typingRepeatMs = 4_000
+const typingEndMs = 5_000
 const minBackoffMs = 1_000
 const maxBackoffMs = 30_000
 
-export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat {
+export function createChat({ api, store, onChange, onReply, onExpired }: ChatOptions): Chat {
   const thread = new Map<string, Message>()
   const failedIds = new Set<string>()
   let uploads: readonly Upload[] = []
@@ -51,6 +60,13 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
   let source: EventSource | undefined
   let sendTimer: ReturnType<typeof setTimeout> | undefined
   let pollTimer: ReturnType<typeof setTimeout> | undefined
+  let typingTimer: ReturnType<typeof setTimeout> | undefined
+  /** When the last typing signal was sent; 0: the visitor does not type. */
+  let typingSentMs = 0
+  /** The member who types, with or without a name. */
+  let typing: { name: string | null } | undefined
+  /** The newest reply that was reported as seen. */
+  let reportedId = ''
 
   const stopping = new AbortController()
   const newestId = () => [...thread.keys()].sort().pop()
@@ -66,6 +82,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       if (direction === 'outbound' && id > (reply?.id ?? seen) && !thread.has(id)) reply = message
       thread.set(id, message)
     }
+    if (reply) typing = undefined
     const clientIds = new Set(messages.map(({ client_id }) => client_id))
     if (store.read().queue.some(({ client_id }) => clientIds.has(client_id))) {
       store.update(({ queue }) => ({ queue: queue.filter(({ client_id }) => !clientIds.has(client_id)) }))
@@ -77,12 +94,40 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
 
   function markSeen(): void {
     const seen = newestId()
-    if (isOpen && !document.hidden && seen && seen > (store.read().seen ?? '')) store.update(() => ({ seen }))
+    const { token, seen: before = '' } = store.read()
+    if (!isOpen || document.hidden || !seen || !token) return
+    if (seen > before) store.update(() => ({ seen }))
+    const unread = [...thread.values()]
+      .filter(({ id, direction, status }) => direction === 'outbound' && status !== 'read' && id > reportedId)
+      .map(({ id }) => id)
+      .sort()
+      .pop()
+    if (!unread) return
+    reportedId = unread
+    api.sendSeen(token, unread)
+  }
+
+  function setTyping(isTyping: boolean): void {
+    const { token } = store.read()
+    clearTimeout(typingTimer)
+    // A visitor who has not written has no token, and no member who waits.
+    if (!token) return
+    if (isTyping) {
+      typingTimer = setTimeout(() => setTyping(false), typingEndMs)
+      if (Date.now() - typingSentMs < typingRepeatMs) return
+    } else if (!typingSentMs) return
+    typingSentMs = isTyping ? Date.now() : 0
+    api.sendTyping(token, isTyping)
   }
 
   /** Drops a token that the service rejects. The next send creates a new visitor, unless another tab has created one. */
   function resetVisitor(token: string): void {
     disconnect()
+    if (onExpired) {
+      store.update(() => ({ token: undefined }))
+      onExpired()
+      return
+    }
     thread.clear()
     earlierCursor = null
     isLoaded = false
@@ -93,6 +138,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
   async function resolveToken(): Promise<string | { retryMs: number | undefined; isFinal: boolean }> {
     const { token } = store.read()
     if (token) return token
+    if (onExpired) return { retryMs: undefined, isFinal: false }
     const result = await api.createVisitor()
     if (!result.ok) return { retryMs: result.retryMs, isFinal: isFinal(result.status) }
     // If another tab created a visitor in the meantime, use that one.
@@ -103,7 +149,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
     if (isSending || stopping.signal.aborted) return
     isSending = true
     clearTimeout(sendTimer)
-    for (let next = nextQueued(); next; next = nextQueued()) {
+    for (let next = nextQueued(); next && !stopping.signal.aborted; next = nextQueued()) {
       const retryMs = await sendQueued(next)
       if (retryMs === undefined) continue
       sendTimer = setTimeout(() => void flush(), retryMs)
@@ -211,6 +257,17 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       earlierCursor = JSON.parse(data).next_cursor
       isLoaded = true
     })
+    opened.addEventListener('typing', ({ data }) => {
+      const { is_typing: isTyping, name } = JSON.parse(data)
+      typing = isTyping ? { name } : undefined
+      onChange()
+    })
+    opened.addEventListener('seen', ({ data }) => {
+      const upTo = Date.parse(JSON.parse(data).up_to)
+      for (const message of thread.values())
+        if (message.direction === 'inbound' && Date.parse(message.created_at) <= upTo) message.status = 'read'
+      onChange()
+    })
     opened.onerror = () => {
       // The browser reconnects after a lost connection, but not after a refusal.
       if (opened.readyState !== EventSource.CLOSED || source !== opened) return
@@ -221,22 +278,26 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
 
   function disconnect(): void {
     clearTimeout(pollTimer)
+    typing = undefined
     source?.close()
     source = undefined
   }
 
+  function reconnect(): void {
+    sendBackoff.reset()
+    pollBackoff.reset()
+    disconnect()
+    connect()
+    void flush()
+    onChange()
+  }
+
   return {
-    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, store }),
+    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, typing, store }),
+    setTyping,
+    reconnect,
     start() {
       const { signal } = stopping
-      const onOnline = () => {
-        sendBackoff.reset()
-        pollBackoff.reset()
-        disconnect()
-        connect()
-        void flush()
-        onChange()
-      }
       const onVisibilityChange = () => {
         if (document.hidden) disconnect()
         else connect()
@@ -247,7 +308,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
         connect()
         onChange()
       }
-      addEventListener('online', onOnline, { signal })
+      addEventListener('online', reconnect, { signal })
       addEventListener('offline', onChange, { signal })
       document.addEventListener('visibilitychange', onVisibilityChange, { signal })
       store.onExternalChange(onExternalChange, signal)
@@ -255,6 +316,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       void flush()
     },
     send(text, details) {
+      setTyping(false)
       const message = { client_id: newId(), text, at: new Date().toISOString() }
       store.update(({ queue }) => ({
         queue: [...queue, message],
@@ -302,6 +364,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       stopping.abort()
       disconnect()
       clearTimeout(sendTimer)
+      setTyping(false)
     },
   }
 }

@@ -25,6 +25,9 @@ export type Words = {
   deleted: string
   you: string
   reply: string
+  seen: string
+  typing: (name: string) => string
+  replyTime: (span: string) => string
 }
 
 const en: Words = {
@@ -53,6 +56,9 @@ const en: Words = {
   deleted: 'This message was deleted',
   you: 'You:',
   reply: 'Reply:',
+  seen: 'Seen',
+  typing: (name) => `${name} is typing…`,
+  replyTime: (span) => `We usually reply within ${span}`,
 }
 
 const de: Words = {
@@ -81,6 +87,9 @@ const de: Words = {
   deleted: 'Diese Nachricht wurde gelöscht',
   you: 'Sie:',
   reply: 'Antwort:',
+  seen: 'Gesehen',
+  typing: (name) => `${name} schreibt…`,
+  replyTime: (span) => `Wir antworten meist innerhalb von ${span}`,
 }
 
 const es: Words = {
@@ -109,6 +118,9 @@ const es: Words = {
   deleted: 'Este mensaje se eliminó',
   you: 'Tú:',
   reply: 'Respuesta:',
+  seen: 'Visto',
+  typing: (name) => `${name} está escribiendo…`,
+  replyTime: (span) => `Solemos responder en ${span}`,
 }
 
 const fr: Words = {
@@ -137,6 +149,9 @@ const fr: Words = {
   deleted: 'Ce message a été supprimé',
   you: 'Vous :',
   reply: 'Réponse :',
+  seen: 'Vu',
+  typing: (name) => `${name} écrit…`,
+  replyTime: (span) => `Nous répondons souvent en ${span}`,
 }
 
 const pt: Words = {
@@ -165,6 +180,9 @@ const pt: Words = {
   deleted: 'Esta mensagem foi apagada',
   you: 'Você:',
   reply: 'Resposta:',
+  seen: 'Visto',
+  typing: (name) => `${name} está a escrever…`,
+  replyTime: (span) => `Costumamos responder em ${span}`,
 }
 
 const ar: Words = {
@@ -193,6 +211,9 @@ const ar: Words = {
   deleted: 'حُذفت هذه الرسالة',
   you: 'أنت:',
   reply: 'الرد:',
+  seen: 'شوهدت',
+  typing: (name) => `${name} يكتب…`,
+  replyTime: (span) => `نرد عادة خلال ${span}`,
 }
 
 const all: Record<string, Words> = { en, de, es, fr, pt, ar }
