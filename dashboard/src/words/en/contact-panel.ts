@@ -72,6 +72,9 @@ export const contactPanel = {
     page: 'Page',
     browser: 'Browser',
     seen: (when: string) => `Seen ${when}`,
+    identity: 'Identity',
+    signedIn: (id: string) => `Signed in on your site as ${id}`,
+    unproved: 'Not signed in: nothing proves the name and email',
     device: (browser: string, system: string) => `${browser} on ${system}`,
   },
   duplicates: {

@@ -142,6 +142,7 @@ export const inbox = {
       reply: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} typing a reply…`,
       note: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} writing a note…`,
     },
+    visitorTyping: (name: string) => `${name} is typing…`,
   },
 
   warning: {
