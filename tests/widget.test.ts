@@ -345,11 +345,12 @@ test('a page opens and closes the chat, and a signed-in customer has one convers
   assert.equal(await identify(page, null), 'accepted')
   await shown(page, 'anonymous')
 
-  // A session that has expired asks the page for another token.
-  await page.evaluate(`
-    tokens = ['${sign('ann', Math.floor(Date.now() / 1_000) + 3)}', '${sign('ann')}']
-    parleyChat.identify(() => tokens.shift())`)
+  // A session that has ended asks the page for another token.
+  await page.evaluate(`tokens = ['${sign('ann')}', '${sign('ann')}']; parleyChat.identify(() => tokens.shift())`)
   await shown(page, 'from one device', 'from the other')
+  const refused = { status: 401, headers: { 'access-control-allow-origin': '*' }, body: '{}' }
+  await page.route('**/messages?*', (route) => route.fulfill(refused), { times: 1 })
+  await page.evaluate('parleyChat.close(); parleyChat.open()')
   await page.waitForFunction('tokens.length === 0')
   await say(page, 'after the renewal')
 })
