@@ -69,6 +69,8 @@ export function createPanel({ host, settings, words, chat: first }: PanelOptions
   const status = element('p', { class: 'visually-hidden', role: 'status' })
   const root = element('div', { class: 'root', 'data-side': position }, panel, launcher, status)
   root.lang = words.lang
+  // Not in widget.css: the compiler would add variables for browsers without light-dark(), which the styles do not use.
+  root.style.colorScheme = 'light dark'
   let isOpen = false
   let lastUnreadCount = 0
 
