@@ -36,7 +36,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'GET /notifications',
     '* /presence',
   ],
-  ['create and revoke API keys', 'POST /keys'],
+  ['create, change and revoke API keys', 'POST /keys', 'PATCH /keys'],
   ['invite, change and remove members', 'POST /members', 'PATCH /members', 'DELETE /members'],
   [
     'connect, check and change channels, and the web chat',

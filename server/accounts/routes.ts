@@ -9,6 +9,7 @@ import {
   IdParams,
   inDocument,
   ListQuery,
+  NullableDateTime,
   NullableInteger,
   NullableText,
   OneOf,
@@ -18,7 +19,16 @@ import {
 } from '../lib/schema.ts'
 import { describeFields, listEntries } from './audit.ts'
 import type { Session } from './callers.ts'
-import { type ApiKey, createKey, KeySchema, listKeys, revokeKey, scopes } from './keys.ts'
+import {
+  type ApiKey,
+  createKey,
+  createTemporaryKey,
+  KeySchema,
+  listKeys,
+  revokeKey,
+  scopes,
+  updateKey,
+} from './keys.ts'
 import { managers, roles } from './members.ts'
 import { requireUsage } from './quota.ts'
 import { hasSecondFactor } from './sign-in/second-factor.ts'
@@ -88,9 +98,13 @@ const WorkspaceChanges = Type.Object({
   assign_on_reply: Type.Optional(Type.Boolean()),
 })
 
-const NewKey = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 80 }),
-  scopes: Type.Array(Type.String({ maxLength: 80 }), { maxItems: 50 }),
+const KeyName = Type.String({ minLength: 1, maxLength: 80 })
+const KeyScopes = Type.Array(Type.String({ maxLength: 80 }), { maxItems: 50 })
+const NewKey = Type.Object({ name: KeyName, scopes: KeyScopes, expires_at: Type.Optional(NullableDateTime) })
+const KeyChanges = Type.Object({
+  name: Type.Optional(KeyName),
+  scopes: Type.Optional(KeyScopes),
+  expires_at: Type.Optional(NullableDateTime),
 })
 const CreatedKey = Type.Object({ ...KeySchema.properties, key: Type.String() })
 
@@ -102,6 +116,8 @@ const EntryView = Type.Object({
   subject_id: NullableText({ format: 'uuid' }),
   summary: NullableText(),
 })
+
+const describeKey = (key: ApiKey) => [key.name, ...key.scopes].join(', ')
 
 export const accountTable = (db: Db): readonly Row[] => [
   row({
@@ -158,16 +174,37 @@ export const accountTable = (db: Db): readonly Row[] => [
   row({
     call: 'POST /keys',
     members: managers,
-    audit: {
-      action: 'key.created',
-      summary: (key: ApiKey) => [key.name, ...key.scopes].join(', '),
-    },
+    audit: { action: 'key.created', summary: describeKey },
     // The full key is shown once, and only its hash is stored.
     storeAnswer: false,
     body: NewKey,
     data: CreatedKey,
     status: 201,
     run: ({ caller, body }) => createKey(db, caller.workspaceId, { ...body, created_by: caller.member.id }),
+  }),
+  row({
+    call: 'POST /keys/temporary',
+    members: managers,
+    audit: { action: 'key.created', summary: describeKey },
+    storeAnswer: false,
+    body: Type.Object({ scopes: KeyScopes }),
+    data: CreatedKey,
+    status: 201,
+    run: ({ caller, body }) =>
+      createTemporaryKey(db, caller.workspaceId, { scopes: body.scopes, created_by: caller.member.id }),
+  }),
+  row({
+    call: 'PATCH /keys/:id',
+    members: managers,
+    audit: {
+      action: 'key.changed',
+      summary: (key: ApiKey, body: Static<typeof KeyChanges>) =>
+        [key.name, describeFields(body, 'scopes', 'expires_at')].filter(Boolean).join(', '),
+    },
+    params: IdParams,
+    body: KeyChanges,
+    data: KeySchema,
+    run: ({ caller, params, body }) => updateKey(db, caller.workspaceId, params.id, body),
   }),
   row({
     call: 'POST /keys/:id/revoke',
