@@ -67,7 +67,7 @@ import { mediaRoutes } from './media/routes.ts'
 import { uploadTable } from './media/upload-routes.ts'
 import { createEraser } from './merge-erase/erase-contact.ts'
 import { completeMergesOf, createMerger } from './merge-erase/merge-contacts.ts'
-import { EventSchema, eventWebhooks } from './messages/event-schemas.ts'
+import { EventSchema, eventSamples, eventWebhooks } from './messages/event-schemas.ts'
 import { lastMessagesOf } from './messages/messages.ts'
 import { notificationTable } from './messages/notification-routes.ts'
 import { createIntake } from './messages/receiving/intake.ts'
@@ -262,7 +262,7 @@ async function registerApi(
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],
     ['', composeTable({ ...broadcasting, sender, threadContext })],
-    ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals })],
+    ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals, samples: eventSamples })],
     ['Webhooks', eventStreamTable({ ...streaming, schema: EventSchema, onHeard: onEventSent }, app)],
     ['', eventTable(db, slow)],
     ['', statusTable({ db, backups, operatorWorkspace })],
