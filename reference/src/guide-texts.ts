@@ -146,7 +146,8 @@ npx parley-sdk help`,
     id: 'authentication',
     title: 'Authentication',
     text: `Send an API key as a bearer token with every request. A key belongs to one workspace and cannot access others. Create keys in
-the dashboard under **Settings, API keys**. A key is shown only once, when you create it.
+the dashboard under **Developers, API keys**, with an expiry if you want one. A key is shown only once, when you create it. If you are
+signed in as an owner or admin, the forms on this page make a temporary key for you.
 
 An operation requires at most one scope, which is shown next to it. Without that scope the response is \`403\`, and the message names
 the missing scope. [\`GET /me\`](#operation-getMe) works with every key and lists its scopes.

@@ -130,6 +130,7 @@ function ErrorTable({ document }: GuidesProps) {
         const { status, meaning = 'See the message.' } = errorMeanings[code] ?? {}
         return {
           key: code,
+          id: `error-${code}`,
           cells: [
             status ? <StatusBadge key="status" status={status} /> : '',
             <div key="meaning">
@@ -186,7 +187,7 @@ function VectorTable() {
   return <Table heads={['Body', 'v1']} rows={rows} />
 }
 
-type TableProps = { heads: string[]; rows: { key: string; cells: ReactNode[] }[] }
+type TableProps = { heads: string[]; rows: { key: string; id?: string; cells: ReactNode[] }[] }
 
 const Table = ({ heads, rows }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
@@ -202,8 +203,8 @@ const Table = ({ heads, rows }: TableProps) => (
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ key, cells }) => (
-          <tr key={key}>
+        {rows.map(({ key, id, cells }) => (
+          <tr key={key} id={id}>
             {cells.map((cell, index) => (
               <td key={heads[index]}>{cell}</td>
             ))}
