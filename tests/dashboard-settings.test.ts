@@ -8,8 +8,11 @@ import { createKey, importKey } from './internals.ts'
 import { until } from './support.ts'
 
 test('a key is created, shown once, works, is listed, and is rejected once revoked', { skip }, async (t) => {
-  const { page, url } = await openDashboard(t, '/settings')
-  await page.waitForURL('**/settings/keys')
+  // The earlier paths of the page lead to it.
+  const { page, url } = await openDashboard(t, '/settings/keys?q=')
+  await page.waitForURL('**/developers/keys?q=')
+  await page.goto('/settings/api-keys')
+  await page.waitForURL('**/developers/keys')
   const me = async (key: string) =>
     (await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status
 
@@ -52,6 +55,18 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
     return (await row.getByText('Never', { exact: true }).count()) === 0
   })
 
+  await row.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('contacts:read').uncheck()
+  await dialog.getByLabel('Expires').selectOption('In 30 days')
+  await assertAccessible(page)
+  await dialog.getByRole('button', { name: 'Save changes' }).click()
+  await row.getByText(/^Expires /).waitFor()
+  await row.getByText('contacts:read').waitFor({ state: 'hidden' })
+  await row.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('Expires').selectOption('Never')
+  await dialog.getByRole('button', { name: 'Save changes' }).click()
+  await row.getByText(/^Expires /).waitFor({ state: 'hidden' })
+
   await row.getByRole('button', { name: 'Revoke' }).click()
   await dialog.getByText('This cannot be undone.').waitFor()
   await dialog.getByRole('button', { name: 'Revoke' }).click()
@@ -61,7 +76,7 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
 })
 
 test('a key is found among many, an expired key is marked, and an agent can only read', { skip }, async (t) => {
-  const { db, api, page, window, member } = await openDashboard(t, '/settings/keys')
+  const { db, api, page, window, member } = await openDashboard(t, '/developers/keys')
   const old = { name: 'Old shop', key: 'legacy_live_abcdef0123456789', scopes: ['messages:send'] }
   await importKey(db, api.workspaceId, { ...old, expires_at: '2020-01-02T12:00:00Z' })
   for (let i = 0; i < 120; i++) {
@@ -78,9 +93,11 @@ test('a key is found among many, an expired key is marked, and an agent can only
 
   const agent = await window({ as: await member('agent') })
   await agent.goto('/settings/keys?q=Old')
-  await agent.getByText('Only owners and admins can create and revoke API keys.').waitFor()
+  await agent.getByText('Only owners and admins can create, edit and revoke API keys.').waitFor()
   await agent.getByRole('row').filter({ hasText: 'Old shop' }).waitFor()
-  assert.equal(await agent.getByRole('button', { name: /create api key|revoke/i }).count(), 0)
+  assert.equal(await agent.getByRole('button', { name: /create api key|edit|revoke/i }).count(), 0)
+  await visit(agent, '/settings/members')
+  await agent.getByRole('heading', { name: 'Members' }).waitFor()
   assert.equal(await agent.getByRole('link', { name: 'Audit log' }).count(), 0)
   await visit(agent, '/settings/channels/msgapp')
   await agent.waitForURL('**/settings/channels')

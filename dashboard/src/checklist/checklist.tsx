@@ -122,7 +122,7 @@ function useStepLink(name: Item['name']): StepLink {
             isExternal: false,
           }
     case 'key_made':
-      return { ...steps[name], href: '/settings/keys', isExternal: false }
+      return { ...steps[name], href: '/developers/keys', isExternal: false }
     case 'webhook_delivered':
       return { ...steps[name], href: '/webhooks', isExternal: false }
   }

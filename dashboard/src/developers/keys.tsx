@@ -1,29 +1,36 @@
-/** API keys. Owners and admins create and revoke them; all members see the list. Revoked and expired keys stay listed. */
+/** API keys. Owners and admins create, edit and revoke them; all members see the list. Revoked and expired keys stay listed. */
 import { useState } from 'react'
-import { Button, Checkbox, InputField } from '../../../ui/controls.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useCall, useChange } from '../lib/api.ts'
-import { openCalls, scopeCalls } from '../lib/calls.ts'
-import { useFormFields } from '../lib/field-errors.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { ConfirmCall, FormDialog, SecretDialog } from '../ui/dialogs.tsx'
+import { DeveloperTabs } from '../ui/developer-tabs.tsx'
+import { ConfirmCall, SecretDialog } from '../ui/dialogs.tsx'
 import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
+import { KeyForm } from './key-form.tsx'
 import { type Key, KeyList } from './key-list.tsx'
 
-const { keys } = words.settings
+const { keys } = words.developers
+
+type Open = { dialog: 'create' } | { dialog: 'edit' | 'revoke'; key: Key }
 
 export function Keys() {
   const isManager = useIsManager()
   const query = useCall('GET /keys', {})
-  const [isCreating, setCreating] = useState(false)
-  const [revoking, setRevoking] = useState<Key>()
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
   const createButton = isManager && (
-    <Button label={keys.make} variant="primary" icon="plus" onClick={() => setCreating(true)} />
+    <Button label={keys.make} variant="primary" icon="plus" onClick={() => setOpen({ dialog: 'create' })} />
   )
+  const actions = {
+    onEdit: (key: Key) => setOpen({ dialog: 'edit', key }),
+    onRevoke: (key: Key) => setOpen({ dialog: 'revoke', key }),
+  }
   return (
     <Page title={keys.title} lead={keys.lead} actions={createButton}>
+      <DeveloperTabs />
       {!isManager && <Note>{keys.onlyManagers}</Note>}
       <QueryView query={query}>
         {(all) =>
@@ -37,13 +44,14 @@ export function Keys() {
               />
             </Card>
           ) : (
-            <KeyList keys={all} {...(isManager ? { onRevoke: setRevoking } : {})} />
+            <KeyList keys={all} actions={isManager ? actions : undefined} />
           )
         }
       </QueryView>
       <UsageCard />
-      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
-      {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+      {open?.dialog === 'create' && <CreateKey onClose={close} />}
+      {open?.dialog === 'edit' && <EditKey apiKey={open.key} onClose={close} />}
+      {open?.dialog === 'revoke' && <RevokeKey apiKey={open.key} onClose={close} />}
     </Page>
   )
 }
@@ -55,7 +63,6 @@ function UsageCard() {
     <Card title={keys.use}>
       <p className="soft">{keys.useText}</p>
       <Facts
-        className="settings-facts"
         facts={{
           [keys.baseUrl]: <CopyableCode text={url} label={keys.copyUrl} />,
           [keys.header]: <code>{keys.headerText}</code>,
@@ -70,7 +77,9 @@ function UsageCard() {
   )
 }
 
-const RevokeKey = ({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onClose: () => void }) => (
+type KeyDialogProps = { apiKey: Key; onClose: () => void }
+
+const RevokeKey = ({ apiKey: { id, name, prefix }, onClose }: KeyDialogProps) => (
   <ConfirmCall
     title={keys.revokeTitle(name)}
     text={keys.revokeText(prefix)}
@@ -84,16 +93,9 @@ const RevokeKey = ({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onC
   />
 )
 
-type Scope = keyof typeof scopeCalls
-
-const allScopes = Object.keys(scopeCalls) as Scope[]
-const withoutScopes = keys.withoutScopes(openCalls)
-
-/** Creates an API key with a name and scopes, then shows the key once. */
+/** Creates an API key, then shows it once. */
 function CreateKey({ onClose }: { onClose: () => void }) {
-  const [scopes, setScopes] = useState<readonly Scope[]>([])
   const create = useChange('POST /keys', { stale: ['GET /keys'] })
-  const { values, errors, bind } = useFormFields({ name: '' }, create.error, ['scopes'])
   if (create.data) {
     return (
       <SecretDialog
@@ -105,58 +107,33 @@ function CreateKey({ onClose }: { onClose: () => void }) {
       />
     )
   }
-  const hasAll = scopes.length === allScopes.length
-  const toggle = (scope: Scope) =>
-    setScopes(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])
   return (
-    <FormDialog
+    <KeyForm
       title={keys.make}
-      size="wide"
       action={keys.submit}
       isBusy={create.isPending}
-      isHeld
-      error={errors.rest}
-      onSubmit={() => create.mutate({ body: { ...values, scopes: [...scopes] } })}
+      error={create.error}
+      onSubmit={(body) => create.mutate({ body })}
       onClose={onClose}
-    >
-      <InputField
-        label={keys.name}
-        hint={keys.nameHint}
-        required
-        autoComplete="off"
-        placeholder={keys.namePlaceholder}
-        {...bind('name')}
-      />
-      <fieldset className="stack settings-scope-choice">
-        <legend className="legend">{keys.scopes}</legend>
-        <Button
-          label={hasAll ? keys.chooseNone : keys.chooseAll}
-          size="small"
-          variant="quiet"
-          onClick={() => setScopes(hasAll ? [] : allScopes)}
-        />
-        <div className="settings-scope-grid">
-          {allScopes.map((scope) => (
-            <Checkbox
-              key={scope}
-              label={<code>{scope}</code>}
-              hint={keys.scopeHint(keys.scopeTexts[scope], scopeCalls[scope])}
-              checked={scopes.includes(scope)}
-              onChange={() => toggle(scope)}
-            />
-          ))}
-        </div>
-        {errors.scopes && (
-          <Note tone="red" icon="info">
-            {errors.scopes}
-          </Note>
-        )}
-      </fieldset>
-      {scopes.length === 0 && values.name.trim() ? (
-        <Note tone="amber">{withoutScopes}</Note>
-      ) : (
-        <p className="soft small">{scopes.length === 0 ? withoutScopes : keys.fixed}</p>
-      )}
-    </FormDialog>
+    />
+  )
+}
+
+function EditKey({ apiKey, onClose }: KeyDialogProps) {
+  const change = useChange('PATCH /keys/{id}', {
+    stale: ['GET /keys'],
+    done: ({ name }) => keys.changed(name),
+    onDone: onClose,
+  })
+  return (
+    <KeyForm
+      title={keys.editTitle(apiKey.name)}
+      action={words.common.save}
+      initial={apiKey}
+      isBusy={change.isPending}
+      error={change.error}
+      onSubmit={(body) => change.mutate({ params: { id: apiKey.id }, body })}
+      onClose={onClose}
+    />
   )
 }

@@ -11,7 +11,6 @@ import { Tabs } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
-import { Keys } from './keys.tsx'
 import { Labels } from './labels.tsx'
 import { Members } from './members.tsx'
 import { Notifications } from './notifications.tsx'
@@ -32,7 +31,6 @@ type SettingsPage = {
 }
 
 const pages: readonly SettingsPage[] = [
-  { href: '/settings/keys', label: settings.keys.title, icon: 'key', page: Keys },
   { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
   { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
   { href: '/settings/replies', label: settings.replies.title, icon: 'bolt', page: CannedReplies },
@@ -72,8 +70,14 @@ export default function Settings() {
         </div>
         <Switch>
           <Route path="/settings">
-            <Redirect to="/settings/keys" replace />
+            <Redirect to="/settings/members" replace />
           </Route>
+          {/* Earlier paths of the API keys. */}
+          {['/settings/keys', '/settings/api-keys'].map((earlier) => (
+            <Route key={earlier} path={earlier}>
+              <Redirect to={`/developers/keys${location.search}`} replace />
+            </Route>
+          ))}
           {visiblePages.map(({ href, page }) => (
             <Route key={href} path={`${href}/*?`} component={page} />
           ))}
