@@ -81,13 +81,19 @@ const joined = (...names: (string | undefined)[]): string | undefined => names.f
 
 type RowLinkProps = { param: string; id: string; className?: string; title?: string; children: ReactNode }
 
-/** The link of a row that opens its dialog. A parameter of the URL names the row. */
+/** The link of a row that opens its details. A parameter of the URL names the row. */
 export function RowLink({ param, id, className = '', children, ...props }: RowLinkProps) {
   const [path] = useLocation()
   const search = new URLSearchParams(useSearch())
+  const isOpen = search.get(param) === id
   search.set(param, id)
   return (
-    <Link {...props} href={`${path}?${search}`} className={`row-link mono ${className}`.trim()}>
+    <Link
+      {...props}
+      href={`${path}?${search}`}
+      className={`row-link mono ${className}`.trim()}
+      aria-current={isOpen ? 'true' : undefined}
+    >
       {children}
     </Link>
   )

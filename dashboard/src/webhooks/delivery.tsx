@@ -1,11 +1,12 @@
-/** The dialog of a delivery: request, attempts and resend. Polled while pending. After a resend it shows the new delivery. */
+/** The details of a delivery: request, attempts and resend. Polled while pending. After a resend they show the new delivery. */
 import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
-import { Badge, Code, EmptyState, ErrorNote, Note } from '../../../ui/display.tsx'
-import { Dialog } from '../../../ui/overlays.tsx'
+import { Badge, Code, CopyButton, EmptyState, ErrorNote, Note } from '../../../ui/display.tsx'
 import { describeError, useChange } from '../lib/api.ts'
+import { toCurl } from '../lib/curl.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Facts } from '../ui/facts.tsx'
+import { Detail, type Steps } from '../ui/detail.tsx'
+import { Facts, Headers } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
@@ -21,12 +22,13 @@ type DeliveryView = NonNullable<ReturnType<typeof useDelivery>['data']>
 type DeliveryProps = {
   id: string
   endpoint: Endpoint
-  /** Shows another delivery in the dialog. */
+  steps: Steps
+  /** Shows another delivery instead. */
   onShow: (id: string) => void
   onClose: () => void
 }
 
-export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps) {
+export function DeliveryDetail({ id, endpoint, steps, onShow, onClose }: DeliveryProps) {
   const delivery = useDelivery(id)
   const [resentId, setResentId] = useState('')
   const showNew = (other: string) => {
@@ -34,19 +36,19 @@ export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps)
     onShow(other)
   }
   return (
-    <Dialog title={delivery.data?.event ?? labels.facts} size="wide" onClose={onClose}>
+    <Detail title={delivery.data?.event ?? labels.facts} steps={steps} onClose={onClose}>
       <QueryView query={delivery} notFound={<EmptyState icon="search" title={labels.gone} />}>
         {(loaded) => (
           <>
             {resentId === id && <Note tone="green">{labels.seeNew}</Note>}
             <Facts label={labels.facts} facts={factsOf(loaded)} />
             <Attempts attempts={loaded.attempts} />
-            <Request request={loaded.request} />
+            <Request request={loaded.request} url={endpoint.url} />
             <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
           </>
         )}
       </QueryView>
-    </Dialog>
+    </Detail>
   )
 }
 
@@ -64,32 +66,30 @@ function factsOf(delivery: DeliveryView) {
   }
 }
 
-function Request({ request: { headers, body } }: { request: DeliveryView['request'] }) {
+function Request({ request: { headers, body }, url }: { request: DeliveryView['request']; url: string }) {
+  const isManager = useIsManager()
+  const unsigned = headers.filter(({ name }) => !name.endsWith('-Signature'))
   return (
     <section className="stack stack-tight">
       <h3>{labels.request}</h3>
       {body === null ? <Note>{labels.notKept}</Note> : <Code text={prettyJson(body)} />}
-      <details className="hooks-fold">
-        <summary>{labels.headers}</summary>
-        <dl className="facts hooks-headers small">
-          {headers.map(({ name, value }) => (
-            <Header key={name} name={name} value={value} />
-          ))}
-        </dl>
-        <p className="soft small">{labels.signed}</p>
-      </details>
+      <Headers label={labels.headers} headers={headers} />
+      <p className="soft small">{labels.signed}</p>
+      {/* Other members see only the host of the URL. */}
+      {isManager && body !== null && (
+        <div>
+          <CopyButton
+            text={toCurl({ method: 'POST', url, headers: unsigned, body })}
+            label={labels.curl}
+            size="small"
+          />
+        </div>
+      )}
     </section>
   )
 }
 
-const Header = ({ name, value }: { name: string; value: string }) => (
-  <>
-    <dt className="mono">{name}</dt>
-    <dd className="mono">{value}</dd>
-  </>
-)
-
-type ResendBarProps = { delivery: DeliveryView } & Omit<DeliveryProps, 'id'>
+type ResendBarProps = { delivery: DeliveryView } & Omit<DeliveryProps, 'id' | 'steps'>
 
 function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
   const isManager = useIsManager()

@@ -8,6 +8,8 @@ export const common = {
     copy: 'Copy',
     copied: 'Copied',
     more: 'Show more',
+    next: 'Next',
+    previous: 'Previous',
     again: 'Try again',
     loading: 'Loading',
     searching: 'Searching older entries…',

@@ -1,0 +1,74 @@
+/**
+ * The details of a row of a list: beside the list on a wide window, so that both stay usable, and a dialog on a narrow one. Buttons, and
+ * beside the list the keys `j` and `k`, step through the rows.
+ */
+import { type ReactNode, useEffect } from 'react'
+import { useSearch } from 'wouter'
+import { IconButton } from '../../../ui/controls.tsx'
+import { Dialog } from '../../../ui/overlays.tsx'
+import { useMedia } from '../lib/hooks.ts'
+import { useShortcuts } from '../lib/shortcuts.ts'
+import { words } from '../words/words.ts'
+
+/** The same width as in `ui.css`. */
+const wideQuery = '(min-width: 75rem)'
+
+/** Absent at the ends of the list. */
+export type Steps = { previous?: (() => void) | undefined; next?: (() => void) | undefined }
+
+/** The steps from the open row. A row that is not in the list has none. */
+export function stepsOf(ids: readonly string[], open: string, onOpen: (id: string) => void): Steps {
+  const position = ids.indexOf(open)
+  const to = (index: number) => {
+    const id = position === -1 ? undefined : ids[index]
+    return id === undefined ? undefined : () => onOpen(id)
+  }
+  return { previous: to(position - 1), next: to(position + 1) }
+}
+
+type DetailProps = { title: string; steps: Steps; onClose: () => void; children: ReactNode }
+
+export function Detail(props: DetailProps) {
+  const isWide = useMedia(wideQuery)
+  if (isWide) return <Beside {...props} />
+  const { title, steps, onClose, children } = props
+  return (
+    <Dialog title={title} size="wide" onClose={onClose}>
+      <div className="row">
+        <StepButtons {...steps} />
+      </div>
+      {children}
+    </Dialog>
+  )
+}
+
+function Beside({ title, steps, onClose, children }: DetailProps) {
+  const close = () => {
+    openLink()?.focus()
+    onClose()
+  }
+  useShortcuts({ j: () => steps.next?.(), k: () => steps.previous?.(), Escape: close })
+  const search = useSearch()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the URL names the open row.
+  useEffect(() => openLink()?.scrollIntoView({ block: 'nearest' }), [search])
+  return (
+    <section className="card detail" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <StepButtons {...steps} />
+        <IconButton label={words.common.close} icon="close" onClick={close} />
+      </header>
+      <div className="stack detail-body">{children}</div>
+    </section>
+  )
+}
+
+/** The link of the row whose details are open. */
+const openLink = () => document.querySelector<HTMLElement>('.row-link[aria-current]')
+
+const StepButtons = ({ previous, next }: Steps) => (
+  <>
+    <IconButton label={words.common.previous} icon="up" disabled={!previous} onClick={previous} />
+    <IconButton label={words.common.next} icon="chevron" disabled={!next} onClick={next} />
+  </>
+)
