@@ -124,7 +124,7 @@ export async function importKey(sql: Sql, workspaceId: string, input: ImportedKe
   return insertKey(sql, workspaceId, input.key, { ...input, created_by: null })
 }
 
-export type KeyChanges = {
+type KeyChanges = {
   name?: string | undefined
   scopes?: readonly string[] | undefined
   /** Null: never. */

@@ -69,7 +69,7 @@ export async function listRequests(
 type Header = { name: string; value: string }
 
 /** With the body of a failed write, and the response of a failed request. */
-export type WholeRequest = LoggedRequest & {
+type WholeRequest = LoggedRequest & {
   body: string | null
   /** Null if the request succeeded or the client closed the connection. */
   response: { headers: Header[]; body: string | null } | null
