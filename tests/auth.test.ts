@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
-import { assertBadRequest, assertRefused, createMember, dataOf, type Json, main, signIn, start, until } from './support.ts'
+import {
+  assertBadRequest,
+  assertRefused,
+  createMember,
+  dataOf,
+  type Json,
+  main,
+  signIn,
+  start,
+  until,
+} from './support.ts'
 
 test('GET /me describes the key, even one without scopes', main, async (t) => {
   const { api } = await start(t)

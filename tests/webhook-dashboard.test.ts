@@ -149,7 +149,10 @@ test('a sample of any event reaches one endpoint as a real one would, and nothin
     assert.ok(request.headers.some(({ name, value }: Json) => name === 'X-Service-Event' && value === event))
   }
   // No replay contains them.
-  const range = { from: new Date(Date.now() - 3_600_000).toISOString(), to: new Date(Date.now() + 60_000).toISOString() }
+  const range = {
+    from: new Date(Date.now() - 3_600_000).toISOString(),
+    to: new Date(Date.now() + 60_000).toISOString(),
+  }
   assert.equal(dataOf(await owner.call('POST', `/webhooks/${id}/replay`, range), 202).queued, 0)
 
   // A failed sample does not count towards the deactivation of the endpoint.
@@ -160,7 +163,11 @@ test('a sample of any event reaches one endpoint as a real one would, and nothin
   assert.equal(other.received.length, 0)
 
   assertBadRequest(await owner.call('POST', `/webhooks/${id}/test`, { event: 'contact.created.test' }), /event/)
-  assertRefused(await owner.call('POST', `/webhooks/${randomUUID()}/test`, { event: 'contact.created' }), 404, 'not_found')
+  assertRefused(
+    await owner.call('POST', `/webhooks/${randomUUID()}/test`, { event: 'contact.created' }),
+    404,
+    'not_found',
+  )
   const agent = await createMember(owner, 'agent')
   assertRefused(await agent.call('POST', `/webhooks/${id}/test`, { event: 'contact.created' }), 403, 'forbidden')
   await api.patch(`/webhooks/${id}`, { is_active: false })

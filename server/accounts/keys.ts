@@ -4,9 +4,10 @@
  * A key acts on one workspace with its scopes, until it is revoked or expires. Both are final; the row stays for the record. Its
  * name, scopes and expiry can change before that, and the next request is checked against them.
  */
+
+import { nowMs } from '../lib/clock.ts'
 import { randomToken, sha256 } from '../lib/crypto.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
-import { nowMs } from '../lib/clock.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { Column, resource } from '../lib/resource.ts'
@@ -147,9 +148,7 @@ export async function updateKey(sql: Sql, workspaceId: string, id: string, chang
         returning ${keyColumns(sql)}`
     : []
   if (key) return key
-  const [ended] = isUuid(id)
-    ? await sql`select 1 from api_keys where workspace_id = ${workspaceId} and id = ${id}`
-    : []
+  const [ended] = isUuid(id) ? await sql`select 1 from api_keys where workspace_id = ${workspaceId} and id = ${id}` : []
   throw ended ? badRequest('key: revoked or expired; create a new one') : notFound('key')
 }
 

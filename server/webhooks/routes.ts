@@ -9,6 +9,7 @@ import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { DateTime, Deleted, IdParams, ListQuery, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { Signals } from '../signals/signals.ts'
+import { type EventName, eventNames } from './emit.ts'
 import {
   createEndpoint,
   type DeletedEndpoint,
@@ -21,7 +22,6 @@ import {
   shownTo,
   updateEndpoint,
 } from './endpoints.ts'
-import { type EventName, eventNames } from './emit.ts'
 import type { Guard } from './guard.ts'
 import { listDeliveries, requireDelivery } from './log.ts'
 import { redeliver, replay, sendSample, sendTest } from './resend.ts'

@@ -1,9 +1,9 @@
 /** The search of the reference: what it finds, in which order, and where the results lead. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApiDocument } from './openapi.ts'
-import { listEvents, listOperations } from './openapi.ts'
-import { createIndex, maxResults, search } from './search.ts'
+import type { ApiDocument } from '../reference/src/openapi.ts'
+import { listEvents, listOperations } from '../reference/src/openapi.ts'
+import { createIndex, maxResults, search } from '../reference/src/search.ts'
 
 const contact = {
   type: 'object',
