@@ -7,6 +7,41 @@ import { assertAccessible, assertFits, openDashboard, skip, visit } from './dash
 import { createKey, importKey } from './internals.ts'
 import { until } from './support.ts'
 
+test('settings are in groups, found by a search, and begin with the page of the member', { skip }, async (t) => {
+  const { page, window, member } = await openDashboard(t, '/settings')
+  await page.waitForURL('**/settings/profile')
+  const menu = page.getByRole('navigation', { name: 'Settings' }).first()
+  const groups = ['You', 'Workspace', 'Inbox', 'Channels']
+  assert.deepEqual(await menu.getByRole('heading', { level: 2 }).allInnerTexts(), groups)
+  await menu.getByLabel('Search settings').fill('password')
+  await until('one page', async () => (await menu.getByRole('link').allInnerTexts()).join() === 'Profile')
+  await menu.getByLabel('Search settings').fill('no such setting')
+  await menu.getByText('No settings match “no such setting”.').waitFor()
+  await menu.getByLabel('Search settings').fill('time zone')
+  await menu.getByRole('link', { name: 'Workspace' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()
+
+  // Forms stay readable on a wide window, and the title of a card begins where its table begins.
+  await page.setViewportSize({ width: 1920, height: 860 })
+  await page.getByLabel('Default country').waitFor()
+  const widths = await page.evaluate<number[]>(
+    "[...document.querySelectorAll('.card')].map((card) => card.clientWidth)",
+  )
+  assert.ok(widths.length > 1 && widths.every((width) => width <= 640), widths.join())
+  await visit(page, '/settings/members')
+  await page.getByRole('table').waitFor()
+  const inset = await page.evaluate<string>("getComputedStyle(document.querySelector('.table th')).paddingLeft")
+  assert.equal(inset, '20px')
+
+  const agent = await window({ as: await member('agent'), width: 390 })
+  await agent.goto('/settings')
+  await agent.waitForURL('**/settings/profile')
+  await agent.getByLabel('Search settings').last().fill('label')
+  await agent.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Labels' }).click()
+  await agent.waitForURL('**/settings/labels')
+  await assertFits(agent)
+})
+
 test('a key is created, shown once, works, is listed, and is rejected once revoked', { skip }, async (t) => {
   // The earlier paths of the page lead to it.
   const { page, url } = await openDashboard(t, '/settings/keys?q=')

@@ -77,6 +77,22 @@ const actions: Record<string, string> = {
 export const settings = {
   title: 'Settings',
   menu: 'Settings',
+  search: 'Search settings',
+  none: (search: string) => `No settings match “${search}”.`,
+  groups: { you: 'You', workspace: 'Workspace', inbox: 'Inbox', channels: 'Channels', server: 'Server' },
+  /** By the path of the page: what it is also found by. */
+  keywords: {
+    profile: 'name password two-step sign-in theme dark density sessions devices account',
+    notifications: 'sound desktop quiet hours mentions alerts',
+    workspace: 'name default country time zone opt-out keywords require two-step sign-in',
+    members: 'team people invite roles owner admin agent viewer',
+    plan: 'usage limit quota billing messages per month',
+    audit: 'history who changed export CSV',
+    replies: 'shortcuts templates snippets',
+    labels: 'colors topics',
+    channels: 'number phone connect social web chat widget webhook callback',
+    status: 'installation processes database disk version health',
+  },
   channels,
   replies,
   labels,
