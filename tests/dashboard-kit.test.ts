@@ -124,3 +124,37 @@ test('figures that change have one width, and the hyphens of texts are narrow', 
   assert.ok((widths.hyphen ?? 1) < 0.85, `a hyphen has ${widths.hyphen} of the width of a figure`)
   assert.deepEqual([widths.time, widths.count], [1, 1])
 })
+
+/** The contrasts of the outlines of badges and of the empty bars of a health strip with the card around them. */
+const contrasts = `(() => {
+  const channels = (color) => /^color/.test(color)
+    ? color.match(/[\\d.]+/g).slice(0, 3).map(Number)
+    : color.match(/[\\d.]+/g).slice(0, 3).map((value) => value / 255)
+  const light = (color) => {
+    const [r, g, b] = channels(color).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const card = document.createElement('div')
+  card.className = 'card'
+  document.body.append(card)
+  const tones = ['', 'green', 'blue', 'amber', 'red', 'accent'].map((tone) => '<span class="badge" data-tone="' + tone + '">x</span>')
+  card.innerHTML = tones.join('').replace(' data-tone=""', '') + '<div class="hooks-strip"><span></span></div>'
+  const behind = light(getComputedStyle(card).backgroundColor)
+  const found = [...card.querySelectorAll('span')].map((span) => {
+    const outline = light(getComputedStyle(span).boxShadow.match(/(color|rgba?)\\([^)]*\\)/)[0])
+    return (Math.max(outline, behind) + 0.05) / (Math.min(outline, behind) + 0.05)
+  })
+  card.remove()
+  return found
+})()`
+
+test('badges and empty health strips stand out from their card in both themes', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/webhooks')
+  await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    const found = await page.evaluate<number[]>(contrasts)
+    assert.equal(found.length, 7)
+    assert.ok(Math.min(...found) >= 3, `${colorScheme}: ${found.map((value) => value.toFixed(2)).join()}`)
+  }
+})

@@ -11,6 +11,7 @@ import { useCall } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
+import { OverviewPlaceholder } from '../ui/placeholder.tsx'
 import { words } from '../words/words.ts'
 import { type OverviewView, totalOf } from './metrics.ts'
 import { Responses } from './responses.tsx'
@@ -42,7 +43,7 @@ export default function Overview() {
       }
     >
       <Checklist />
-      <QueryView query={overview} lines={12}>
+      <QueryView query={overview} placeholder={<OverviewPlaceholder />}>
         {(data) => (isNew(data) ? <EmptyOverview /> : <Charts overview={data} />)}
       </QueryView>
     </Page>

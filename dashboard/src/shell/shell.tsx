@@ -1,7 +1,7 @@
 /** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Avatar, Skeleton } from '../../../ui/display.tsx'
+import { Avatar } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall, useChange } from '../lib/api.ts'
@@ -14,6 +14,7 @@ import { useCanWrite, useSession } from '../lib/session.tsx'
 import { modifierKey, useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
+import { PagePlaceholder } from '../ui/placeholder.tsx'
 import { words } from '../words/words.ts'
 import { NotificationHint, RestrictionBanner } from './banners.tsx'
 import { useNotificationClicks } from './desktop-notification.ts'
@@ -198,7 +199,7 @@ export const ShellFrame = () => (
       </ul>
     </div>
     <main>
-      <Skeleton lines={12} />
+      <PagePlaceholder />
     </main>
   </div>
 )
