@@ -257,6 +257,7 @@ async function getPhones({ world, response, query }: Call): Promise<void> {
       display_phone_number: account?.display_phone_number ?? '',
     },
     workspaces: [...names].map(([id, name]) => ({ workspace_id: id, business_name: name })),
+    has_dashboard: !world.isStandalone,
     phones: world.phones.list(workspace_id).map(({ channel, id, name, username, entries }) => ({
       channel,
       id,
