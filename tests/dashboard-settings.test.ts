@@ -296,6 +296,7 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   const { page, window, owner, db, api } = await openDashboard(t, '/settings/workspace')
   await page.getByLabel('Name').fill('Acme Bakery')
   await page.getByLabel('Default country').selectOption({ label: 'Portugal' })
+  await page.getByLabel('Time zone').selectOption('Europe/Lisbon')
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.getByRole('navigation', { name: 'Main' }).getByText('Acme Bakery').waitFor()
   const words = page.getByRole('list', { name: 'Opt-out keywords' })

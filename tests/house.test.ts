@@ -81,6 +81,7 @@ const tables: Record<string, readonly string[]> = {
     'message_words',
     'message_slices',
     'message_days',
+    'message_periods',
     'message_waits',
     'message_answers',
     'checklists',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Answer, assertBadRequest, assertRefused } from './assertions.ts'
 import { untilWaiting } from './database.ts'
-import { newId } from './internals.ts'
+import { completePeriods, newId } from './internals.ts'
 import { createBrowser, type Json, main, type Starting, signIn, start, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
@@ -137,6 +137,57 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
   assert.equal(later.unassigned_conversations, later.open_conversations - 1)
   assertBadRequest(await browser.call('GET', '/overview?days=8'))
   assertRefused(await createBrowser(url).call('GET', '/overview'), 401, 'unauthorized')
+})
+
+test('the overview has the days and hours of the workspace’s time zone, its first day, and the period before', async (t) => {
+  const { api, db, browser, overview } = await startLooking(t)
+  const before = await overview()
+  assert.deepEqual([before.time_zone, before.first_day, before.previous, before.hours], ['UTC', null, null, []])
+  const zone = 'Asia/Kolkata'
+  assert.equal((await browser.call('PATCH', '/workspace', { time_zone: zone })).status, 200)
+  const [local] = await db<{ today: string; midnight: string }[]>`
+    select (now() at time zone ${zone})::date::text as today,
+      to_char(date_trunc('day', now() at time zone ${zone}) at time zone ${zone} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI"Z"') as midnight`
+  assert.ok(local)
+  const dayMs = 86_400_000
+  const atMidnight = (days: number) => Date.parse(local.midnight) - days * dayMs
+  const count = async (ms: number, inbound: number, answers = 0, seconds = 0) => {
+    const at = new Date(ms).toISOString()
+    await db`
+      insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+        within_one_hour, within_one_day)
+      values (${api.workspaceId}, ${at}, 'msgapp', ${inbound}, 1, ${answers}, ${seconds}, 0, 0, 0)`
+    await db`
+      insert into message_days (workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+        within_one_hour, within_one_day)
+      values (${api.workspaceId}, ${at.slice(0, 10)}, 'msgapp', ${inbound}, 1, 0, 0, 0, 0, 0) on conflict do nothing`
+  }
+  // The last quarter of an hour of a day and the first one of the next: half past six in the evening in UTC.
+  await count(atMidnight(0), 5, 2, 120)
+  await count(atMidnight(0) - 900_000, 3)
+  await count(atMidnight(13), 2, 1, 600)
+  const week = await overview('?days=7')
+  const inboundOf = (days: Json[]) => days.map(({ msgapp }) => msgapp.inbound)
+  assert.deepEqual(inboundOf(week.days), [0, 0, 0, 0, 0, 3, 5])
+  assert.deepEqual([week.time_zone, week.days.at(-1).day], [zone, local.today])
+  assert.equal(week.first_day, new Date(Date.parse(local.today) - 13 * dayMs).toISOString().slice(0, 10))
+  assert.deepEqual([week.previous.inbound, week.previous.responses], [2, { count: 1, average_seconds: 600 }])
+  assert.equal(week.responses.average_seconds, 60)
+  // Nothing is compared with days on which the workspace was not in use.
+  const month = await overview('?days=30')
+  assert.deepEqual([month.previous, month.first_day], [null, week.first_day])
+  const today = await overview('?days=1')
+  assert.equal(today.hours.length, 24)
+  assert.deepEqual([today.hours[0].msgapp.inbound, today.previous.inbound], [5, 3])
+})
+
+test('what a previous release counted only by day is added to the overview once', async (t) => {
+  const { api, db, provider, overview } = await withProvider(startLooking(t))
+  await provider.writes({ from: phone, text: 'counted by both' })
+  await until('the message', async () => (await overview()).days.at(-1).msgapp.inbound === 1)
+  await db`update message_days set inbound = inbound + 4 where workspace_id = ${api.workspaceId}`
+  for (const _ of 'twice') await completePeriods(db)
+  assert.equal(sum((await overview()).days, 'msgapp', 'inbound'), 5)
 })
 
 test('the counts of open conversations stay exact while conversations change and rows are folded', main, async (t) => {

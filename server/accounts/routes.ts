@@ -77,6 +77,7 @@ const WorkspaceView = Type.Object({
   id: Uuid,
   name: Type.String(),
   default_country: Type.String(),
+  time_zone: Type.String({ description: 'IANA name, such as `Europe/Berlin`.' }),
   opt_out_words: Type.Array(Type.String()),
   requires_second_factor: Type.Boolean(),
   assign_on_reply: Type.Boolean({
@@ -93,6 +94,7 @@ const WorkspaceView = Type.Object({
 const WorkspaceChanges = Type.Object({
   name: Type.Optional(Type.String()),
   default_country: Type.Optional(Type.String({ maxLength: 20 })),
+  time_zone: Type.Optional(Type.String({ maxLength: 80 })),
   opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
   requires_second_factor: Type.Optional(Type.Boolean()),
   assign_on_reply: Type.Optional(Type.Boolean()),
@@ -155,7 +157,10 @@ export const accountTable = (db: Db): readonly Row[] => [
     audit: {
       action: 'workspace.changed',
       summary: (_: unknown, body: Static<typeof WorkspaceChanges>) =>
-        describeFields(body, 'name', 'default_country', 'opt_out_words', 'requires_second_factor', 'assign_on_reply'),
+        describeFields(
+          body,
+          ...(['name', 'default_country', 'time_zone', 'opt_out_words', 'requires_second_factor', 'assign_on_reply'] as const),
+        ),
     },
     body: WorkspaceChanges,
     data: WorkspaceView,

@@ -1,9 +1,13 @@
 /**
  * The overview of a workspace: messages per day, delivery outcomes, response times, open conversations, webhook health.
  *
+ * Days are those of the workspace's time zone. Only the outcomes are counted by the day in UTC: every status report changes them, and
+ * finer counters would cost each of them more.
+ *
  * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So it takes the same time at any
  * size.
  */
+import { requireTimeZone } from '../accounts/workspaces.ts'
 import { type ChannelName, channels } from '../contacts/resource.ts'
 import { readInboxCounts } from '../conversations/inbox-counts.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -12,18 +16,25 @@ import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/resource.ts'
 
 type Traffic = { inbound: number; outbound: number }
-type OverviewDay = { day: string } & Record<ChannelName, Traffic>
-type AnswerDay = { day: string; count: number; average_seconds: number | null }
+type ChannelTraffic = Record<ChannelName, Traffic>
+type OverviewDay = { day: string } & ChannelTraffic
+type OverviewHour = { hour: number } & ChannelTraffic
+type Average = { count: number; average_seconds: number | null }
 
 export type Overview = {
+  time_zone: string
   days: OverviewDay[]
+  /** The hours of the day, if it is only one. */
+  hours: OverviewHour[]
+  /** Of all messages. Null: there are none. */
+  first_day: string | null
   funnel: Funnel
-  responses: {
-    count: number
-    average_seconds: number | null
+  responses: Average & {
     within: { five_minutes: number; one_hour: number; one_day: number }
-    days: AnswerDay[]
+    days: ({ day: string } & Average)[]
   }
+  /** As many days before. Null: the workspace has no messages of its first day. */
+  previous: (Traffic & { funnel: Funnel; responses: Average }) | null
   open_conversations: number
   unassigned_conversations: number
   webhooks: EndpointHealth[]
@@ -45,31 +56,60 @@ type EndpointHealth = {
 const maxQueued = 1_000
 const dayMs = 86_400_000
 
-/** The last `count` days, including today (UTC). */
+/** The last `count` days, including today, in the time zone of the workspace. */
 export async function readOverview(sql: Sql, workspaceId: string, count: number): Promise<Overview> {
-  const now = nowMs()
-  const days = Array.from({ length: count }, (_, i) =>
-    new Date(now - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
-  )
-  const firstDay = days[0] ?? ''
-  const [conversations, counters, funnel, webhooks] = await Promise.all([
+  const timeZone = await requireTimeZone(sql, workspaceId)
+  const today = dayIn(timeZone, nowMs())
+  const days = Array.from({ length: count }, (_, i) => addDays(today, i - count + 1))
+  const firstDay = days[0] ?? today
+  const before = { first: addDays(firstDay, -count), last: addDays(firstDay, -1) }
+  const [conversations, counters, first_day, hours, funnel, funnelBefore, webhooks] = await Promise.all([
     readInboxCounts(sql, workspaceId),
-    listDays(sql, workspaceId, firstDay),
-    sumOutcomes(sql, workspaceId, firstDay),
+    listDays(sql, workspaceId, timeZone, before.first),
+    getFirstDay(sql, workspaceId, timeZone),
+    count === 1 ? listHours(sql, workspaceId, timeZone, today) : [],
+    sumOutcomes(sql, workspaceId, firstDay, today),
+    sumOutcomes(sql, workspaceId, before.first, before.last),
     listEndpointHealth(sql, workspaceId),
   ])
+  const [current, previous] = [
+    counters.filter(({ day }) => day >= firstDay),
+    counters.filter(({ day }) => day < firstDay),
+  ]
+  const isComparable = first_day !== null && first_day <= before.first
   return {
-    days: days.map((day) => toDay(day, counters)),
+    time_zone: timeZone,
+    days: days.map((day) => ({ day, ...byChannel(current.filter((one) => one.day === day)) })),
+    hours:
+      count === 1 ? hoursOfDay.map((hour) => ({ hour, ...byChannel(hours.filter((one) => one.hour === hour)) })) : [],
+    first_day,
     funnel,
-    responses: toResponses(days, counters),
+    responses: toResponses(days, current),
+    previous: isComparable
+      ? {
+          inbound: sumOf(previous, 'inbound'),
+          outbound: sumOf(previous, 'outbound'),
+          funnel: funnelBefore,
+          responses: averageOf(previous),
+        }
+      : null,
     ...conversations,
     webhooks,
   }
 }
 
-type DayCounters = Traffic & {
+const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour)
+
+/** The date of a time in a zone, as `2026-01-31`. */
+const dayIn = (timeZone: string, ms: number): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(ms)
+
+const addDays = (day: string, count: number): string =>
+  new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
+
+type ChannelCounters = Traffic & { channel: ChannelName }
+type DayCounters = ChannelCounters & {
   day: string
-  channel: ChannelName
   answers: number
   answer_seconds: number
   within_five_minutes: number
@@ -77,38 +117,67 @@ type DayCounters = Traffic & {
   within_one_day: number
 }
 
-async function listDays(sql: Sql, workspaceId: string, firstDay: string): Promise<DayCounters[]> {
+async function listDays(sql: Sql, workspaceId: string, timeZone: string, firstDay: string): Promise<DayCounters[]> {
   return sql<DayCounters[]>`
-    select day::text as day, channel, inbound, outbound, answers, answer_seconds::float8 as answer_seconds,
-      within_five_minutes, within_one_hour, within_one_day
-    from message_days
-    where workspace_id = ${workspaceId} and day >= ${firstDay}::text::date`
+    select (at at time zone ${timeZone})::date::text as day, channel, sum(inbound)::int as inbound, sum(outbound)::int as outbound,
+      sum(answers)::int as answers, sum(answer_seconds)::float8 as answer_seconds,
+      sum(within_five_minutes)::int as within_five_minutes, sum(within_one_hour)::int as within_one_hour,
+      sum(within_one_day)::int as within_one_day
+    from message_periods
+    where workspace_id = ${workspaceId} and at >= ${firstDay}::text::timestamp at time zone ${timeZone}
+    group by 1, 2`
 }
 
-function toDay(day: string, counters: readonly DayCounters[]): OverviewDay {
+async function listHours(
+  sql: Sql,
+  workspaceId: string,
+  timeZone: string,
+  day: string,
+): Promise<(ChannelCounters & { hour: number })[]> {
+  return sql<(ChannelCounters & { hour: number })[]>`
+    select extract(hour from at at time zone ${timeZone})::int as hour, channel, sum(inbound)::int as inbound,
+      sum(outbound)::int as outbound
+    from message_periods
+    where workspace_id = ${workspaceId} and at >= ${day}::text::timestamp at time zone ${timeZone}
+    group by 1, 2`
+}
+
+/** The day of the first message. It is in UTC if it is older than the periods, where it does not matter. */
+async function getFirstDay(sql: Sql, workspaceId: string, timeZone: string): Promise<string | null> {
+  const [first] = await sql<{ day: string | null }[]>`
+    select coalesce(
+      (select min(day) from message_days where workspace_id = ${workspaceId} and day < now() - interval '190 days'),
+      (select (min(at) at time zone ${timeZone})::date from message_periods where workspace_id = ${workspaceId})
+    )::text as day`
+  return first?.day ?? null
+}
+
+function byChannel(counters: readonly ChannelCounters[]): ChannelTraffic {
   const on = (channel: ChannelName): Traffic => {
-    const { inbound = 0, outbound = 0 } = counters.find((one) => one.day === day && one.channel === channel) ?? {}
+    const { inbound = 0, outbound = 0 } = counters.find((one) => one.channel === channel) ?? {}
     return { inbound, outbound }
   }
   const [msgapp, social, web] = channels.map(on) as [Traffic, Traffic, Traffic]
-  return { day, msgapp, social, web }
+  return { msgapp, social, web }
+}
+
+const sumOf = (rows: readonly DayCounters[], field: Exclude<keyof DayCounters, 'day' | 'channel'>): number =>
+  rows.reduce((total, row) => total + row[field], 0)
+
+function averageOf(rows: readonly DayCounters[]): Average {
+  const count = sumOf(rows, 'answers')
+  return { count, average_seconds: count === 0 ? null : Math.round(sumOf(rows, 'answer_seconds') / count) }
 }
 
 function toResponses(days: readonly string[], counters: readonly DayCounters[]): Overview['responses'] {
-  const sum = (rows: readonly DayCounters[], field: Exclude<keyof DayCounters, 'day' | 'channel'>) =>
-    rows.reduce((total, row) => total + row[field], 0)
-  const average = (rows: readonly DayCounters[]) => {
-    const count = sum(rows, 'answers')
-    return { count, average_seconds: count === 0 ? null : Math.round(sum(rows, 'answer_seconds') / count) }
-  }
   return {
-    ...average(counters),
+    ...averageOf(counters),
     within: {
-      five_minutes: sum(counters, 'within_five_minutes'),
-      one_hour: sum(counters, 'within_one_hour'),
-      one_day: sum(counters, 'within_one_day'),
+      five_minutes: sumOf(counters, 'within_five_minutes'),
+      one_hour: sumOf(counters, 'within_one_hour'),
+      one_day: sumOf(counters, 'within_one_day'),
     },
-    days: days.map((day) => ({ day, ...average(counters.filter((one) => one.day === day)) })),
+    days: days.map((day) => ({ day, ...averageOf(counters.filter((one) => one.day === day)) })),
   }
 }
 

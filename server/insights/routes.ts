@@ -49,15 +49,27 @@ const Count = Type.Integer({ minimum: 0 })
 const Day = Type.String({ format: 'date' })
 const Traffic = Type.Object({ inbound: Count, outbound: Count })
 
+const Channels = { msgapp: Traffic, social: Traffic, web: Traffic }
+const FunnelView = Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count })
+const average = { count: Count, average_seconds: NullableInteger }
+
 const OverviewSchema = Type.Object({
-  days: Type.Array(Type.Object({ day: Day, msgapp: Traffic, social: Traffic, web: Traffic })),
-  funnel: Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count }),
-  responses: Type.Object({
-    count: Count,
-    average_seconds: NullableInteger,
-    within: Type.Object({ five_minutes: Count, one_hour: Count, one_day: Count }),
-    days: Type.Array(Type.Object({ day: Day, count: Count, average_seconds: NullableInteger })),
+  time_zone: Type.String({ description: 'Of the workspace: its days are those of the overview.' }),
+  days: Type.Array(Type.Object({ day: Day, ...Channels })),
+  hours: Type.Array(Type.Object({ hour: Type.Integer({ minimum: 0, maximum: 23 }), ...Channels }), {
+    description: 'Of today, if `days` is 1; else empty.',
   }),
+  first_day: NullableText({ format: 'date', description: 'The first day with messages.' }),
+  funnel: FunnelView,
+  responses: Type.Object({
+    ...average,
+    within: Type.Object({ five_minutes: Count, one_hour: Count, one_day: Count }),
+    days: Type.Array(Type.Object({ day: Day, ...average })),
+  }),
+  previous: NullableObject(
+    { ...Traffic.properties, funnel: FunnelView, responses: Type.Object(average) },
+    { description: 'As many days before. Null if the workspace was not in use on all of them.' },
+  ),
   open_conversations: Count,
   unassigned_conversations: Count,
   webhooks: Type.Array(
@@ -74,7 +86,7 @@ const OverviewSchema = Type.Object({
   ),
 })
 
-const ranges = ['7', '30', '90'] as const
+const ranges = ['1', '7', '30', '90'] as const
 
 const ChecklistSchema = Type.Object({
   items: Type.Array(Type.Object({ name: OneOf(steps), done: Type.Boolean() })),

@@ -110,6 +110,8 @@ export const settings = {
     states: { active: 'Active', invited: 'Invited' },
     joined: 'Joined',
     invited: 'Invited',
+    timeZone: 'Time zone',
+    timeZoneHint: 'The days of the overview and of the audit log begin at midnight in this zone.',
     secondFactor: 'Two-step',
     secondFactorStates: { on: 'On', off: 'Off' },
     resetSecondFactor: 'Reset two-step sign-in…',
