@@ -5,6 +5,7 @@
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
 import type { Times } from '../common/times.ts'
+import { auditTable } from './accounts/audit-routes.ts'
 import { requestsPerMinute } from './accounts/auth.ts'
 import { memberTable } from './accounts/member-routes.ts'
 import type { OperatorWorkspace } from './accounts/operator.ts'
@@ -47,6 +48,7 @@ import { presenceFeed, presenceTable } from './conversations/presence-routes.ts'
 import { conversationTable } from './conversations/routes.ts'
 import { timelineTable } from './conversations/timeline-routes.ts'
 import { labelTable, viewTable } from './conversations/view-routes.ts'
+import { nameSubjects } from './insights/audit-subjects.ts'
 import { noteEventHeard } from './insights/checklist.ts'
 import { readReplyTime } from './insights/reply-time.ts'
 import { insightsTable } from './insights/routes.ts'
@@ -230,6 +232,7 @@ async function registerApi(
   /** The tables of all modules, by their part of the API document. */
   const tables: [tag: string, rows: readonly Row[]][] = [
     ['Account', accountTable(db)],
+    ['', auditTable(db, nameSubjects)],
     ['', sessionTable({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace })],
     ['', oidcTable({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc })],
     ['', secondFactorTable(db, sealer, publicUrl)],

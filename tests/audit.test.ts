@@ -1,9 +1,10 @@
 /** The audit log: it records every change of a member and contains no secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { en as words } from '../dashboard/src/words/en/en.ts'
 import { assertBadRequest, assertRefused } from './assertions.ts'
 import { sweepEntries } from './internals.ts'
-import { type Browser, createBrowser, createMember, type Json, signIn, start } from './support.ts'
+import { type Browser, createBrowser, createMember, type Json, pluck, signIn, start } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
@@ -46,6 +47,11 @@ test('every dashboard call that changes data is recorded, or is listed as an exc
   assert.ok(count >= 30, `${count}`)
   assert.deepEqual(forgotten, [], 'say in their config what the audit log says of them')
   assert.deepEqual([...silent].sort(), Object.keys(unrecorded).sort())
+  const actions = memberRoutes.flatMap(({ config }) => (config?.audit ? [config.audit] : []))
+  const unworded = actions
+    .map((audit) => (typeof audit === 'string' ? audit : audit.action))
+    .filter((action) => !(action in words.settings.audit.actions))
+  assert.deepEqual(unworded, [], 'add a sentence to words/en/settings-audit.ts')
 })
 
 const entriesOf = async (browser: Browser, query = ''): Promise<Json> => {
@@ -164,6 +170,56 @@ test('the audit log names the changed segment or tag and counts the contacts add
       ['tag.deleted', 'VIP'],
     ],
   )
+})
+
+test('the audit log is filtered by member, object and day of the workspace, names customers, and is exported', async (t) => {
+  const { url, owner, db, api } = await start(t)
+  const browser = createBrowser(url)
+  const cookie = (await browser.signIn(owner)).headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const agent = await createMember(browser, 'agent', { name: 'Kim Agent' })
+  const contact = (await api.post('/contacts', { phone: '+14155550100', name: 'Bob Customer' })).body.data
+  const change = await agent.call('PATCH', `/contacts/${contact.id}`, { email: 'bob@customer.test' })
+  assert.equal(change.status, 200, change.text)
+  await browser.call('POST', '/segments', { name: 'Friends' })
+  const namesOf = async (query: string) => pluck((await entriesOf(browser, query)).data, 'action')
+  assert.deepEqual(await namesOf('?object=segment'), ['segment.created'])
+  const { member, subject_name } = (await entriesOf(browser, '?object=contact')).data[0]
+  assert.deepEqual([member.name, subject_name], ['Kim Agent', 'Bob Customer'])
+  assert.deepEqual(await namesOf(`?member_id=${member.id}&object=contact`), ['contact.changed'])
+  assert.ok((await namesOf(`?member_id=${member.id}`)).every((action) => !action.startsWith('segment.')))
+
+  // Half an hour after midnight in Auckland is the day before in UTC.
+  const changed = await browser.call('PATCH', '/workspace', { time_zone: 'Pacific/Auckland' })
+  assert.equal(changed.body.data.time_zone, 'Pacific/Auckland')
+  const id = (time: string) =>
+    Date.parse(time)
+      .toString(16)
+      .padStart(12, '0')
+      .replace(/^(.{8})/, '$1-')
+  const late = '2026-03-01T11:30:00.000Z'
+  await db`
+    update audit_log set created_at = ${late}, id = (${id(late)} || substr(id::text, 14))::uuid
+    where workspace_id = ${api.workspaceId} and action = 'segment.created'`
+  assert.deepEqual(await namesOf('?day=2026-03-02'), ['segment.created'])
+  assert.deepEqual(await namesOf('?day=2026-03-01'), [])
+  for (const query of ['?day=2026-02-31', '?day=today', '?member_id=me']) {
+    assertBadRequest(await browser.call('GET', `/audit${query}`))
+  }
+  for (const time_zone of ['Mars/Base', 'posixrules', '']) {
+    assertBadRequest(await browser.call('PATCH', '/workspace', { time_zone }))
+  }
+
+  const download = (headers: Record<string, string>) => fetch(`${url}/app/api/audit.csv?object=contact`, { headers })
+  const csv = await (await download({ cookie })).text()
+  const [head, row, end] = csv.replace('\ufeff', '').split('\r\n')
+  assert.equal(head, 'at,member,email,action,subject_id,subject_name,summary')
+  assert.match(row ?? '', /,Kim Agent,[^,]+,contact\.changed,[^,]+,Bob Customer,email$/)
+  assert.equal(end, '')
+  assert.equal((await download({})).status, 401)
+  assert.deepEqual(await namesOf('?object=audit'), ['audit.exported'])
+  // The log keeps no name: it is gone with the contact.
+  await api.delete(`/contacts/${contact.id}`)
+  assert.equal((await entriesOf(browser, '?object=contact')).data[0].subject_name, null)
 })
 
 test('owners and admins read the audit log in pages; entries are deleted after 400 days', async (t) => {

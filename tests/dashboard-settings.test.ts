@@ -355,6 +355,20 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   for (const done of ['Updated the workspace', 'Updated their profile', 'Signed in']) {
     await page.getByRole('cell', { name: done }).first().waitFor()
   }
+  await page.getByLabel('Object').selectOption({ label: 'Workspace' })
+  await page.getByRole('cell', { name: 'signed in' }).first().waitFor({ state: 'hidden' })
+  assert.equal(
+    await page.getByRole('link', { name: 'updated the workspace' }).first().getAttribute('href'),
+    '/settings/workspace',
+  )
+  assert.match(
+    (await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')) ?? '',
+    /audit\.csv\?object=workspace$/,
+  )
+  await page.getByLabel('Day').fill('2020-01-31')
+  await page.getByText('No matching entries').waitFor()
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await page.getByRole('cell', { name: 'signed in' }).first().waitFor()
 
   const again = await window({ as: { ...owner, password: 'another long one' } })
   await again.goto('/settings/profile')

@@ -10,10 +10,11 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { badRequest } from '../lib/errors.ts'
 import type { Step } from '../lib/http/apply-steps.ts'
-import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { idAt, isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import { requireRow, type Sql } from '../lib/postgres/db.ts'
 import type { Session } from './callers.ts'
 
 /** A noun and a past participle: `key.created`. */
@@ -138,25 +139,81 @@ export type AuditEntry = {
   /** `name` is null if the member has none or was removed. */
   member: { id: string; email: string; name: string | null }
   subject_id: string | null
+  /** Of a conversation or contact that still exists. */
+  subject_name: string | null
   summary: string | null
 }
+
+/** Names the conversations and contacts among these ids. Modules that own them pass it in. */
+export type NameSubjects = (
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+) => Promise<ReadonlyMap<string, string>>
+
+/** Ids carry the time of their row, so a day is a range of ids. */
+export type AuditFilter = { memberId?: string; object?: string; range?: { from: string; to: string } }
+
+type AuditQuery = { member_id?: string | undefined; object?: string | undefined; day?: string | undefined }
+
+/** An id that is none, or a day that is none, is refused. */
+export async function readFilter(
+  sql: Sql,
+  workspaceId: string,
+  { member_id, object, day }: AuditQuery,
+): Promise<AuditFilter> {
+  if (member_id !== undefined && !isUuid(member_id)) throw badRequest('member_id: must be a uuid')
+  return {
+    ...(member_id === undefined ? {} : { memberId: member_id }),
+    ...(object === undefined ? {} : { object }),
+    ...(day === undefined ? {} : { range: await readDay(sql, workspaceId, day) }),
+  }
+}
+
+async function readDay(sql: Sql, workspaceId: string, day: string): Promise<{ from: string; to: string }> {
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && isoDay(Date.parse(day)) === day
+  if (!isDay) throw badRequest(`day: '${day}' is not a day such as 2026-01-31`)
+  const [range] = await sql<{ from_ms: number; to_ms: number }[]>`
+    select extract(epoch from ${day}::text::timestamp at time zone time_zone)::float8 * 1000 as from_ms,
+      extract(epoch from (${day}::text::timestamp + interval '1 day') at time zone time_zone)::float8 * 1000 as to_ms
+    from workspaces where id = ${workspaceId}`
+  const { from_ms, to_ms } = requireRow(range, 'the workspace')
+  return { from: idAt(from_ms), to: idAt(to_ms) }
+}
+
+const isoDay = (ms: number): string => (Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 10))
 
 /** Newest first. */
 export async function listEntries(
   sql: Sql,
   workspaceId: string,
+  nameSubjects: NameSubjects,
+  { memberId, object, range }: AuditFilter,
   { limit, before }: Position,
 ): Promise<Page<AuditEntry>> {
-  const rows = await sql<AuditEntry[]>`
+  const end = range && range.to < before ? range.to : before
+  const rows = await sql<Omit<AuditEntry, 'subject_name'>[]>`
     select a.id, a.created_at as at, a.action, a.subject_id, a.summary,
       json_build_object('id', a.member_id, 'email', a.member_email, 'name', m.name) as member
     from audit_log a
     left join members m on m.workspace_id = a.workspace_id and m.id = a.member_id
-    where a.workspace_id = ${workspaceId} and a.id < ${before}
+    where a.workspace_id = ${workspaceId} and a.id < ${end}
+      and ${range ? sql`a.id >= ${range.from}` : sql`true`}
+      and ${memberId === undefined ? sql`true` : sql`a.member_id = ${memberId}`}
+      and ${object === undefined ? sql`true` : sql`rtrim(split_part(a.action, '.', 1), 's') = ${object}`}
     order by a.id desc
     limit ${limit + 1}`
-  return toPage(rows, limit)
+  const page = toPage(rows, limit)
+  const ids = page.data.flatMap(({ action, subject_id }) => (subject_id && isNamed(action) ? [subject_id] : []))
+  const names = ids.length === 0 ? undefined : await nameSubjects(sql, workspaceId, ids)
+  return {
+    ...page,
+    data: page.data.map((entry) => ({ ...entry, subject_name: names?.get(entry.subject_id ?? '') ?? null })),
+  }
 }
+
+/** Whether the subject is a customer's: their names are not in the log. */
+const isNamed = (action: string): boolean => /^(contact|conversation)\./.test(action)
 
 /** More than a year, so that the same month of last year is still there. */
 const keptDays = 400

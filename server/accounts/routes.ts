@@ -1,23 +1,20 @@
-/** `GET /me` and `GET /usage`. For members: `/workspace`, `/keys`, `/audit`. */
+/** `GET /me` and `GET /usage`. For members: `/workspace` and `/keys`. */
 
 import { version } from '../../common/version.ts'
 import { badRequest, forbidden } from '../lib/errors.ts'
-import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import {
   DateTime,
   IdParams,
   inDocument,
-  ListQuery,
   NullableDateTime,
   NullableInteger,
-  NullableText,
   OneOf,
   type Static,
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import { describeFields, listEntries } from './audit.ts'
+import { describeFields } from './audit.ts'
 import type { Session } from './callers.ts'
 import {
   type ApiKey,
@@ -109,15 +106,6 @@ const KeyChanges = Type.Object({
   expires_at: Type.Optional(NullableDateTime),
 })
 const CreatedKey = Type.Object({ ...KeySchema.properties, key: Type.String() })
-
-const EntryView = Type.Object({
-  id: Uuid,
-  at: DateTime,
-  action: Type.String(),
-  member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText() }),
-  subject_id: NullableText({ format: 'uuid' }),
-  summary: NullableText(),
-})
 
 const describeKey = (key: ApiKey) => [key.name, ...key.scopes].join(', ')
 
@@ -218,14 +206,6 @@ export const accountTable = (db: Db): readonly Row[] => [
     params: IdParams,
     data: KeySchema,
     run: ({ caller, params }) => revokeKey(db, caller.workspaceId, params.id),
-  }),
-
-  row({
-    call: 'GET /audit',
-    members: managers,
-    query: ListQuery({}),
-    list: EntryView,
-    run: ({ caller, query }) => listEntries(db, caller.workspaceId, readPosition(query)),
   }),
 ]
 
