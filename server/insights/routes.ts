@@ -148,13 +148,13 @@ export const insightsTable = ({ db, slow, broadcastNames }: InsightsOptions): re
     call: 'GET /checklist',
     members: roles,
     data: ChecklistSchema,
-    run: ({ caller }) => readChecklist(db, caller.workspaceId),
+    run: ({ caller }) => readChecklist(db, caller.workspaceId, caller.member),
   }),
   row({
     call: 'POST /checklist/dismiss',
     members: writers,
     audit: false,
     data: ChecklistSchema,
-    run: ({ caller }) => dismissChecklist(db, caller.workspaceId),
+    run: ({ caller }) => dismissChecklist(db, caller.workspaceId, caller.member),
   }),
 ]
