@@ -23,6 +23,16 @@ test('a placeholder is replaced by the field, or by its fallback', () => {
   assert.deepEqual(expand('{{contact.name}} at {{contact.company}}'), { ok: false, missing: 'company' })
 })
 
+test('an attribute is a field, and only an own property of the contact is one', () => {
+  const contact = { ...ann, attributes: { city: 'Paris', visits: 3, is_vip: false } }
+  assert.equal(expand('{{contact.attributes.city}} {{contact.attributes.visits}}', contact), 'Paris 3')
+  assert.equal(expand('{{contact.attributes.is_vip}} {{contact.attributes.shoe|none}}', contact), 'false none')
+  for (const name of ['shoe', 'constructor']) {
+    assert.deepEqual(expand(`{{contact.attributes.${name}}}`, contact), { ok: false, missing: `attributes.${name}` })
+  }
+  assert.match(findValueFault({ body: ['{{contact.attributes.No}}'] }, 'p') ?? '', /^p\.body\[0\]: unknown field/)
+})
+
 test('values are filled wherever they stand, and everything else stays', () => {
   const params = {
     bodyNamed: { who: '{{contact.name}}' },
@@ -43,11 +53,11 @@ test('a field that is not there is named with its place', () => {
   for (const [params, message] of [
     [
       { body: ['x', '{{contact.age}}'] },
-      'template.params.body[1]: unknown field contact.age; use one of name, phone, email, company',
+      'template.params.body[1]: unknown field contact.age; use one of name, phone, email, company, attributes.NAME',
     ],
     [
       { bodyNamed: { a: '{{contact.}}' } },
-      'template.params.bodyNamed.a: unknown field contact.; use one of name, phone, email, company',
+      'template.params.bodyNamed.a: unknown field contact.; use one of name, phone, email, company, attributes.NAME',
     ],
     [{ cards: [{ buttonParams: { 0: '{{contact.Name|x}}' } }] }, /^template\.params\.cards\[0\]\.buttonParams\.0: /],
     [{ body: ['{{contact.constructor}}'] }, /contact\.constructor/],
