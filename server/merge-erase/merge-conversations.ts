@@ -80,6 +80,8 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
       last_received_at = greatest(t.last_received_at, f.last_received_at),
       blocked_at = coalesce(t.blocked_at, f.blocked_at),
       is_channel_blocked = t.is_channel_blocked or f.is_channel_blocked,
+      -- Ids are in the order of time.
+      last_broadcast_message_id = greatest(t.last_broadcast_message_id, f.last_broadcast_message_id),
       updated_at = now()
     from conversations f
     where t.workspace_id = ${workspaceId} and t.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`

@@ -1,6 +1,7 @@
 /**
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
- * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
+ * fetch, their opt-outs and the responses to broadcasts that they are, and updates their conversations. A message that is
+ * already stored changes nothing.
  *
  * A contact may be erased or merged after its thread was found. The statement then skips the message, and it is stored again
  * where the sender's identity leads.
@@ -16,6 +17,7 @@ import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/p
 import { toMediaColumns } from '../../media/media.ts'
 import { emit } from '../../webhooks/emit.ts'
 import { messageJson } from '../resource.ts'
+import { awaitsResponse, type StatusContext, type StatusFollower } from '../status-follower.ts'
 import type { InboundMessage } from './inbound.ts'
 
 export type StoredMessage = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
@@ -27,19 +29,19 @@ type Arrival = Lookup & { message: InboundMessage; stored?: StoredMessage }
 export async function storeInbound(
   sql: Sql,
   messages: readonly InboundMessage[],
-  publicUrl: string,
+  context: StatusContext,
 ): Promise<(StoredMessage | undefined)[]> {
   const arrivals = messages.map((message): Arrival => ({ message, who: message.from }))
   let left: Arrival[] = arrivals
   await retryMoved(async () => {
-    left = await storeArrivals(sql, left, publicUrl)
+    left = await storeArrivals(sql, left, context)
     return left.length === 0 || undefined
   })
   return arrivals.map(({ stored }) => stored)
 }
 
 /** Returns the messages whose conversation is gone or has another contact since its thread was found. */
-async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], publicUrl: string): Promise<Arrival[]> {
+async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], context: StatusContext): Promise<Arrival[]> {
   await lookUp(sql, arrivals)
   // No contact is created for a repeated message: its sender may have another phone number by now.
   const repeated = await findRepeated(
@@ -49,7 +51,7 @@ async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], publicUrl: 
   const fresh = arrivals.filter((arrival) => !repeated.has(arrival))
   if (fresh.length === 0) return []
   await resolveLookups(sql, fresh)
-  return insertMessages(sql, fresh, publicUrl)
+  return insertMessages(sql, fresh, context)
 }
 
 /** The messages that are already stored. */
@@ -64,13 +66,19 @@ async function findRepeated(sql: Sql, arrivals: readonly Arrival[]): Promise<Set
   return new Set(known.flatMap(({ position }) => arrivals[position - 1] ?? []))
 }
 
-async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl: string): Promise<Arrival[]> {
+async function insertMessages(
+  sql: Sql,
+  arrivals: readonly Arrival[],
+  { publicUrl, follower }: StatusContext,
+): Promise<Arrival[]> {
   const rows = arrivals.map(toRow)
   const decisions = arrivals.flatMap(toDecision)
   const channels = [...new Set(arrivals.map(({ who }) => who.channel))].sort()
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
+  const answers = follower ? arrivals.flatMap(toAnswer) : []
+  const responded = follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers)},` : sql``
   const skipped = await sql<{ id: string; is_moved: boolean }[]>`
     with
     -- The messages to store, with their media.
@@ -168,6 +176,7 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
       where i.media_id is not null
     ),
     ${decided}
+    ${responded}
     ${emitReceived(sql, [publicUrl, ...channels].join(' '))}
     -- The messages that were not inserted; most batches have none.
     select i.id, l.id is null as is_moved
@@ -211,6 +220,48 @@ const emitReceived = sharedFragment((sql, key) => {
     data: sql`case i.channel ${shapes.reduce((one, other) => sql`${one} ${other}`)} end`,
   })
 })
+
+/** A message in a conversation to which a broadcast was sent lately. */
+type Answer = { id: string; broadcast_message_id: string; contact_id: string; is_stop: boolean }
+
+/** A reaction is no answer. */
+function toAnswer(arrival: Arrival): Answer[] {
+  const { id, wish, written } = arrival.message
+  const { contact_id, last_broadcast_message_id: last } = threadOf(arrival)
+  if (!awaitsResponse(last) || written.content_type === 'reaction') return []
+  return [{ id, broadcast_message_id: last, contact_id, is_stop: wish === 'stop' }]
+}
+
+/** Members of a `with` list: the responses to broadcasts among `inserted_messages`. */
+function recordResponses(sql: Sql, follower: StatusFollower, answers: readonly Answer[]): Fragment {
+  const hasStops = answers.some(({ is_stop }) => is_stop)
+  return sql`
+    -- The message of a broadcast that each new message answers: the one that it quotes, otherwise the last one.
+    answers as (
+      select m.workspace_id, coalesce(m.reply_to_message_id, a.broadcast_message_id) as message_id, m.content_type,
+        m.created_at as at, a.contact_id, a.is_stop
+      from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (
+        id uuid, broadcast_message_id uuid, contact_id uuid, is_stop boolean
+      )
+      join inserted_messages m on m.id = a.id
+    ),
+    -- Every answer is a reply. The contacts of opt-outs are locked before responses are written (lock order: ARCHITECTURE.md).
+    responses as (
+      select workspace_id, message_id, 'replied' as kind, at from answers
+      union all
+      select workspace_id, message_id, 'tapped', at from answers where content_type = 'button'
+      ${
+        hasStops
+          ? sql`union all
+            select a.workspace_id, a.message_id, 'opted_out', a.at
+            from answers a
+            join updated_contacts u on u.workspace_id = a.workspace_id and u.id = a.contact_id and u.is_opted_out
+            where a.is_stop`
+          : sql``
+      }
+    ),
+    ${follower.respond(sql, sql`responses`)}`
+}
 
 function toRow(arrival: Arrival) {
   const { id, from, written, media_url } = arrival.message
