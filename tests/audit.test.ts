@@ -27,6 +27,8 @@ const unrecorded: Record<string, string> = {
   'POST /conversations/:id/templates/preview': 'nothing is kept',
   'POST /segments/count': 'nothing is kept',
   'POST /broadcasts/preview': 'nothing is sent or kept',
+  'POST /broadcasts/drafts': 'a draft names its author, and nothing is sent',
+  'PATCH /broadcasts/:id/draft': 'it is saved every second; the broadcast that is sent is recorded',
   'POST /broadcasts/test': 'it is a message in its conversation, with who sent it',
 }
 

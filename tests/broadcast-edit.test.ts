@@ -45,6 +45,7 @@ test('a scheduled broadcast is edited and started now; each recipient gets one m
     name: 'Orders 2',
     template: { ...template, params: (await get(`/broadcasts/${id}`)).params, contact_fields: true },
     segment_id: null,
+    audience: null,
     recipients: [
       { to: phoneOf(2), name: null },
       { to: phoneOf(3), name: 'Cy' },

@@ -119,6 +119,7 @@ class AddedRecipientsSkipped(TypedDict):
 
 class Broadcast(TypedDict):
     id: str
+    # Can be empty in a draft of a member.
     name: str
     # `draft` until it is started; `sent` when no recipient is pending.
     status: Literal["draft", "scheduled", "sending", "sent", "canceled"]
@@ -138,6 +139,13 @@ class Broadcast(TypedDict):
     failed_count: int
     # Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.
     skipped_count: int
+    # Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast
+    # that it quotes, otherwise for the last one sent to the contact.
+    replied_count: int
+    # Of those, recipients who tapped a quick-reply button of the message.
+    tapped_count: int
+    # Recipients who opted out of broadcasts within 72 hours of the delivery.
+    opted_out_count: int
     # No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a
     # member resumes it.
     is_paused: bool
@@ -956,7 +964,8 @@ class TemplateSend(_TemplateSendRequired, total=False):
     # Body values in placeholder order, or an object with the values of each part.
     params: Union[List[str], TemplateParams]
     # True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The
-    # fields are `name`, `phone`, `email` and `company`. Otherwise values are literal.
+    # fields are `name`, `phone`, `email`, `company` and `attributes.NAME` for an attribute. Otherwise values are
+    # literal.
     contact_fields: bool
 
 

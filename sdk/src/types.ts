@@ -20,6 +20,7 @@ export type AddedRecipients = {
 
 export type Broadcast = {
   id: string
+  /** Can be empty in a draft of a member. */
   name: string
   /** `draft` until it is started; `sent` when no recipient is pending. */
   status: "draft" | "scheduled" | "sending" | "sent" | "canceled"
@@ -42,6 +43,12 @@ export type Broadcast = {
   failed_count: number
   /** Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled. */
   skipped_count: number
+  /** Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast that it quotes, otherwise for the last one sent to the contact. */
+  replied_count: number
+  /** Of those, recipients who tapped a quick-reply button of the message. */
+  tapped_count: number
+  /** Recipients who opted out of broadcasts within 72 hours of the delivery. */
+  opted_out_count: number
   /** No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it. */
   is_paused: boolean
   /** The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it. */
@@ -860,7 +867,7 @@ export type TemplateSend = {
   language?: string | undefined
   /** Body values in placeholder order, or an object with the values of each part. */
   params?: (string)[] | TemplateParams | undefined
-  /** True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Otherwise values are literal. */
+  /** True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email`, `company` and `attributes.NAME` for an attribute. Otherwise values are literal. */
   contact_fields?: boolean | undefined
 }
 
