@@ -182,7 +182,12 @@ test('a preview of a list counts the reachable recipients, gives a reason for ea
   const before = [...(await counted())]
   const { data } = await ask('POST', '/broadcasts/preview', { template, recipients })
   assert.deepEqual(
-    { ...data, skipped: data.skipped.map(({ reason, count }: Json) => `${count} ${reason}`).sort(), sample: null, samples: null },
+    {
+      ...data,
+      skipped: data.skipped.map(({ reason, count }: Json) => `${count} ${reason}`).sort(),
+      sample: null,
+      samples: null,
+    },
     {
       total: 7,
       sendable: 3,

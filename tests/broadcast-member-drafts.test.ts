@@ -60,7 +60,11 @@ test('a draft is saved while it is written, listed with its author, and sent onc
 
 test('a complete draft of a member is started through the API, and an incorrect one is refused', async (t) => {
   const { create, api, untilOver } = await startDrafting(t)
-  const wrong = await create({ name: 'Wrong', template: { ...template, params: ['one'] }, recipients: [{ to: phoneOf(3) }] })
+  const wrong = await create({
+    name: 'Wrong',
+    template: { ...template, params: ['one'] },
+    recipients: [{ to: phoneOf(3) }],
+  })
   assertBadRequest(await api.post(`/broadcasts/${wrong.id}/start`), /param/)
   const right = await create({ name: 'Right', template, recipients: [{ to: phoneOf(3) }] })
   assert.equal((await api.post(`/broadcasts/${right.id}/start`)).status, 200)
@@ -87,7 +91,12 @@ test('an audience is all contacts or several segments, without the members of ot
   const { ask, api, get, browser, provider, untilOver } = await startDrafting(t)
   const tags = [['vip'], ['new'], ['vip', 'staff'], [], ['new']]
   for (const [i, names] of tags.entries()) {
-    await api.post('/contacts', { phone: phoneOf(i), name: `No ${i}`, tags: names, ...(i === 3 ? {} : { email: `n${i}@x.test` }) })
+    await api.post('/contacts', {
+      phone: phoneOf(i),
+      name: `No ${i}`,
+      tags: names,
+      ...(i === 3 ? {} : { email: `n${i}@x.test` }),
+    })
   }
   const segment = async (rule: Json): Promise<string> => {
     const filter = { match: 'all', rules: [rule] }
@@ -99,7 +108,8 @@ test('an audience is all contacts or several segments, without the members of ot
   const odd = await segment({ field: 'email', op: 'is', value: 'n0@x.test' })
   const hello = { name: 'hello_world' }
   const preview = async (segment_ids: string[], excluded_segment_ids: string[]) =>
-    (await ask('POST', '/broadcasts/preview', { template: hello, audience: { segment_ids, excluded_segment_ids } })).data
+    (await ask('POST', '/broadcasts/preview', { template: hello, audience: { segment_ids, excluded_segment_ids } }))
+      .data
   const namesOf = ({ samples }: Json) => pluck(samples, 'name').sort()
   assert.equal((await preview([], [])).total, 5)
   assert.deepEqual(namesOf(await preview([], [odd])), ['No 1', 'No 2', 'No 3', 'No 4'])

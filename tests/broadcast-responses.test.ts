@@ -130,9 +130,7 @@ test('concurrent replies and opt-outs are counted exactly', async (t) => {
   const { send, writes, counts, get } = await startSending(t)
   const people = Array.from({ length: 12 }, (_, i) => i)
   const id = await send(people)
-  await Promise.all(
-    people.flatMap((i) => ['One', 'Two', i % 3 ? 'Three' : 'STOP'].map((text) => writes(i, { text }))),
-  )
+  await Promise.all(people.flatMap((i) => ['One', 'Two', i % 3 ? 'Three' : 'STOP'].map((text) => writes(i, { text }))))
   assert.deepEqual(await counts(id), { replied: 12, tapped: 0, opted_out: 4 })
   const points: Json[] = await get(`/broadcasts/${id}/timeline`)
   assertFields(points.at(-1), { sent: 12, delivered: 12, replied: 12, tapped: 0, opted_out: 4 })

@@ -96,10 +96,15 @@ async function inspectPage(page: Page): Promise<void> {
   await resize(page, 1280, 'light')
 }
 
-/** Opens a dialog by keyboard, walks it, and closes it with Escape: the focus returns to its button. */
+/**
+ * Opens a dialog by keyboard, walks it, and closes it with Escape: the focus returns to its button. `More actions › Cancel` is an
+ * item of a menu.
+ */
 async function walkDialog(page: Page, button: string): Promise<void> {
-  const opener = page.getByRole('button', { name: button, exact: true }).first()
+  const [name = '', item] = button.split(' › ')
+  const opener = page.getByRole('button', { name, exact: true }).first()
   await opener.press('Enter')
+  if (item) await page.getByRole('menuitem', { name: item }).press('Enter')
   await page.locator('dialog[open]').waitFor()
   await settle(page)
   await walk(page, `${page.url()} ${button}`)
@@ -201,7 +206,11 @@ async function openFullWorkspace(t: TestContext) {
     [`/segments/${segment}/edit`, 'Edit segment', []],
     ['/broadcasts', 'Broadcasts', []],
     ['/broadcasts/new', 'New broadcast', []],
-    [`/broadcasts/${broadcast}`, 'Later', ['Reschedule', 'Send now', 'Cancel broadcast']],
+    [
+      `/broadcasts/${broadcast}`,
+      'Later',
+      ['Reschedule', 'Send now', 'Cancel broadcast'].map((item) => `More actions › ${item}`),
+    ],
     [`/broadcasts/${broadcast}/edit`, 'Edit broadcast', []],
     ['/templates', 'Templates', []],
     ['/templates/hello_world/en_US', 'hello_world', []],

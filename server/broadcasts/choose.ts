@@ -5,12 +5,7 @@ import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { type MessageContent, toTemplateContent } from '../messages/sending/template.ts'
-import {
-  expandValues,
-  hasFields,
-  tooLongReason,
-  type ValuedContact,
-} from '../messages/sending/values.ts'
+import { expandValues, hasFields, tooLongReason, type ValuedContact } from '../messages/sending/values.ts'
 import { optedOutReason } from './broadcasts.ts'
 
 /** The most broadcasts in a batch. */

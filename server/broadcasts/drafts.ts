@@ -138,8 +138,7 @@ export async function startBroadcast(
     const broadcast = await lockBroadcast(sql, workspaceId, id)
     requireStatus(broadcast, ['draft', 'scheduled'], 'started')
     if (broadcast.status === 'draft') {
-      if (broadcast.is_filled && broadcast.filled_count === 0)
-        throw badRequest('recipients: the draft has none')
+      if (broadcast.is_filled && broadcast.filled_count === 0) throw badRequest('recipients: the draft has none')
       if (broadcast.is_due) return start(sql, workspaceId, id, broadcast)
       if (!isNow) {
         await sql`update broadcasts set status = 'scheduled' where workspace_id = ${workspaceId} and id = ${id}`
@@ -193,7 +192,15 @@ export async function createDraft(context: AcceptContext, caller: Caller, conten
   const id = subject?.id ?? newId()
   const isKnown = subject?.isRepeat && (await getBroadcast(db, workspaceId, id)) !== undefined
   const insert = async (sql: Sql) => {
-    const blank = { id, name: '', template: noTemplate, segment_id: undefined, draft: true, scheduledAt: null, count: 0 }
+    const blank = {
+      id,
+      name: '',
+      template: noTemplate,
+      segment_id: undefined,
+      draft: true,
+      scheduledAt: null,
+      count: 0,
+    }
     await insertBroadcast(sql, workspaceId, { ...blank, authorId })
     await writeContent(context, caller, sql, id, content)
   }

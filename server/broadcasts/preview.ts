@@ -10,7 +10,13 @@ import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/sending/send.ts'
-import { attributeOf, expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/sending/values.ts'
+import {
+  attributeOf,
+  expandValues,
+  hasFields,
+  type ValuedContact,
+  type ValueField,
+} from '../messages/sending/values.ts'
 import {
   type AcceptContext,
   type Caller,

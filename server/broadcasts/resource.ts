@@ -3,7 +3,17 @@ import type { TemplateParams } from '../channels/channel.ts'
 import { StructuredParams } from '../channels/template-schema.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { Column, Joined, resource } from '../lib/resource.ts'
-import { DateTime, ForMembers, NullableDateTime, NullableObject, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import {
+  DateTime,
+  ForMembers,
+  NullableDateTime,
+  NullableObject,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
 import type { Audience } from './audience.ts'
 import { sumCounts } from './counts.ts'
 
@@ -122,9 +132,7 @@ const broadcastFields = {
   /** The broadcast to the recipients that this one did not reach. */
   again_id: ForMembers(NullableText({ format: 'uuid' })),
   /** Null for a list and for one segment, which is in `segment_id`. */
-  audience: ForMembers(
-    NullableObject({ segment_ids: Type.Array(Uuid), excluded_segment_ids: Type.Array(Uuid) }),
-  ),
+  audience: ForMembers(NullableObject({ segment_ids: Type.Array(Uuid), excluded_segment_ids: Type.Array(Uuid) })),
   author: ForMembers(
     Column(
       NullableObject({ id: Uuid, name: NullableText() }),

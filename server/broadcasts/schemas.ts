@@ -1,7 +1,16 @@
 /** What callers send about broadcasts, and recipients as they see them. */
 
 import { ParamsSchema } from '../channels/template-schema.ts'
-import { ForMembers, inDocument, NullableDateTime, NullableText, OneOf, type Static, TrimmedText, Type } from '../lib/schema.ts'
+import {
+  ForMembers,
+  inDocument,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  TrimmedText,
+  Type,
+} from '../lib/schema.ts'
 import { readParams, readTemplate, TemplateSchema } from '../messages/sending/requested-content.ts'
 import { maxNameLength, type NewBroadcast, type RecipientInput } from './accept.ts'
 import { maxSegments } from './audience.ts'

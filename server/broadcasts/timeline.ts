@@ -13,7 +13,7 @@ import { requireBroadcast } from './broadcasts.ts'
 const steps = ['sent', 'delivered', 'read', ...responseKinds] as const
 type Step = (typeof steps)[number]
 
-export type TimelinePoint = { at: string } & Record<Step, number>
+type TimelinePoint = { at: string } & Record<Step, number>
 
 const maxSampled = 2_000
 const maxResponses = 20_000
@@ -45,13 +45,13 @@ export async function readTimeline(sql: Sql, workspaceId: string, id: string): P
   })
 }
 
-const recordOf = <Value>(valueOf: (step: Step) => Value): Record<Step, Value> => ({
-  sent: valueOf('sent'),
-  delivered: valueOf('delivered'),
-  read: valueOf('read'),
-  replied: valueOf('replied'),
-  tapped: valueOf('tapped'),
-  opted_out: valueOf('opted_out'),
+const recordOf = <Value>(read: (step: Step) => Value): Record<Step, Value> => ({
+  sent: read('sent'),
+  delivered: read('delivered'),
+  read: read('read'),
+  replied: read('replied'),
+  tapped: read('tapped'),
+  opted_out: read('opted_out'),
 })
 
 /** The share of sorted times until this one. */

@@ -29,7 +29,7 @@ export function readErrors(error: unknown): ComposeErrors {
   if (field === 'name') return { values: {}, name: capitalize(rule) }
   if (field === 'scheduled_at') return { values: {}, at: capitalize(rule) }
   if (field.startsWith('template')) return { values: {}, template: capitalize(rule) }
-  if (/^(recipients|segment_id)/.test(field)) return { values: {}, audience: capitalize(rule) }
+  if (/^(recipients|segment_id|audience)/.test(field)) return { values: {}, audience: capitalize(rule) }
   if (error instanceof CallError && error.status === 404) return { values: {}, audience: describeError(error) }
   return { values: {}, other: describeError(error) }
 }

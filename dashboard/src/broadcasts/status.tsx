@@ -58,8 +58,8 @@ export function countsOf(broadcast: Broadcast): Record<RecipientStatus, number> 
   }
 }
 
-/** The number of messages the provider accepted or rejected: the base of the percentages. */
-export const attemptedCount = ({ sent_count, failed_count }: Broadcast): number => sent_count + failed_count
+/** The page where a member continues to write a draft. */
+export const draftHref = ({ id }: Pick<Broadcast, 'id'>): string => `/broadcasts/new?draft=${id}`
 
 export const colors: Record<RecipientStatus, string> = {
   read: 'var(--accent)',

@@ -1,7 +1,11 @@
-/** The input of one template value. A menu inserts contact fields at the cursor; for a media URL a file can be uploaded. */
+/**
+ * The input of one template value. A menu inserts contact fields at the cursor, and chips below insert attributes; for a media URL a
+ * file can be uploaded.
+ */
 import { useRef, useState } from 'react'
 import { Button, Field, Input } from '../../../ui/controls.tsx'
 import { Menu } from '../../../ui/menu.tsx'
+import { useCall } from '../lib/api.ts'
 import { upload, uploadError } from '../lib/upload.ts'
 import { words } from '../words/words.ts'
 
@@ -55,9 +59,27 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
               items={fields.map(({ label, reference }) => ({ label, onSelect: () => insert(reference) }))}
             />
           )}
+          {withContact && !isFile && <AttributeChips label={label} onInsert={insert} />}
         </div>
       )}
     </Field>
+  )
+}
+
+/** The attributes that contacts of the workspace have. */
+function AttributeChips({ label, onInsert }: { label: string; onInsert: (reference: string) => void }) {
+  const attributes = useCall('GET /broadcasts/fields', {}).data?.attributes ?? []
+  if (attributes.length === 0) return null
+  return (
+    <ul className="row values-chips" aria-label={text.attributes(label)}>
+      {attributes.map((name) => (
+        <li key={name}>
+          <button type="button" className="tag" onClick={() => onInsert(`{{contact.attributes.${name}}}`)}>
+            <span className="cut">{name}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
   )
 }
 
