@@ -71,10 +71,12 @@ test('a complete draft of a member is started through the API, and an incorrect 
   assert.equal((await untilOver(right.id)).sent_count, 1)
 })
 
-test('agents write drafts, viewers and other workspaces do not, and an old draft is deleted', async (t) => {
-  const { create, db, api, get, ...world } = await startDrafting(t)
+test('agents write drafts, viewers do not, and an old draft is deleted', async (t) => {
+  const { create, db, api, get, browser } = await startDrafting(t)
   const { id } = await create({ name: 'Old' })
-  const agent = await createMember(world, 'agent')
+  const agent = await createMember(browser, 'agent')
+  const viewer = await createMember(browser, 'viewer')
+  assert.equal((await viewer.call('POST', '/broadcasts/drafts', { name: 'Mine' })).status, 403)
   const own = (await agent.ask('POST', '/broadcasts/drafts', { name: 'Mine' }, 201)).data
   assert.equal(own.author.id, agent.id)
   await agent.ask('PATCH', `/broadcasts/${id}/draft`, { name: 'Changed by an agent' })

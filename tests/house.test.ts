@@ -86,7 +86,7 @@ const tables: Record<string, readonly string[]> = {
     'message_answers',
     'checklists',
   ],
-  broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
+  broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces', 'broadcast_responses'],
   'merge-erase': ['contact_merges'],
 }
 

@@ -157,15 +157,16 @@ export const RecipientView = Type.Object(
   },
 )
 
-/** `hasFields`: whether template values may have contact fields if the request does not say it. */
-export function readBroadcast(body: Static<typeof NewBroadcastSchema>, hasFields = false): NewBroadcast {
+/** A member may name an audience, and template values may have contact fields if a member's request does not say it. */
+export function readBroadcast(body: Static<typeof NewBroadcastSchema>, isMember = false): NewBroadcast {
   const { name, template, recipients, segment_id, audience, scheduled_at, draft } = body
   return {
     name,
-    template: readTemplate(template, hasFields),
+    template: readTemplate(template, isMember),
     recipients: recipients?.map(readRecipient),
     segment_id,
-    audience,
+    // The schema of the public API does not have the field, but a request may.
+    audience: isMember ? audience : undefined,
     scheduled_at,
     draft,
   }

@@ -2,7 +2,7 @@
  * The funnel of a broadcast over time: cumulative counts at points from the start to the last change.
  *
  * The counters are exact and have no times. The times are those of single recipients: of all of them, or of a large broadcast of
- * 2,000 at equal distances, which takes 20 ms. The line is scaled to the counters, so that its end agrees with them.
+ * 2,000 at equal distances, so that a million take no longer. The counts are scaled to the counters: the last ones agree with them.
  */
 import { nowMs } from '../lib/clock.ts'
 import { msOfId } from '../lib/id.ts'
@@ -35,7 +35,7 @@ export async function readTimeline(sql: Sql, workspaceId: string, id: string): P
     opted_out: broadcast.opted_out_count,
   }
   const fromMs = Date.parse(started_at)
-  // While it is sending, the line goes on until now.
+  // While it is sending, the points go on until now.
   const lastMs = Math.max(...steps.map((step) => times[step].at(-1) ?? 0), broadcast.completed_at ? 0 : nowMs())
   const spanMs = Math.max(lastMs - fromMs, minSpanMs)
   return Array.from({ length: pointCount }, (_, i) => {
