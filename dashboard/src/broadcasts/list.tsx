@@ -53,6 +53,9 @@ export function BroadcastList() {
   )
 }
 
+/** These are on the page of the broadcast; the list has them on a wide window. */
+const wideSteps: readonly Step[] = ['sent', 'tapped', 'opted_out']
+
 const columns: Column<Broadcast>[] = [
   {
     label: text.columns.name,
@@ -78,9 +81,6 @@ const columns: Column<Broadcast>[] = [
   ...steps.map(shareColumn),
   { label: text.columns.when, cellClassName: 'soft', cell: whenOf },
 ]
-
-/** These are on the page of the broadcast; the list has them on a wide window. */
-const wideSteps: readonly Step[] = ['sent', 'tapped', 'opted_out']
 
 function shareColumn(step: Step): Column<Broadcast> {
   const wide = wideSteps.includes(step) ? ' broadcasts-wide' : ''
