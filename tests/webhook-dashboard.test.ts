@@ -135,7 +135,7 @@ test('a sample of any event reaches one endpoint as a real one would, and nothin
   const { id } = await addEndpoint(api, receiver.url)
   await addEndpoint(api, other.url)
   const owner = await signIn(world)
-  const document = await (await fetch(`${url}/openapi.json`)).json()
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as Json
   const names = Object.keys(document.webhooks)
   for (const [index, event] of names.entries()) {
     const queued = dataOf(await owner.call('POST', `/webhooks/${id}/test`, { event }), 201)
