@@ -253,7 +253,7 @@ async function registerApi(
     ['', draftTable(db, signals)],
     ['', cannedReplyTable(db, publicUrl)],
     ['', labelTable(db)],
-    ['', viewTable(db)],
+    ['', viewTable(db, slow)],
     ['Messages', messageTable({ reads, sender, publicUrl })],
     [
       '',

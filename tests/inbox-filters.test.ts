@@ -1,6 +1,7 @@
 /** What members see of the inbox: filters with several values, counts, unread marks, blocked contacts. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { assertBadRequest, assertStatus, dataOf, pluck } from './assertions.ts'
 import { signIn } from './browser.ts'
 import { type Json, start, until, withProvider } from './support.ts'
@@ -44,6 +45,7 @@ test('a filter takes several values, and conversations are found by tag, period 
   await browser.call('PATCH', `/conversations/${a.id}`, { assigned_agent_id: me.id })
   assert.deepEqual(await names('?assigned=me'), ['Ann'])
   assert.deepEqual(await names('?assigned=me,nobody&status=open'), ['Ann', 'Ben', 'Cleo'])
+  assert.deepEqual(await names('?assigned=nobody,00000000-0000-0000-0000-000000000000'), ['Ben', 'Cleo'])
   assertBadRequest(await browser.call('GET', '/conversations?assigned=me,you'), /^assigned: /)
 
   await api.patch(`/contacts/${b.contact_id}`, { tags: ['vip'] })
@@ -53,6 +55,11 @@ test('a filter takes several values, and conversations are found by tag, period 
   assert.deepEqual(await names(`?tag=${pluck(tags, 'id').join()}&status=open`), ['Ben', 'Cleo'])
   assert.deepEqual(await names('?tag=vip&search=ann'), [])
   assert.deepEqual(await names('?tag=absent'), [])
+  // A search that finds more contacts than are selected first still decides.
+  const many = Array.from({ length: 501 }, (_, i) => ({ phone: `+1415556${String(i).padStart(4, '0')}`, name: 'Zoe' }))
+  assert.equal((await api.post('/contacts/batch', { contacts: many })).status, 200)
+  assert.deepEqual(await names('?tag=vip&search=zoe'), [])
+  assert.deepEqual(await names('?tag=vip&search=ben'), ['Ben'])
 
   assert.equal((await browser.call('POST', `/conversations/${b.id}/messages`, { text: 'answer' })).status, 201)
   assert.deepEqual(await names('?no_reply=true'), ['Ann', 'Cleo'])
@@ -85,16 +92,17 @@ test('the sidebar counts open conversations of labels, members and saved views',
   assert.deepEqual(await counts(), {
     labels: [{ id: label.id, count: 2 }],
     members: [{ id: me.id, count: 1 }],
-    views: [{ id: view.id, count: 1 }],
+    views: [{ id: view.id, count: 1, has_more: false }],
     has_more: false,
   })
   await browser.call('PATCH', `/conversations/${a.id}`, { status: 'closed' })
-  assert.deepEqual(await counts(), {
+  const after = {
     labels: [{ id: label.id, count: 1 }],
     members: [],
-    views: [{ id: view.id, count: 0 }],
+    views: [{ id: view.id, count: 0, has_more: false }],
     has_more: false,
-  })
+  }
+  await until('the counts to follow', async () => isDeepStrictEqual(await counts(), after))
   const { owner } = await workspace()
   const theirs = await signIn({ url, owner })
   assert.deepEqual(dataOf(await theirs.call('GET', '/inbox/counts')), {
@@ -103,6 +111,26 @@ test('the sidebar counts open conversations of labels, members and saved views',
     views: [],
     has_more: false,
   })
+})
+
+test('pages of a filter with several values neither skip nor repeat a conversation while others arrive', async (t) => {
+  const { provider, browser, find } = await startInbox(t)
+  const me = dataOf(await browser.call('GET', '/session')).member
+  for (const i of [1, 2, 3, 4, 5]) await provider.writes({ from: `+1415555010${i}`, name: `Person ${i}`, text: 'one' })
+  for (const i of [2, 4]) {
+    const { id } = await find(`Person ${i}`)
+    await browser.call('PATCH', `/conversations/${id}`, { assigned_agent_id: me.id })
+  }
+  const seen: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = `/conversations?assigned=me,nobody&channel=msgapp,web&limit=2${cursor ? `&cursor=${cursor}` : ''}`
+    const { body } = await browser.call('GET', path)
+    seen.push(...body.data.map(({ contact }: Json) => contact.name))
+    cursor = body.meta.next_cursor
+    // It sorts before the first page.
+    if (seen.length === 2) await provider.writes({ from: '+14155550109', name: 'Late', text: 'one' })
+  }
+  assert.deepEqual(seen, ['Person 5', 'Person 4', 'Person 3', 'Person 2', 'Person 1'])
 })
 
 test('a reaction does not make a customer wait', async (t) => {

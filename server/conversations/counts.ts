@@ -4,11 +4,17 @@
  *
  * Labels and members are counted together among the open conversations, so their number does not matter. With more than `maxOpen` open
  * conversations the counts are minimums. Views are counted one by one, each at a fixed cost.
+ *
+ * The pages of all members ask for the counts of the sidebar after a change. So they are shared: a process counts each of them at most
+ * once per `sharedMs`, and with the reads that one workspace cannot take from another (`lib/postgres/slow-reads.ts`).
  */
 import type { Session } from '../accounts/callers.ts'
-import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
+import { createTtlCache } from '../lib/ttl-cache.ts'
 import { agentOf, unassigned } from './conversations.ts'
-import { countMatches, hasInboxStatus, inboxStatusOf } from './inbox.ts'
+import { countMatches } from './inbox.ts'
+import { hasInboxStatus, inboxStatusOf } from './inbox-plan.ts'
 import { readInboxQuery } from './inbox-query.ts'
 import { listViews } from './views.ts'
 
@@ -46,24 +52,48 @@ const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}
 
 type Count = { id: string; count: number }
 
-type SidebarCounts = {
+type OpenCounts = {
   labels: Count[]
   members: Count[]
-  views: Count[]
   /** There are more open conversations than were counted. */
   has_more: boolean
 }
 
+type SidebarCounts = OpenCounts & { views: (Count & { has_more: boolean })[] }
+
+/** Shorter than the delay after which a page asks for the counts of a change (`dashboard/src/lib/live.tsx`), so it gets them. */
+const sharedMs = 1_500
 /** Open conversations among which labels and members are counted: about 10 ms. */
 const maxOpen = 2_000
 /** Views that are counted: the first ones of the list. */
 const maxViews = 30
 
-export async function countSidebar(sql: Sql, session: Session): Promise<SidebarCounts> {
-  const { workspaceId, member } = session
+/** Counts for the sidebar of a member. */
+export function createSidebarCounter(db: Db, slow: SlowReads): (session: Session) => Promise<SidebarCounts> {
+  const openCounts = createTtlCache((workspaceId) => slow(workspaceId, (sql) => countOpen(sql, workspaceId)), sharedMs)
+  const viewCount = createTtlCache((key) => {
+    const [workspaceId, memberId, filters] = JSON.parse(key) as [string, string, Parameters<typeof readInboxQuery>[1]]
+    const query = readInboxQuery({ member: { id: memberId } }, filters)
+    return slow(workspaceId, (sql) => countMatches(sql, workspaceId, query))
+  }, sharedMs)
+  return async ({ workspaceId, member }) => {
+    const open = await openCounts(workspaceId)
+    const listed = await listViews(db, workspaceId, member.id)
+    const views: SidebarCounts['views'] = []
+    // A search costs more than a count may.
+    for (const { id, filters } of listed.filter((view) => !view.filters.search).slice(0, maxViews)) {
+      // Members share the count of a view unless it is about themselves.
+      const isPersonal = /\bme\b/.test(filters.assigned ?? '')
+      views.push({ id, ...(await viewCount(JSON.stringify([workspaceId, isPersonal ? member.id : '', filters]))) })
+    }
+    return { ...open, views }
+  }
+}
+
+async function countOpen(sql: Sql, workspaceId: string): Promise<OpenCounts> {
   const counted = await sql<(Count & { kind: 'label' | 'member' | 'all' })[]>`
     with
-    -- The newest ones of the index, at most one more than are counted.
+    -- From one index, at most one more than are counted.
     open_conversations as (
       select v.workspace_id, v.id, ${agentOf(sql)} as agent
       from conversations v
@@ -78,14 +108,8 @@ export async function countSidebar(sql: Sql, session: Session): Promise<SidebarC
     select 'member', v.agent, count(*)::int from open_conversations v group by v.agent
     union all
     select 'all', ${unassigned}::uuid, count(*)::int from open_conversations`
-  const views: Count[] = []
-  const listed = await listViews(sql, workspaceId, member.id)
-  // A search costs more than a count may.
-  for (const { id, filters } of listed.filter((view) => !view.filters.search).slice(0, maxViews)) {
-    views.push({ id, count: await countMatches(sql, workspaceId, readInboxQuery(session, filters)) })
-  }
   const countsOf = (kind: 'label' | 'member'): Count[] =>
     counted.filter((one) => one.kind === kind && one.id !== unassigned).map(({ id, count }) => ({ id, count }))
   const has_more = counted.some(({ kind, count }) => kind === 'all' && count > maxOpen)
-  return { labels: countsOf('label'), members: countsOf('member'), views, has_more }
+  return { labels: countsOf('label'), members: countsOf('member'), has_more }
 }

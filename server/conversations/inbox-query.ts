@@ -1,5 +1,4 @@
 /** The query of the inbox, as `GET /conversations` of members takes it and as saved views store it. */
-import type { Session } from '../accounts/callers.ts'
 import { type ChannelName, channels } from '../contacts/resource.ts'
 import { nowMs } from '../lib/clock.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -7,7 +6,7 @@ import { isUuid } from '../lib/id.ts'
 import { OneOf, type Static, Type } from '../lib/schema.ts'
 import { parseTime } from '../lib/time.ts'
 import { statuses } from './filter-fields.ts'
-import { type InboxFilters, inboxSorts } from './inbox.ts'
+import { type InboxFilters, inboxSorts } from './inbox-plan.ts'
 
 /** About a year: every wait that matters. */
 const maxWaitMinutes = 525_600
@@ -60,8 +59,8 @@ export const inboxFilters = {
 
 const SavedQuery = Type.Object(inboxFilters)
 
-/** Throws 400 when a value is invalid. */
-export function readInboxQuery({ member }: Session, query: Static<typeof SavedQuery>): InboxFilters {
+/** Throws 400 when a value is invalid. `member` is the one whom `me` means. */
+export function readInboxQuery({ member }: { member: { id: string } }, query: Static<typeof SavedQuery>): InboxFilters {
   const { sort, status, search } = query
   const agents = readList('assigned', query.assigned)
   if (agents && !agents.every((one) => one === 'me' || one === 'nobody' || isUuid(one))) {
