@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { assertBadRequest, assertStatus, dataOf, pluck } from './assertions.ts'
 import { signIn } from './browser.ts'
+import { recordEvents } from './receiver.ts'
 import { type Json, start, until, withProvider } from './support.ts'
 
 const ann = '+14155550101'
@@ -221,4 +222,32 @@ test('a channel without blocking keeps the messages of a blocked contact out of 
   await browser.call('POST', `/conversations/${id}/unblock`)
   assert.equal((await write('sorry')).status, 201)
   assert.equal((await find('Dan')).status, 'open')
+})
+
+test('a block that the channel refuses loses no message: it is stored, reported and does not reopen', async (t) => {
+  const { provider, browser, api, db, contract } = await startInbox(t)
+  const eventsOf = await recordEvents(t, { api, db, contract })
+  // The channel blocks only people who wrote within 24 hours.
+  const template = { to: ann, type: 'template', template: { name: 'hello_world' } }
+  assertStatus(await api.post('/messages', template), 201)
+  const [{ id }] = (await api.get('/conversations')).body.data
+  const blocked = dataOf(await browser.call('POST', `/conversations/${id}/block`))
+  assert.ok(blocked.blocked_at)
+  assert.deepEqual([blocked.is_channel_blocked, blocked.status], [false, 'closed'])
+
+  await provider.writes({ from: ann, name: 'Ann', text: 'Buy now' })
+  assert.deepEqual(
+    (await eventsOf('message.received')).map(({ data }) => data.text),
+    ['Buy now'],
+  )
+  const stored = (await api.get(`/conversations/${id}`)).body.data
+  assert.deepEqual([stored.status, stored.unread_count, stored.last_message_text], ['closed', 0, 'Buy now'])
+  assert.equal((await api.get(`/conversations/${id}/messages`)).body.data.length, 2)
+
+  // Two members at the same time: one block, one line in the thread.
+  assertStatus(await browser.call('POST', `/conversations/${id}/unblock`), 200)
+  const path = `/conversations/${id}/block`
+  await Promise.all([browser.call('POST', path), browser.call('POST', path)])
+  const timeline: Json[] = dataOf(await browser.call('GET', `/conversations/${id}/timeline`))
+  assert.deepEqual(pluck(timeline, 'kind'), ['blocked', 'unblocked', 'blocked'])
 })

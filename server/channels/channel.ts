@@ -287,5 +287,5 @@ export type Channel = {
   check(connection: Connection): Promise<CheckStep[]>
 }
 
-/** `message`: why the provider did not do it. */
-export type BlockAnswer = { ok: true } | { ok: false; message: string }
+/** `isRefused`: the provider did not do it. Otherwise the outcome is unknown. */
+export type BlockAnswer = { ok: true } | { ok: false; isRefused: boolean; message: string }

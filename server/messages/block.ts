@@ -1,17 +1,20 @@
 /**
  * Blocking a contact on one channel.
  *
- * The channel's own call comes first: the provider then passes on no messages. A channel without such a call, or one that refuses it,
- * leaves the block to the service: messages are stored, but do not reopen the conversation (`receiving/store-inbound.ts`).
+ * A block is stored first, then made at the channel, if it has such a call: the provider then passes on no messages. Without the call,
+ * or if it fails, the service alone blocks: messages are stored, but do not reopen the conversation (`receiving/store-inbound.ts`).
+ *
+ * A block at the channel that the service does not know would lose messages. So unblocking calls the channel in any case, because the
+ * outcome of a block may be unknown, and the stored block ends only after that.
  */
-import type { Channel } from '../channels/channel.ts'
+import type { BlockAnswer, Channel } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { type Actor, authorOf } from '../conversations/timeline.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import type { Db } from '../lib/postgres/db.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
 import { personOf, requireThread } from './sending/target.ts'
 
 export type BlockOptions = {
@@ -30,34 +33,57 @@ export async function setBlocked(
 ): Promise<void> {
   const thread = await requireThread(db, workspaceId, conversationId)
   if ((thread.blocked_at !== null) === isBlocked) return
-  const needsChannel = isBlocked || thread.is_channel_blocked
   const person = personOf(thread)
-  const connection = needsChannel ? await getConnection(db, sealer, workspaceId, thread.channel) : undefined
-  const answer = connection && person && (await channels[thread.channel].setBlocked?.(connection, person, isBlocked))
-  if (!isBlocked && thread.is_channel_blocked && !answer?.ok) {
-    throw new ApiError(
-      'platform_error',
-      `the channel did not unblock the contact: ${answer?.message ?? 'not connected'}`,
-    )
+  const connection = await getConnection(db, sealer, workspaceId, thread.channel)
+  const callChannel = async (isOn: boolean): Promise<BlockAnswer | undefined> =>
+    connection && person && channels[thread.channel].setBlocked?.(connection, person, isOn)
+  if (!isBlocked) {
+    requireUnblocked(thread.is_channel_blocked, await callChannel(false))
+    await storeBlock(db, workspaceId, actor, conversationId, false)
+    return
   }
+  if (!(await storeBlock(db, workspaceId, actor, conversationId, true))) return
+  const answer = await callChannel(true)
+  if (!answer?.ok) return
+  const confirmed = await db`
+    update conversations set is_channel_blocked = true, updated_at = now()
+    where workspace_id = ${workspaceId} and id = ${conversationId} and blocked_at is not null
+    returning id`
+  // Another member ended the block meanwhile.
+  if (confirmed.length === 0) await callChannel(false)
+}
+
+/** Throws 502 when the channel may still block the contact. `answer` is undefined without a call or a connection. */
+function requireUnblocked(isChannelBlocked: boolean, answer: BlockAnswer | undefined): void {
+  const mayBeBlocked = isChannelBlocked ? !answer?.ok : answer?.ok === false && !answer.isRefused
+  if (!mayBeBlocked) return
+  const reason = answer?.ok === false ? answer.message : 'not connected'
+  throw new ApiError('platform_error', `the channel did not unblock the contact: ${reason}`)
+}
+
+/** Returns false when another member did it meanwhile. */
+async function storeBlock(
+  sql: Sql,
+  workspaceId: string,
+  actor: Actor,
+  conversationId: string,
+  isBlocked: boolean,
+): Promise<boolean> {
   const { memberId, details } = authorOf(actor)
   const id = newId()
-  await db`
-    with
-    -- Unless another member did it meanwhile.
-    changed_conversation as (
-      update conversations v set
-        blocked_at = ${isBlocked ? db`now()` : db`null`},
-        is_channel_blocked = ${isBlocked && answer?.ok === true},
-        status = ${isBlocked ? db`'closed'` : db`v.status`},
-        snoozed_until = ${isBlocked ? db`null` : db`v.snoozed_until`},
-        unread_count = ${isBlocked ? db`0` : db`v.unread_count`},
-        updated_at = now()
-      where v.workspace_id = ${workspaceId} and v.id = ${conversationId} and (v.blocked_at is null) = ${isBlocked}
-      returning v.workspace_id, v.id
+  const changes = isBlocked
+    ? sql`blocked_at = now(), status = 'closed', snoozed_until = null, unread_count = 0`
+    : sql`blocked_at = null, is_channel_blocked = false`
+  const stored = await sql`
+    with changed_conversation as (
+      update conversations set ${changes}, updated_at = now()
+      where workspace_id = ${workspaceId} and id = ${conversationId} and (blocked_at is null) = ${isBlocked}
+      returning workspace_id, id
     )
     insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
     select workspace_id, id, ${id}, ${isBlocked ? 'blocked' : 'unblocked'}, ${memberId}::uuid,
       ${JSON.stringify(details)}::text::jsonb, ${timeOfId(id)}
-    from changed_conversation`
+    from changed_conversation
+    returning id`
+  return stored.length > 0
 }

@@ -120,7 +120,9 @@ function pathOfObject({ action, subject_id: id, subject_name }: Entry): string |
   const [kind = ''] = action.split('.')
   const one: Record<string, string> = { broadcast: '/broadcasts', segment: '/segments', webhook: '/webhooks' }
   const customer: Record<string, string> = { contact: '/contacts', conversation: '/inbox' }
-  if (customer[kind]) return id && subject_name ? `${customer[kind]}/${id}` : undefined
+  // A contact is blocked in a conversation, on its channel.
+  const object = /^contact\.(un)?blocked$/.test(action) ? 'conversation' : kind
+  if (customer[object]) return id && subject_name ? `${customer[object]}/${id}` : undefined
   return one[kind] && id ? `${one[kind]}/${id}` : pagesOfKinds[kind]
 }
 

@@ -16,7 +16,7 @@ import type {
   SendAnswer,
   Template,
 } from '../channel.ts'
-import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
+import { callProvider, checkReads, errorOf, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import {
   idOf,
@@ -118,13 +118,13 @@ async function setBlocked(
     body: { messaging_product: 'whatsapp', block_users: [phone ? { user: phone } : { user_id }] },
     timeoutMs,
   })
-  if (!answer.ok) return answer
-  const { block_users } = recordOf(answer.value) ?? {}
+  const { block_users } = recordOf(answer.ok ? answer.value : undefined) ?? {}
   const { added_users, removed_users, failed_users } = recordOf(block_users) ?? {}
   if (recordsOf(isBlocked ? added_users : removed_users).length > 0) return { ok: true }
   const [failed] = recordsOf(recordsOf(failed_users)[0]?.errors)
-  const message = textOf(failed?.message, 500) ?? errorOf(answer)?.message
-  return { ok: false, message: message ?? 'the channel did not confirm it' }
+  if (failed) return { ok: false, isRefused: true, message: textOf(failed.message, 500) ?? 'refused' }
+  const outcome = toBlockAnswer(answer)
+  return outcome.ok ? { ok: false, isRefused: false, message: 'the channel did not confirm it' } : outcome
 }
 
 function toWire(content: Content, replyTo: string | null): Json {

@@ -16,7 +16,7 @@ import type {
   Profile,
   SendAnswer,
 } from '../channel.ts'
-import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
+import { callProvider, checkReads, errorOf, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, maxName, personOf, recordOf, textOf, usernameOf } from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
@@ -99,9 +99,7 @@ async function setBlocked(
     body: { user_ids: [{ id: user_id }], actions: [isBlocked ? 'block_user' : 'unblock_user'] },
     timeoutMs,
   })
-  if (!answer.ok) return answer
-  const error = errorOf(answer)
-  return error ? { ok: false, message: error.message } : { ok: true }
+  return toBlockAnswer(answer)
 }
 
 /** A reaction is an action, not a message: the provider gives it no id and sends no echo. It knows only the heart. */
