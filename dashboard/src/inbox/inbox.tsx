@@ -41,6 +41,7 @@ import { useModeration } from './model/moderation.ts'
 import { retryLost } from './model/outbox.ts'
 import { DraftSync } from './model/reply-drafts.ts'
 import { clearSelection, selectUpTo, toggleSelected } from './model/selection.ts'
+import { useHasLost } from './model/unconfirmed.ts'
 import { type SidebarState, useContactPanel, useSidebar } from './model/use-side-panel.ts'
 
 export default function Inbox() {
@@ -156,12 +157,16 @@ function useUndoKey(): void {
   }, [])
 }
 
-/** Sends replies again when the connection returns. */
+/** Sends replies again when the connection returns. A request may end after that, so also when it is lost later. */
 function useRetryLost(): void {
   const isLive = useLiveState() === 'live'
+  const hasLost = useHasLost()
   useEffect(() => {
-    if (isLive) retryLost()
+    if (isLive) retryLost(true)
   }, [isLive])
+  useEffect(() => {
+    if (isLive && hasLost) retryLost(false)
+  }, [isLive, hasLost])
 }
 
 function ConnectionBanner() {
