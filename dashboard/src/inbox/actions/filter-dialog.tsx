@@ -1,5 +1,5 @@
 /** The filters that have no button of their own, several values each. Each change applies at once. */
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button, Checkbox, InputField, SelectField } from '../../../../ui/controls.tsx'
 import { useCall } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
@@ -106,12 +106,16 @@ function Group({ filters, name, label, choices }: GroupProps) {
 
 type FoldProps = { label: string; count?: number; isOpen: boolean; children: ReactNode }
 
-const Fold = ({ label, count = 0, isOpen, children }: FoldProps) => (
-  <details className="inbox-filter-fold" open={isOpen || undefined}>
-    <summary>
-      {label}
-      {count > 0 && <small> {count}</small>}
-    </summary>
-    {children}
-  </details>
-)
+/** `isOpen` at first: a value that is removed does not fold what the member uses. */
+function Fold({ label, count = 0, isOpen, children }: FoldProps) {
+  const [isOpenAtFirst] = useState(isOpen)
+  return (
+    <details className="inbox-filter-fold" open={isOpenAtFirst}>
+      <summary>
+        {label}
+        {count > 0 && <small> {count}</small>}
+      </summary>
+      {children}
+    </details>
+  )
+}

@@ -33,7 +33,7 @@ export default function ViewDialog({ anchor, onClose }: { anchor: Anchor | undef
     remove.mutate({ params: { id } })
     const restore = async () => {
       await call('POST /views', { body: view })
-      await invalidate({ queryKey: ['GET /views'] })
+      await Promise.all([invalidate({ queryKey: ['GET /views'] }), invalidate({ queryKey: ['GET /inbox/counts'] })])
     }
     toast.success(flow.deletedView(view.name), () => void restore().catch(toast.error))
   }

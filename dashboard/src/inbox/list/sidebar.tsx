@@ -24,6 +24,9 @@ import { useUnreadMentions } from '../model/unread-mentions.ts'
 
 const { list, flow, mentions } = words.inbox
 
+/** `has_more`: there may be more. Labels and members have it in common. */
+type Count = { id: string; count: number; has_more?: boolean }
+
 /** Entries of a section before "Show more". */
 const shownFirst = 8
 
@@ -36,11 +39,13 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
   const unreadMentions = useUnreadMentions()
   const totals = useCall('GET /conversations/counts', {}, { live: true }).data
   const counts = useCall('GET /inbox/counts', {}, { live: true }).data
-  const views = useCall('GET /views', {}).data ?? []
-  const labels = useCall('GET /labels', {}).data ?? []
+  const views = useCall('GET /views', {}, { live: true }).data ?? []
+  const labels = useCall('GET /labels', {}, { live: true }).data ?? []
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
-  const countIn = (all: readonly { id: string; count: number }[] | undefined, id: string) =>
-    all?.find((one) => one.id === id)?.count ?? 0
+  const countOf = (all: readonly Count[] | undefined, id: string) => {
+    const found = all?.find((one) => one.id === id)
+    return { count: found?.count, hasMore: found?.has_more ?? counts?.has_more }
+  }
   const entryOf = (to: Partial<Filters>) => {
     const target: Filters = { ...noFilters, sort: filters.sort, ...to }
     return {
@@ -79,7 +84,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
         entries={views.map(({ id, name, filters: saved }) => {
           const target = fromQuery(saved)
           const entry = entryOf(target)
-          return <Entry key={id} icon="view" name={name} count={countIn(counts?.views, id)} {...entry} />
+          return <Entry key={id} icon="view" name={name} {...countOf(counts?.views, id)} {...entry} />
         })}
         empty={flow.noViews}
       />
@@ -90,7 +95,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
             key={id}
             mark={<span className="inbox-label-dot" style={{ background: color }} />}
             name={name}
-            count={countIn(counts?.labels, id)}
+            {...countOf(counts?.labels, id)}
             {...entryOf({ label: id })}
           />
         ))}
@@ -104,7 +109,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
               key={one.id}
               mark={<Avatar name={memberName(one)} size="small" />}
               name={memberName(one)}
-              count={countIn(counts?.members, one.id)}
+              {...countOf(counts?.members, one.id)}
               {...entryOf({ assigned: one.id })}
             />
           ))}
@@ -147,16 +152,17 @@ type EntryProps = {
   mark?: ReactNode
   name: string
   count: number | undefined
+  hasMore?: boolean | undefined
   isOn: boolean
   onClick: () => void
 }
 
-const Entry = ({ icon, mark, name, count, isOn, onClick }: EntryProps) => (
+const Entry = ({ icon, mark, name, count, hasMore, isOn, onClick }: EntryProps) => (
   <li>
     <button type="button" aria-current={isOn ? 'true' : undefined} title={name} onClick={onClick}>
       {icon ? <Icon name={icon} /> : mark}
       <span className="cut">{name}</span>
-      {count !== undefined && count > 0 && <small>{list.atMost(count)}</small>}
+      {count !== undefined && count > 0 && <small>{list.atMost(count, hasMore)}</small>}
     </button>
   </li>
 )

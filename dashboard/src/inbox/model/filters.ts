@@ -41,10 +41,13 @@ export const noFilters: Filters = {
 
 export const valuesOf = (list: string): string[] => (list === '' ? [] : list.split(','))
 
-/** The list with the value added, or without it. */
+/** The service takes this many values of a filter. */
+const maxValues = 25
+
+/** The list with the value added, or without it. A full list drops its first value. */
 export function toggleValue(list: string, value: string): string {
   const values = valuesOf(list)
-  return (values.includes(value) ? values.filter((one) => one !== value) : [...values, value]).join()
+  return (values.includes(value) ? values.filter((one) => one !== value) : [...values, value].slice(-maxValues)).join()
 }
 
 export function useFilters() {
@@ -60,7 +63,8 @@ export function parseFilters(search: string): Filters {
   const query = new URLSearchParams(search)
   const text = (name: string) => query.get(name) ?? ''
   const date = (name: string) => (/^\d{4}-\d{2}-\d{2}$/.test(text(name)) ? text(name) : '')
-  const known = (name: string, isKnown: (value: string) => boolean) => valuesOf(text(name)).filter(isKnown).join()
+  const known = (name: string, isKnown: (value: string) => boolean) =>
+    valuesOf(text(name)).filter(isKnown).slice(0, maxValues).join()
   return {
     status: statusTabs.find((status) => status === text('status')) ?? 'open',
     sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
@@ -77,8 +81,8 @@ export function parseFilters(search: string): Filters {
   }
 }
 
-/** The service takes 25 ids. */
-const maxIdsLength = 25 * 37
+/** Of ids, with commas. */
+const maxIdsLength = maxValues * 37
 
 const isAssignee = (text: string) => text === 'me' || text === unassigned || /^[0-9a-f-]{36}$/.test(text)
 

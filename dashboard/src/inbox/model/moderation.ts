@@ -11,18 +11,15 @@ import type { Conversation } from './data.ts'
 const { contact: texts } = words.inbox
 
 /**
- * The open conversation that the member marked as unread, with its last message. It stays unread until the member opens it again or a
- * message arrives.
+ * The conversations that the member marked as unread while one was open, with their last message. The open one stays unread until the
+ * member opens it again or a message arrives.
  */
-let kept: { id: string; seenAt: string | null } | undefined
+const kept = new Map<string, string | null>()
 
-export const isKeptUnread = ({ id, last_message_at }: Conversation): boolean =>
-  kept?.id === id && kept.seenAt === last_message_at
+export const isKeptUnread = ({ id, last_message_at }: Conversation): boolean => kept.get(id) === last_message_at
 
 /** Another conversation was opened. */
-export const forgetKeptUnread = (): void => {
-  kept = undefined
-}
+export const forgetKeptUnread = (): void => kept.clear()
 
 export function useModeration() {
   const toast = useToast()
@@ -30,8 +27,7 @@ export function useModeration() {
   return useMemo(() => {
     const markUnread = async (ids: readonly string[]): Promise<void> => {
       const rows = new Map(ids.flatMap((id) => findConversation(id) ?? []).map((row) => [row.id, row]))
-      const [first] = rows.values()
-      if (rows.size === 1 && first) kept = { id: first.id, seenAt: first.last_message_at }
+      for (const { id, last_message_at } of rows.values()) kept.set(id, last_message_at)
       const patch = ({ unread_count }: Conversation) => ({ unread_count: Math.max(1, unread_count) })
       const save = async () => {
         for (const id of rows.keys()) await call('POST /conversations/{id}/unread', { params: { id } })
@@ -39,9 +35,9 @@ export function useModeration() {
       try {
         await changeConversations(rows, patch, memberId, save)
         await invalidate({ queryKey: ['GET /conversations/counts'] })
-        toast.success(texts.markedUnread)
+        toast.success(texts.markedUnread(rows.size))
       } catch (error) {
-        kept = undefined
+        forgetKeptUnread()
         toast.error(error)
       }
     }
@@ -56,7 +52,10 @@ export function useModeration() {
           await setBlocked(id, !isBlocked)
           // A block also closes the conversation.
           if (isBlocked && before && before.status !== 'closed')
-            await call('PATCH /conversations/{id}', { params: { id }, body: { status: before.status } })
+            await call('PATCH /conversations/{id}', {
+              params: { id },
+              body: before.snoozed_until ? { snoozed_until: before.snoozed_until } : { status: before.status },
+            })
         }
         toast.success(isBlocked ? texts.blocked : texts.unblocked, () => void undo().catch(toast.error))
       } catch (error) {

@@ -2,7 +2,8 @@
  * Where a panel of the inbox is shown. On a wide window it is docked beside the other parts unless the member hid it, which this browser
  * remembers. On a narrow window it opens as a drawer.
  */
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useState } from 'react'
+import { useMedia } from '../../lib/hooks.ts'
 
 type SidePanelState = { isDocked: boolean; isDrawerOpen: boolean; toggle: () => void }
 export type ContactPanelState = SidePanelState
@@ -19,8 +20,8 @@ export const useContactPanel = (): ContactPanelState => useSidePanel(contactPane
 export const useSidebar = (): SidebarState => useSidePanel(sidebar)
 
 function useSidePanel({ storageKey, wideQuery, shownQuery }: SidePanel): SidePanelState {
-  const isWide = useMatch(wideQuery)
-  const isShownFirst = useMatch(shownQuery)
+  const isWide = useMedia(wideQuery)
+  const isShownFirst = useMedia(shownQuery)
   const [stored, setStored] = useState(() => localStorage.getItem(storageKey))
   const [isDrawerOpen, setDrawerOpen] = useState(false)
   const isShown = stored ? stored === 'shown' : isShownFirst
@@ -31,15 +32,4 @@ function useSidePanel({ storageKey, wideQuery, shownQuery }: SidePanel): SidePan
     setStored(next)
   }, [storageKey, isWide, isShown])
   return { isDocked: isWide && isShown, isDrawerOpen: !isWide && isDrawerOpen, toggle }
-}
-
-function useMatch(text: string): boolean {
-  const [isMatch, setMatch] = useState(() => matchMedia(text).matches)
-  useEffect(() => {
-    const query = matchMedia(text)
-    const change = () => setMatch(query.matches)
-    query.addEventListener('change', change)
-    return () => query.removeEventListener('change', change)
-  }, [text])
-  return isMatch
 }

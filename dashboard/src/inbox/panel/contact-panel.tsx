@@ -154,6 +154,11 @@ function Identity({ contact, conversation, onMerged }: IdentityProps) {
 
 function Moderation({ conversation: { id, blocked_at: blockedAt } }: { conversation: Conversation }) {
   const { markUnread, setBlocked } = useModeration()
+  const [isBusy, setBusy] = useState(false)
+  const toggleBlocked = () => {
+    setBusy(true)
+    void setBlocked(id, blockedAt === null).finally(() => setBusy(false))
+  }
   return (
     <>
       <Button label={labels.markUnread} size="small" icon="mail" onClick={() => void markUnread([id])} />
@@ -161,7 +166,8 @@ function Moderation({ conversation: { id, blocked_at: blockedAt } }: { conversat
         label={blockedAt ? labels.unblock : labels.block}
         size="small"
         icon="off"
-        onClick={() => void setBlocked(id, blockedAt === null)}
+        busy={isBusy}
+        onClick={toggleBlocked}
       />
     </>
   )

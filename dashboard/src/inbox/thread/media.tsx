@@ -37,7 +37,15 @@ export function Media({ message }: { message: Message }) {
   }
   if (type === 'image') return <Picture url={showable} name={name} />
   if (type === 'sticker')
-    return <img className="inbox-sticker" src={showable} alt={labels.kinds.sticker} loading="lazy" />
+    return (
+      <img
+        className="inbox-sticker"
+        src={showable}
+        alt={labels.kinds.sticker}
+        loading="lazy"
+        onError={() => setBroken(true)}
+      />
+    )
   if (type === 'video') {
     return (
       // biome-ignore lint/a11y/useMediaCaption: videos from customers have no captions.

@@ -127,12 +127,7 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
     <Menu
       label={thread.assign}
       button={
-        <button
-          type="button"
-          className="inbox-choice small"
-          title={title}
-          aria-label={title}
-        >
+        <button type="button" className="inbox-choice small" title={title} aria-label={title}>
           {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
           <span className="cut">{name}</span>
           <Icon name="chevron" />

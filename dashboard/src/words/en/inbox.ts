@@ -78,7 +78,7 @@ export const inbox = {
     unassigned: 'Unassigned',
     unread: 'Unread',
     channel: 'Channel',
-    atMost: (count: number) => (count > 99 ? '99+' : String(count)),
+    atMost: (count: number, hasMore = false) => (count > 99 ? '99+' : `${count}${hasMore ? '+' : ''}`),
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
     you: 'You: ',
@@ -398,7 +398,7 @@ export const inbox = {
     blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
     blockedHere: (at: string) => `Blocked on ${at}. Their messages are stored, but do not reopen the conversation.`,
     markUnread: 'Mark as unread',
-    markedUnread: 'Marked as unread',
+    markedUnread: (count: number) => (count === 1 ? 'Marked as unread' : `${count} conversations marked as unread`),
     viewContact: 'View contact',
   },
 }
