@@ -76,7 +76,7 @@ export function ContactList() {
       }
     >
       <ViewerNote />
-      {selection.ids.length > 0 ? (
+      {selection.rows.length > 0 ? (
         <BulkBar selection={selection} />
       ) : (
         <search className="row toolbar">
@@ -91,6 +91,13 @@ export function ContactList() {
             options={[['', contacts.anyChannel], ...Object.entries(words.channels)]}
             {...filters.bind('channel')}
           />
+          <span className="contacts-order">
+            <Select
+              aria-label={contacts.order}
+              options={[['', contacts.orders.newest], ...sorts.map((name) => [name, contacts.orders[name]] as const)]}
+              {...filters.bind('sort')}
+            />
+          </span>
           <Checkbox
             label={contacts.optedOut}
             checked={optedOut === 'true'}
@@ -170,6 +177,7 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
               type="checkbox"
               aria-label={contacts.select(nameOf(contact))}
               checked={selection.has(contact.id)}
+              disabled={selection.isFull && !selection.has(contact.id)}
               onChange={() => selection.toggle(contact.id)}
             />
           )}
@@ -237,19 +245,26 @@ type Contact = ItemOf<'GET /contacts'>
 const withoutLabel = () => ({ 'data-label': undefined })
 
 type Selection = {
-  ids: string[]
+  rows: Contact[]
   has: (id: string) => boolean
+  isFull: boolean
   toggle: (id: string) => void
   selectAll: () => void
   clear: () => void
 }
 
-/** The selected contacts among those that are loaded. */
+/** The service takes this many contacts at once. */
+const maxSelected = 500
+
+/** The selected contacts among those that are loaded: no action changes a contact that the member does not see. */
 function useSelection(loaded: readonly Contact[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const rows = loaded.filter(({ id }) => chosen.has(id)).slice(0, maxSelected)
+  const selected = new Set(rows.map(({ id }) => id))
   return {
-    ids: loaded.filter(({ id }) => chosen.has(id)).map(({ id }) => id),
-    has: (id) => chosen.has(id),
+    rows,
+    has: (id) => selected.has(id),
+    isFull: rows.length === maxSelected,
     toggle: (id) =>
       setChosen((all) => (all.has(id) ? new Set([...all].filter((one) => one !== id)) : new Set([...all, id]))),
     selectAll: () => setChosen(new Set(loaded.map(({ id }) => id))),
@@ -257,29 +272,32 @@ function useSelection(loaded: readonly Contact[]): Selection {
   }
 }
 
-/** The service takes this many contacts at once. */
-const maxBulk = 500
-
 /** The actions for the selected contacts. */
 function BulkBar({ selection }: { selection: Selection }) {
-  const ids = selection.ids.slice(0, maxBulk)
+  const { rows, isFull } = selection
+  const ids = rows.map(({ id }) => id)
   const isManager = useIsManager()
   const toast = useToast()
   const [tag, setTag] = useState('')
   const known = useCall('GET /tags', {}).data ?? []
   const name = tag.trim()
   const change = useChange('POST /contacts/tags', {
-    stale: ['GET /contacts', 'GET /tags'],
+    stale: ['GET /contacts', 'GET /contacts/count', 'GET /tags'],
     onDone: ({ count }, { body: { ids: changed, add_tags = [], remove_tags = [] } }) => {
       setTag('')
+      const text = add_tags.length > 0 ? contacts.tagged : contacts.untagged
       const undo = () => change.mutate({ body: { ids: changed, add_tags: remove_tags, remove_tags: add_tags } })
-      const isAdded = add_tags.length > 0
-      const text = isAdded ? contacts.tagged : contacts.untagged
-      // A contact may have had the tag before: only the removal restores exactly what was there.
-      toast.success(text([...add_tags, ...remove_tags].join(', '), count), isAdded ? undefined : undo)
+      toast.success(text([...add_tags, ...remove_tags].join(', '), count), undo)
     },
     reportsError: true,
   })
+  /** The contacts that the change affects: undoing it then restores what was there. */
+  const idsWith = (hasTag: boolean): string[] => {
+    const isNamed = (one: { name: string }) => one.name.toLowerCase() === name.toLowerCase()
+    const affected = rows.filter(({ tags }) => tags.some(isNamed) === hasTag).map(({ id }) => id)
+    return affected.length > 0 ? affected : ids
+  }
+  const [isExporting, setExporting] = useState(false)
   const exportSelected = async () => {
     const response = await fetch('/app/api/contacts.csv', {
       method: 'POST',
@@ -294,9 +312,12 @@ function BulkBar({ selection }: { selection: Selection }) {
   }
   return (
     <div className="row toolbar contacts-bulk" role="toolbar" aria-label={contacts.selection}>
-      <strong role="status">{contacts.selected(ids.length)}</strong>
+      <strong role="status">{contacts.selected(ids.length, isFull)}</strong>
       <Button label={contacts.selectAll} size="small" onClick={selection.selectAll} />
-      <Form className="contacts-bulk-tag" onSubmit={() => name && change.mutate({ body: { ids, add_tags: [name] } })}>
+      <Form
+        className="contacts-bulk-tag"
+        onSubmit={() => name && change.mutate({ body: { ids: idsWith(false), add_tags: [name] } })}
+      >
         <Combobox
           className="input"
           suggestions={known.map((one) => one.name)}
@@ -312,7 +333,7 @@ function BulkBar({ selection }: { selection: Selection }) {
           label={contacts.removeTag}
           size="small"
           disabled={!name || change.isPending}
-          onClick={() => change.mutate({ body: { ids, remove_tags: [name] } })}
+          onClick={() => change.mutate({ body: { ids: idsWith(true), remove_tags: [name] } })}
         />
       </Form>
       {isManager && (
@@ -320,7 +341,13 @@ function BulkBar({ selection }: { selection: Selection }) {
           label={contacts.exportSelected}
           size="small"
           icon="download"
-          onClick={() => void exportSelected().catch(toast.error)}
+          busy={isExporting}
+          onClick={() => {
+            setExporting(true)
+            void exportSelected()
+              .catch(toast.error)
+              .finally(() => setExporting(false))
+          }}
         />
       )}
       <Button label={contacts.clearSelection} size="small" variant="quiet" onClick={selection.clear} />

@@ -26,12 +26,15 @@ type Props<Row> = {
   label?: string
   className?: string
   isBusy?: boolean
-  /** The rows contain a link (`row-link`), which a click anywhere in the row opens. */
+  /** The rows contain a link (`row-link`), which a click anywhere in the row opens. They are compact. */
   isLinked?: boolean
+  /** On a narrow window a row has two lines. Cells of the class `minor` are hidden. */
+  isCompact?: boolean
   rowProps?: (row: Row) => ComponentProps<'tr'> & Record<`data-${string}`, string | undefined>
 }
 
-export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isLinked = false, rowProps }: Props<Row>) {
+export function Table<Row>(props: Props<Row>) {
+  const { rows, keyOf, columns, label, className, isBusy, isLinked = false, isCompact = isLinked, rowProps } = props
   const shown = columns.filter((column) => column !== false)
   return (
     <table className={joined('table', className)} aria-label={label} aria-busy={isBusy}>
@@ -46,7 +49,12 @@ export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isL
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)} data-link={isLinked ? '' : undefined} {...rowProps?.(row)}>
+          <tr
+            key={keyOf(row)}
+            data-link={isLinked ? '' : undefined}
+            data-compact={isCompact ? '' : undefined}
+            {...rowProps?.(row)}
+          >
             {shown.map((column, index) => (
               <td
                 key={column.label}

@@ -4,10 +4,17 @@ const contactCount = countOf('contact', 'contacts')
 
 export const contacts = {
   title: 'Contacts',
-  total: (count: number, hasMore: boolean) =>
-    hasMore ? `More than ${count.toLocaleString()} contacts` : contactCount(count),
+  total: (count: number, hasMore: boolean) => (hasMore ? `At least ${contactCount(count)}` : contactCount(count)),
+  order: 'Order',
+  orders: {
+    newest: 'Newest first',
+    name: 'Name, A to Z',
+    name_desc: 'Name, Z to A',
+    company: 'Company, A to Z',
+    company_desc: 'Company, Z to A',
+  },
   select: (name: string) => `Select ${name}`,
-  selected: (count: number) => `${contactCount(count)} selected`,
+  selected: (count: number, isFull: boolean) => `${contactCount(count)} selected${isFull ? ', the most at once' : ''}`,
   selection: 'Selected contacts',
   selectAll: 'Select all loaded',
   clearSelection: 'Clear selection',
