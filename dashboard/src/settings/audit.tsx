@@ -49,7 +49,7 @@ export function AuditLog() {
       </search>
       <Card flush>
         <PagedList pages={pages} empty={empty}>
-          {(entries) => <Table label={text.list} rows={entries} keyOf={({ id }) => id} columns={columns} />}
+          {(entries) => <Table isCompact label={text.list} rows={entries} keyOf={({ id }) => id} columns={columns} />}
         </PagedList>
       </Card>
     </Page>

@@ -61,6 +61,7 @@ function LabelTable({ labels, onEdit, onDelete }: TableProps) {
     <Card flush>
       <Table
         className="settings-labels"
+        isCompact
         rows={labels}
         keyOf={({ id }) => id}
         columns={[
