@@ -93,10 +93,16 @@ async function toNotes(
   notes: readonly (ReadNote & { snippet: string })[],
 ): Promise<FoundNote[]> {
   if (notes.length === 0) return []
+  const input = notes.map(({ id, member_id, contact_id, conversation_id }) => ({
+    id,
+    member_id,
+    contact_id,
+    conversation_id,
+  }))
   const rows = await sql<Omit<FoundNote, 'snippet' | 'created_at'>[]>`
     select i.id, json_build_object('name', ${memberName(sql, sql`m`)}) as author, ${contactName(sql)} as contact,
       case when v.id is not null then json_build_object('id', v.id, 'channel', v.channel) end as conversation
-    from json_to_recordset(${JSON.stringify(notes)}::text::json)
+    from json_to_recordset(${JSON.stringify(input)}::text::json)
       as i (id uuid, member_id uuid, contact_id uuid, conversation_id uuid)
     left join conversations v on v.workspace_id = ${workspaceId} and v.id = i.conversation_id
     join contacts c on c.workspace_id = ${workspaceId} and c.id = coalesce(i.contact_id, v.contact_id)

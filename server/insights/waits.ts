@@ -58,8 +58,8 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
         ), ${bottom}) as closed_id
       from unnest(${locked.map(({ workspace_id }) => workspace_id)}::uuid[], ${[...lockedIds]}::uuid[]) as i (workspace_id, id)
     ),
-    -- The customer's first message since then that needs a reply: a reaction does not. One before the closing counts only without a later one: the conversation was
-    -- reopened by a member.
+    -- The customer's first message since then that needs a reply: a reaction does not. One before the closing counts only
+    -- without a later one: the conversation was reopened by a member.
     waits as (
       select a.workspace_id, a.id, (
         select m.created_at from messages m
