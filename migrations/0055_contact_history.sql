@@ -11,6 +11,14 @@ create index concurrently if not exists contact_notes_by_id on contact_notes (wo
 create index concurrently if not exists audit_log_by_subject on audit_log (workspace_id, subject_id, id)
 where subject_id is not null;
 
+-- A change of many contacts at once is one entry.
+alter table audit_log add column if not exists subject_ids uuid[];
+
+comment on column audit_log.subject_ids is 'The subjects of an action that changes many.';
+
+create index concurrently if not exists audit_log_by_subjects on audit_log using gin (subject_ids)
+where subject_ids is not null;
+
 -- The beginning of a text sorts it: a whole one can be too long for an index.
 create index concurrently if not exists contacts_by_name on contacts (workspace_id, left(name_key, 100), id)
 where name_key is not null;

@@ -27,6 +27,8 @@ type AuditRule = {
    * removes, so pick fields by name.
    */
   summary?(data: unknown, body: unknown, request: FastifyRequest): string | null
+  /** The subjects of a call that changes many. */
+  subjects?(data: unknown): readonly string[]
   /** Whether to record this call. Absent: every call is recorded. */
   when?(request: FastifyRequest, statusCode: number): boolean
 }
@@ -65,7 +67,7 @@ async function keepResult(request: FastifyRequest, _reply: FastifyReply, payload
   return payload
 }
 
-function record(sql: Sql, { action, summary, when }: AuditRule) {
+function record(sql: Sql, { action, summary, subjects, when }: AuditRule) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     const { statusCode } = reply
     if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
@@ -82,6 +84,7 @@ function record(sql: Sql, { action, summary, when }: AuditRule) {
       member: session.member,
       action,
       subjectId: typeof subject === 'string' && isUuid(subject) ? subject : null,
+      ...(subjects ? { subjectIds: subjects(data) } : {}),
       summary: text || null,
     })
     return payload
@@ -92,6 +95,7 @@ type NewEntry = {
   member: { id: string; email: string }
   action: Action
   subjectId?: string | null
+  subjectIds?: readonly string[]
   summary: string | null
 }
 
@@ -99,12 +103,13 @@ type NewEntry = {
 export async function writeEntry(
   sql: Sql,
   workspaceId: string,
-  { member, action, subjectId = null, summary }: NewEntry,
+  { member, action, subjectId = null, subjectIds, summary }: NewEntry,
 ): Promise<void> {
   const id = newId()
   await sql`
-    insert into audit_log (workspace_id, id, member_id, member_email, action, subject_id, summary, created_at)
-    values (${workspaceId}, ${id}, ${member.id}, ${member.email}, ${action}, ${subjectId}, ${summary}, ${timeOfId(id)})`
+    insert into audit_log (workspace_id, id, member_id, member_email, action, subject_id, subject_ids, summary, created_at)
+    values (${workspaceId}, ${id}, ${member.id}, ${member.email}, ${action}, ${subjectId},
+      ${subjectIds ? [...subjectIds] : null}::uuid[], ${summary}, ${timeOfId(id)})`
 }
 
 /** A `PATCH` without any known field. */

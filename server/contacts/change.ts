@@ -179,15 +179,15 @@ export async function updateContact(
   return requireContact(db, workspaceId, id)
 }
 
-/** Adds and removes tags of many contacts at once. Contacts that do not exist are ignored. Returns how many were changed. */
+/** Adds and removes tags of many contacts at once. Contacts that do not exist are ignored. Returns the ids of the others. */
 export async function tagContacts(
   db: Db,
   workspaceId: string,
   ids: readonly string[],
   changes: Pick<ContactChanges, 'add_tags' | 'remove_tags'>,
-): Promise<number> {
+): Promise<string[]> {
   const { added, removed } = readTagChanges(changes)
-  const change = async (sql: Sql): Promise<number> => {
+  const change = async (sql: Sql): Promise<string[]> => {
     await resolveTags(sql, workspaceId, added)
     const locked = await sql<{ id: string }[]>`
       select id from contacts where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])
@@ -202,9 +202,9 @@ export async function tagContacts(
     await sql`
       update contacts set updated_at = clock_timestamp()
       where workspace_id = ${workspaceId} and id = any(${lockedIds}::uuid[])`
-    return lockedIds.length
+    return lockedIds
   }
-  return withRetries(() => db.begin(change) as Promise<number>)
+  return withRetries(() => db.begin(change) as Promise<string[]>)
 }
 
 function readTagChanges({ tags, add_tags, remove_tags }: ContactChanges) {

@@ -214,12 +214,13 @@ export function contactTable(options: ContactOptions): readonly Row[] {
     row({
       call: 'POST /contacts/tags',
       members: writers,
-      audit: { action: 'contacts.tagged', summary: describeTagging },
+      audit: { action: 'contacts.tagged', summary: describeTagging, subjects: ({ ids }: { ids: string[] }) => ids },
       body: ContactTagging,
       data: Type.Object({ count: Type.Integer({ description: 'Contacts that were found.' }) }),
-      run: async ({ caller: { workspaceId }, body: { ids, ...changes } }) => ({
-        count: await tagContacts(db, workspaceId, ids, changes),
-      }),
+      run: async ({ caller: { workspaceId }, body: { ids, ...changes } }) => {
+        const found = await tagContacts(db, workspaceId, ids, changes)
+        return { count: found.length, ids: found }
+      },
     }),
     row({
       call: 'POST /contacts.csv',

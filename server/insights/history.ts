@@ -61,6 +61,12 @@ export async function listHistory(
     conversations_of_contact as (
       select v.id, v.channel from conversations v where v.workspace_id = ${workspaceId} and v.contact_id = ${id}
     ),
+    -- Changes of many contacts at once: few of each contact, so all are read. Materialized, or the plan may walk the whole log.
+    bulk_changes as materialized (
+      select a.id, a.summary, a.action, a.member_id, a.created_at
+      from audit_log a
+      where a.workspace_id = ${workspaceId} and a.subject_ids @> array[${id}]::uuid[] and a.id < ${before}
+    ),
     -- The newest entries of each source, as many as the page can have.
     entries as (
       select m.id, case when m.broadcast_id is null then 'message' else 'broadcast' end as kind, m.content_text as text,
@@ -102,6 +108,8 @@ export async function listHistory(
         order by a.id desc
         limit ${count}
       )
+      union all
+      select id, 'change', summary, null, null, action, '{}', member_id, null, null, null, created_at from bulk_changes
     )
     select e.id, e.kind, e.text, e.direction, e.content_type, e.action, e.details, e.conversation_id, e.channel,
       e.broadcast_id, e.created_at,

@@ -105,8 +105,13 @@ function titleOf({ kind, direction, member, action, details }: Entry): string {
   }
 }
 
-/** A message without text shows its type. */
-function textOf({ kind, text, content_type: type }: Entry): string {
-  if (text) return text
-  return (kind === 'message' || kind === 'broadcast') && type ? kinds[type] : ''
+/** A message without text shows its type, and a change of the contact the names of the fields. */
+function textOf({ kind, action, text, content_type: type }: Entry): string {
+  if (action === 'contact.changed') {
+    const fields = text?.split(', ') ?? []
+    return fields.map((field) => texts.fields[field] ?? field).join(', ')
+  }
+  // The summary of a merge is an id.
+  if (action === 'contact.merged') return ''
+  return text ?? ((kind === 'message' || kind === 'broadcast') && type ? kinds[type] : '')
 }

@@ -41,7 +41,12 @@ export const contactPanel = {
       'contact.changed': 'changed the contact',
       'contact.created': 'added the contact',
       'contact.merged': 'merged another contact into this one',
-      'note.deleted': 'deleted a note',
+      'contacts.tagged': 'changed the tags of several contacts',
+    } as Readonly<Record<string, string>>,
+    fields: {
+      add_tags: 'tags added',
+      remove_tags: 'tags removed',
+      opted_out: 'broadcasts',
     } as Readonly<Record<string, string>>,
     otherChange: 'changed something',
     customer: 'The contact',
