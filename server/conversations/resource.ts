@@ -87,7 +87,8 @@ export const ConversationSchema = Type.Object(
       receivedAt,
     ),
     unread_count: Type.Integer({
-      description: 'Messages of the customer since a member last opened the conversation.',
+      description:
+        'Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count.',
     }),
     labels: LabelList,
     snoozed_until: NullableText({
