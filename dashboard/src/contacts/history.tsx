@@ -77,7 +77,7 @@ function iconOf({ kind, direction, action }: Entry): IconName {
   if (kind === 'broadcast') return 'broadcasts'
   if (kind === 'note') return 'note'
   if (kind === 'change') return 'edit'
-  return action === 'labeled' ? 'tag' : action === 'assigned' ? 'person' : action === 'snoozed' ? 'clock' : 'check'
+  return action === 'labeled' ? 'label' : action === 'assigned' ? 'person' : action === 'snoozed' ? 'clock' : 'check'
 }
 
 function titleOf({ kind, direction, member, action, details }: Entry): string {

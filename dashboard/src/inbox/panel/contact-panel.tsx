@@ -18,8 +18,8 @@ import { useFormFields } from '../../lib/field-errors.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
+import { LabelChip } from '../../ui/label.tsx'
 import { QueryView, WriteAccess } from '../../ui/page.tsx'
-import { Tag } from '../../ui/tag.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
 import { useConversation } from '../model/conversations.ts'
@@ -185,14 +185,14 @@ function LabelSection({ conversation: { id: conversationId, labels: all } }: { c
       {all.length > 0 && (
         <div className="inbox-tags">
           {all.map(({ id, name, color }) => (
-            <Tag key={id} name={name} color={color} />
+            <LabelChip key={id} name={name} color={color} />
           ))}
         </div>
       )}
       <Button
         label={words.inbox.commands.label}
         size="small"
-        icon="tag"
+        icon="label"
         onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}
       />
     </Section>

@@ -15,16 +15,18 @@ import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import type { Agent } from '../model/changes.ts'
 import type { Conversation } from '../model/data.ts'
+import { useModeration } from '../model/moderation.ts'
 import { ThreadPresence } from '../model/presence.tsx'
 import type { ContactPanelState } from '../model/use-side-panel.ts'
 
-const { thread, flow } = words.inbox
+const { thread, flow, contact: text } = words.inbox
 
 type Props = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
 
 export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
-  const { id, contact, channel, status, snoozed_until: snoozedUntil, labels } = conversation
+  const { id, contact, channel, status, snoozed_until: snoozedUntil, blocked_at: blockedAt, labels } = conversation
   const actions = useActions(id)
+  const { markUnread } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
   const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
   const isClosed = status === 'closed'
@@ -37,7 +39,12 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <div className="inbox-thread-contact grow">
         <h2 className="cut">{nameOf(contact)}</h2>
         <p className="cut">
-          {[words.channels[channel], contact.name ? handleOf(contact) : null, contact.company]
+          {[
+            blockedAt && text.isBlocked,
+            words.channels[channel],
+            contact.name ? handleOf(contact) : null,
+            contact.company,
+          ]
             .filter(Boolean)
             .join(' · ')}
         </p>
@@ -97,6 +104,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               })),
               { kind: 'separator', key: 'line' },
               { key: 'labels', label: flow.chooseLabels, onSelect: () => actions.chooseLabels([id]) },
+              { key: 'unread', label: text.markUnread, onSelect: () => void markUnread([id]) },
             ]}
           />
           <span className="inbox-thread-tools">

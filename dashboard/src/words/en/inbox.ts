@@ -393,6 +393,7 @@ export const inbox = {
     others: 'Other conversations',
     block: 'Block',
     unblock: 'Unblock',
+    isBlocked: 'Blocked',
     blocked: 'Contact blocked',
     unblocked: 'Contact unblocked',
     blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
