@@ -40,12 +40,15 @@ export function focusedAnchor(): Anchor | undefined {
 const width = 320
 const gap = 6
 /** A popover needs this height, or it opens above its control if there is more space. */
-const minHeight = 360
+const preferredHeight = 360
+/** With less space, above and below, it opens in the middle of the window: the whole thread may have the focus. */
+const minHeight = 240
 
 /** Variables of `ui.css`: on a phone it is placed otherwise. */
-function placeAt({ top, bottom, left, right }: Anchor): CSSProperties {
+function placeAt({ top, bottom, left, right }: Anchor): CSSProperties | undefined {
   const { innerWidth, innerHeight } = window
-  const isBelow = innerHeight - bottom >= minHeight || innerHeight - bottom >= top
+  if (Math.max(top, innerHeight - bottom) < minHeight) return undefined
+  const isBelow = innerHeight - bottom >= preferredHeight || innerHeight - bottom >= top
   // Aligned with the side of the control that is nearer to the edge of the window.
   const start = left + width + gap <= innerWidth ? left : right - width
   const place = {
