@@ -15,7 +15,7 @@ import type { Sealer } from '../lib/crypto.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import type { Db, Sql } from '../lib/postgres/db.ts'
-import { personOf, requireThread } from './sending/target.ts'
+import { peopleOf, requireThread } from './sending/target.ts'
 
 export type BlockOptions = {
   db: Db
@@ -33,18 +33,23 @@ export async function setBlocked(
 ): Promise<void> {
   const thread = await requireThread(db, workspaceId, conversationId)
   if ((thread.blocked_at !== null) === isBlocked) return
-  const person = personOf(thread)
+  const channel = channels[thread.channel]
   const connection = await getConnection(db, sealer, workspaceId, thread.channel)
-  const callChannel = async (isOn: boolean): Promise<BlockAnswer | undefined> =>
-    connection && person && channels[thread.channel].setBlocked?.(connection, person, isOn)
+  /** The outcome for each identity of the contact. None without a connection or such a call of the channel. */
+  const callChannel = async (isOn: boolean): Promise<BlockAnswer[]> => {
+    const answers: BlockAnswer[] = []
+    if (!connection || !channel.setBlocked) return answers
+    for (const person of peopleOf(thread)) answers.push(await channel.setBlocked(connection, person, isOn))
+    return answers
+  }
   if (!isBlocked) {
     requireUnblocked(thread.is_channel_blocked, await callChannel(false))
     await storeBlock(db, workspaceId, actor, conversationId, false)
     return
   }
   if (!(await storeBlock(db, workspaceId, actor, conversationId, true))) return
-  const answer = await callChannel(true)
-  if (!answer?.ok) return
+  const answers = await callChannel(true)
+  if (!answers.some(({ ok }) => ok)) return
   const confirmed = await db`
     update conversations set is_channel_blocked = true, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${conversationId} and blocked_at is not null
@@ -53,11 +58,12 @@ export async function setBlocked(
   if (confirmed.length === 0) await callChannel(false)
 }
 
-/** Throws 502 when the channel may still block the contact. `answer` is undefined without a call or a connection. */
-function requireUnblocked(isChannelBlocked: boolean, answer: BlockAnswer | undefined): void {
-  const mayBeBlocked = isChannelBlocked ? !answer?.ok : answer?.ok === false && !answer.isRefused
-  if (!mayBeBlocked) return
-  const reason = answer?.ok === false ? answer.message : 'not connected'
+/** Throws 502 when the channel may still block the contact. It refuses an identity that it does not block. */
+function requireUnblocked(isChannelBlocked: boolean, answers: readonly BlockAnswer[]): void {
+  const failures = answers.flatMap((answer) => (answer.ok ? [] : [answer]))
+  const isUnknown = failures.some(({ isRefused }) => !isRefused)
+  if (!isUnknown && (!isChannelBlocked || failures.length < answers.length)) return
+  const reason = failures[0]?.message ?? 'not connected'
   throw new ApiError('platform_error', `the channel did not unblock the contact: ${reason}`)
 }
 

@@ -135,16 +135,9 @@ export async function requireThread(sql: Sql, workspaceId: string, conversationI
  * The contact of a conversation as the channel identifies them. A merged contact has several numbers or user ids: the one that
  * the customer last wrote from, or else the contact's number.
  */
-export function personOf({
-  channel,
-  phone,
-  identities,
-  last_inbound_identity: last,
-}: StoredThread): Person | undefined {
-  const isNumber = (identity: string) => identity.startsWith('+')
-  const numbers = identities.filter(isNumber)
-  const userIds = identities.filter((identity) => !isNumber(identity))
-  const ownPhone = channel === 'msgapp' ? phone : null
+function personOf(thread: StoredThread): Person | undefined {
+  const { identities, last_inbound_identity: last } = thread
+  const { ownPhone, numbers, userIds } = identitiesIn(thread)
   if (last && identities.includes(last) && (isNumber(last) ? numbers : userIds).length > 1) {
     if (!isNumber(last)) return toPerson(null, last)
     const isOwn = ownPhone !== null && identityOfPhone(ownPhone) === last
@@ -154,6 +147,24 @@ export function personOf({
   const userId = userIds[0] ?? null
   return number || userId ? toPerson(number, userId) : undefined
 }
+
+/** The contact of a conversation for a call about all its identities: one person, or several of a merged contact. */
+export function peopleOf(thread: StoredThread): Person[] {
+  const { numbers, userIds } = identitiesIn(thread)
+  if (numbers.length > 1 || userIds.length > 1) {
+    return [...numbers.map((number) => toPerson(number, null)), ...userIds.map((userId) => toPerson(null, userId))]
+  }
+  const person = personOf(thread)
+  return person ? [person] : []
+}
+
+const isNumber = (identity: string): boolean => identity.startsWith('+')
+
+const identitiesIn = ({ channel, phone, identities }: StoredThread) => ({
+  ownPhone: channel === 'msgapp' ? phone : null,
+  numbers: identities.filter(isNumber),
+  userIds: identities.filter((identity) => !isNumber(identity)),
+})
 
 const toPerson = (phone: string | null, userId: string | null): Person => ({
   phone,
