@@ -10,6 +10,7 @@ import { type Browser, createBrowser, createMember, type Json, pluck, signIn, st
 const unrecorded: Record<string, string> = {
   'PATCH /preferences': 'only the pages of this member change',
   'POST /conversations/:id/read': 'looking at something changes nothing for others',
+  'POST /conversations/:id/unread': 'a mark for members, as it is read',
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
   'POST /conversations/:id/notes': 'the thread shows who wrote the note',
   'POST /mentions/read': 'it changes nothing for others',

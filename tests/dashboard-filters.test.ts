@@ -85,6 +85,32 @@ test('a reply that the connection lost is sent when the connection returns', { s
   assert.equal(sent.length, 1)
 })
 
+test('a reply whose response the connection lost is repeated by itself, and sent once', { skip }, async (t) => {
+  const { page, api, provider } = await openDashboard(t, '/inbox', { width: 1440 })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'one' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  await visit(page, `/inbox/${id}`)
+  let posts = 0
+  await page.route('**/app/api/conversations/*/messages', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    posts += 1
+    if (posts > 1) return route.continue()
+    // The service sends it, but the page gets no response.
+    await route.fetch()
+    await route.abort()
+  })
+  const box = page.getByRole('textbox', { name: 'Reply', exact: true })
+  await box.fill('Are you still there?')
+  await box.press('Enter')
+  await until('a second request', () => posts === 2)
+  const bubble = page.locator('.inbox-messages [data-message]').getByText('Are you still there?')
+  await until('one confirmed reply', async () => {
+    const unsent = await page.getByRole('button', { name: /Retry/ }).count()
+    return unsent === 0 && (await bubble.count()) === 1
+  })
+  assert.equal((await provider.sent(ann)).length, 1)
+})
+
 test('contacts are counted, sorted, selected, tagged and exported, in two lines on a phone', { skip }, async (t) => {
   const { page, api, window } = await openDashboard(t, '/contacts', { width: 1440 })
   for (const [phone, name] of [
