@@ -161,6 +161,10 @@ test('a contact is blocked and unblocked in the panel, and a conversation stays 
 
   await panel.getByRole('button', { name: 'Block', exact: true }).click()
   await panel.getByText(/The channel refuses their messages/).waitFor()
+  await page
+    .locator('.inbox-thread-head')
+    .getByText(/^Blocked/)
+    .waitFor()
   await assertAccessible(page)
   assert.equal((await read()).status, 'closed')
   await panel.getByRole('button', { name: 'Unblock' }).click()
