@@ -108,8 +108,9 @@ async function scanPage(
     from (
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
-        select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.arrived_at,
-          s.at, row_number() over (order by s.at ${direction}, s.id ${direction}) as position
+        select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.at,
+          ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
+          row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
         limit ${scanned}
@@ -144,7 +145,7 @@ function mergeRanges(
     .map(
       (range) => sql`(
         select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
-          ${agentOf(sql)} as agent, ${arrival(sql)} as arrived_at, ${at} as at
+          ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
         from conversations v
         where v.workspace_id = ${workspaceId} and ${range}
           and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
@@ -177,7 +178,7 @@ export async function countMatches(
   const [row] = await sql<{ count: number; has_more: boolean }[]>`
     select (count(*) filter (where ${allOf(sql, conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
     from (
-      select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.arrived_at
+      select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent
       from (${merged}) s
       order by s.at desc, s.id desc
       limit ${maxScannedForCount}
