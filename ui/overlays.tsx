@@ -119,7 +119,7 @@ type Undo = {
   /** The shortcut that does the same, to show it. */
   keys?: string
 }
-/** `key`: the toast replaces the visible one with the same key, by default the one with the same text. */
+/** `key`: the toast replaces the visible one with the same key. By default equal texts are one toast, unless each has an undo of its own. */
 type ToastOptions = { undo?: Undo; key?: string; onRemoved?: () => void }
 type Toast = ToastOptions & { id: number; key: string; text: string; tone: 'red' | undefined; durationMs: number }
 type ShowToast = {
@@ -152,12 +152,17 @@ export function Toasts({ describeError, children }: ToastsProps) {
   const remove = useCallback((key: string) => setToasts((all) => all.filter((toast) => toast.key !== key)), [])
   const show = useMemo((): ShowToast => {
     const add = (toast: Omit<Toast, 'id'>) => {
-      const id = ++lastId.current
-      setToasts((all) => [...all.filter(({ key }) => key !== toast.key).slice(1 - maxToasts), { id, ...toast }])
+      const added = { ...toast, id: ++lastId.current }
+      // At its position: an element that moves loses the focus.
+      setToasts((all) =>
+        all.some(({ key }) => key === added.key)
+          ? all.map((one) => (one.key === added.key ? added : one))
+          : [...all.slice(1 - maxToasts), added],
+      )
     }
     return {
       success(text, undo) {
-        const options = typeof undo === 'function' ? { undo: { run: undo } } : undo
+        const options = typeof undo === 'function' ? { undo: { run: undo }, key: `${text} ${lastId.current}` } : undo
         add({ key: text, text, tone: undefined, durationMs: options?.undo ? undoMs : successMs, ...options })
       },
       error(error) {
@@ -216,7 +221,7 @@ function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (key: string) =
           {undo.keys && <kbd>{undo.keys}</kbd>}
         </span>
       )}
-      <button type="button" aria-label={words.close} onClick={() => onRemove(key)}>
+      <button type="button" aria-label={words.dismiss} onClick={() => onRemove(key)}>
         <Icon name="close" />
       </button>
     </div>

@@ -1,6 +1,7 @@
 export const common = {
   common: {
     close: 'Close',
+    dismiss: 'Dismiss',
     undo: 'Undo',
     cancel: 'Cancel',
     save: 'Save changes',
