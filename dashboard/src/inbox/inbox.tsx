@@ -23,7 +23,7 @@ import { useLiveState } from '../lib/live.tsx'
 import { type Command, useCommands } from '../lib/palette.ts'
 import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { useShortcuts, usesKeys } from '../lib/shortcuts.ts'
+import { ownsUndo, useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
@@ -149,7 +149,7 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
 function useUndoKey(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (!isUndoKey(event) || event.defaultPrevented || usesKeys(event.target)) return
+      if (!isUndoKey(event) || event.defaultPrevented || ownsUndo(event.target)) return
       if (undoLastChange()) event.preventDefault()
     }
     document.addEventListener('keydown', press)

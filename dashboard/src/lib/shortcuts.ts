@@ -1,6 +1,6 @@
 /**
  * Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields, menus and parts with `data-own-keys`, and
- * while a dialog is open or `holdShortcuts` holds them.
+ * while a dialog is open or the focus is about to move (`holdShortcuts`).
  */
 import { useLayoutEffect, useRef } from 'react'
 
@@ -44,9 +44,19 @@ export function holdShortcuts(): () => void {
   }
 }
 
-/** A text field types the key, and a menu jumps to the item that starts with it. */
-export const usesKeys = (target: EventTarget | null): boolean =>
-  heldCount > 0 ||
+/** The same while `isHeld`: a dialog that is still loading gets the letters that follow its key. */
+export function useHeldShortcuts(isHeld: boolean): void {
+  useLayoutEffect(() => (isHeld ? holdShortcuts() : undefined), [isHeld])
+}
+
+const isIn = (target: EventTarget | null, selector: string): boolean =>
+  target instanceof HTMLElement && target.closest(selector) !== null
+
+/** Whether Ctrl+Z belongs to the element: a text field, or any part while a dialog is open. A check box has no text. */
+export const ownsUndo = (target: EventTarget | null): boolean =>
   document.querySelector('dialog[open]') !== null ||
-  (target instanceof HTMLElement &&
-    (target.isContentEditable || target.closest('input, textarea, select, [role="menu"], [data-own-keys]') !== null))
+  isIn(target, 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]')
+
+/** A text field types the key, and a menu jumps to the item that starts with it. */
+const usesKeys = (target: EventTarget | null): boolean =>
+  heldCount > 0 || ownsUndo(target) || isIn(target, '[role="menu"], [data-own-keys]')

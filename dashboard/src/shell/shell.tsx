@@ -11,7 +11,7 @@ import type { Command } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { modifierKey, useShortcuts } from '../lib/shortcuts.ts'
+import { modifierKey, useHeldShortcuts, useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
 import { PagePlaceholder } from '../ui/placeholder.tsx'
@@ -73,6 +73,7 @@ export function Shell({ children }: { children: ReactNode }) {
     '?': () => setHelpOpen(true),
   })
   usePaletteKey(setPaletteOpen)
+  useHeldShortcuts(isPaletteOpen || isHelpOpen)
   // A new page starts at its top.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the page changes.
   useEffect(() => {
@@ -214,7 +215,7 @@ function useBackground(path: string): void {
   useNotificationClicks(path)
   useEffect(() => startNotifying(member.id), [member.id])
   useEffect(() => {
-    // Early, so that the letters typed after the key of the palette go to it and are no shortcuts.
+    // Early, so that the letters typed after the key of the palette go to it.
     importPalette().catch(() => {})
   }, [])
   useEffect(() => {

@@ -30,10 +30,9 @@ export function Popover({ title, anchor, onClose, children }: Props) {
   )
 }
 
-/** The control that has the focus, for a popover that it opens. Undefined when no control has it. */
+/** The button or link that has the focus, for a popover that it opens. Undefined when another part has it, such as the thread. */
 export function focusedAnchor(): Anchor | undefined {
-  const { activeElement } = document
-  const rect = activeElement && activeElement !== document.body ? activeElement.getBoundingClientRect() : undefined
+  const rect = document.activeElement?.closest('button, a')?.getBoundingClientRect()
   return rect && rect.width > 0 ? rect : undefined
 }
 

@@ -1,5 +1,6 @@
 /** The popovers of the inbox that several parts open: snooze, labels, filters, views. They load after the first paint. */
 import { lazy, Suspense, useEffect } from 'react'
+import { useHeldShortcuts } from '../../lib/shortcuts.ts'
 import { createStore } from '../../lib/store.ts'
 import { type Anchor, focusedAnchor } from '../../ui/popover.tsx'
 import type { Conversation } from '../model/data.ts'
@@ -29,7 +30,8 @@ const close = () => open.set(undefined)
 
 export function InboxDialogs() {
   const dialog = open.useValue((opened) => opened)
-  // Early, so that the letters typed after the key of a dialog go to it and are no shortcuts.
+  useHeldShortcuts(dialog !== undefined)
+  // Early, so that the letters typed after the key of a dialog go to it.
   useEffect(() => {
     for (const load of Object.values(imports)) load().catch(() => {})
   }, [])

@@ -42,6 +42,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const isMsgapp = conversation.channel === 'msgapp'
   const { state } = replyWindow
   const guard = useReplyGuard(conversation.id, messages, me.id)
+  const { mode, open } = useMode(conversation.id)
   const openPicker = () => {
     guard.begin()
     setPickerOpen(true)
@@ -49,8 +50,9 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const closePicker = () => {
     guard.end()
     setPickerOpen(false)
+    // The focus returns to the composer, also if a key of the thread opened the picker.
+    open('reply')
   }
-  const { mode, open } = useMode(conversation.id)
   const needsTemplate = state === 'closed' && isMsgapp
   const reply = () => {
     open('reply')
@@ -108,7 +110,6 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       {guard.question && <ReplyWarning question={guard.question} />}
       {isPickerOpen && (
         <Suspense>
-          {' '}
           <TemplatePicker
             name={nameOf(conversation.contact)}
             onClose={closePicker}
