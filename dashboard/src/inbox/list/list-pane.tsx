@@ -16,7 +16,7 @@ import { StartConversation } from '../composer/start-button.tsx'
 import { type Filters, hrefOf, noFilters, setFilters, toQuery, useFilters } from '../model/filters.ts'
 import { focusSearch, isListInUse, moveInList } from '../model/list-focus.ts'
 import { useConversations } from '../model/live-pages.ts'
-import { getSelected, keepSelected, useSelected } from '../model/selection.ts'
+import { clearSelection, getSelected, keepSelected, useSelected } from '../model/selection.ts'
 import type { SidebarState } from '../model/use-side-panel.ts'
 import { FilterBar, ListTools } from './filter-bar.tsx'
 import { Row } from './row.tsx'
@@ -45,6 +45,12 @@ export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
   useEffect(() => {
     if (settledText !== (new URLSearchParams(location.search).get('q') ?? '')) setQueryInUrl(settledText)
   }, [settledText, setQueryInUrl])
+
+  const isSearching = searchText.trim() !== ''
+  // No action changes conversations that the member does not see.
+  useEffect(() => {
+    if (isSearching || isMentions) clearSelection()
+  }, [isSearching, isMentions])
 
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -90,9 +96,9 @@ export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
           {!searchText && <ListTools filters={filters} sidebar={sidebar} />}
           <StartConversation kind="key" />
         </div>
-        {!searchText && (hasSelection ? <Bulk actions={actions} /> : <FilterBar filters={filters} />)}
+        {hasSelection ? <Bulk actions={actions} /> : !searchText && <FilterBar filters={filters} />}
       </div>
-      {searchText.trim() ? (
+      {isSearching ? (
         <SearchResults query={settledText} openId={openId} />
       ) : isMentions ? (
         <Suspense fallback={<Skeleton lines={12} />}>
