@@ -70,6 +70,8 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     if (left) element.setSelectionRange(start + left.start, start + left.end)
     addUploaded(files)
   }
+  const authorOf = ({ sender }: Message) =>
+    sender?.id === member.id ? composer.toYourself : (sender?.name ?? composer.toTeam)
   const inline = useInlineReplies({
     text,
     onPick: (reply) => {
@@ -166,7 +168,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
       {quoted && (
         <div className="line inbox-replying small">
           <span>
-            <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : composer.toYourself)}</strong>
+            <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : authorOf(quoted))}</strong>
             <span className="cut">
               <Preview text={summaryOf(quoted)} />
             </span>

@@ -144,7 +144,7 @@ function MessageResult({ item: { message, snippet, conversation }, query, search
             <Time at={message.created_at} format={formatBrief} />
           </span>
           <span className="clamp snippet">
-            {message.direction === 'outbound' && <span className="soft">{words.inbox.list.you}</span>}
+            {message.direction === 'outbound' && <span className="soft">{labels.sent}</span>}
             <HighlightedText text={snippet} query={query} />
           </span>
         </span>

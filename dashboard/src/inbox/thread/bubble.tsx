@@ -88,7 +88,7 @@ type QuoteProps = Pick<Props, 'customer' | 'onReveal'> & { quoted: NonNullable<M
 function Quote({ quoted, customer, onReveal }: QuoteProps) {
   return (
     <button type="button" className="inbox-quote small" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
-      <strong>{quoted.direction === 'inbound' ? customer : labels.you}</strong>
+      <strong>{quoted.direction === 'inbound' ? customer : labels.team}</strong>
       <span className="cut">
         <Preview text={summaryOf(quoted)} />
       </span>

@@ -107,6 +107,7 @@ export const inbox = {
     noMessages: (search: string) => `No messages match “${search}”.`,
     notes: 'Notes',
     noNotes: (search: string) => `No notes match “${search}”.`,
+    sent: 'Sent: ',
     aboutContact: 'Note about the contact',
     noteBy: (name: string | null) => `${name ?? 'Former member or API key'}: `,
   },
@@ -200,7 +201,7 @@ export const inbox = {
   },
 
   message: {
-    you: 'You',
+    team: 'Your team',
     api: 'API',
     broadcast: 'Broadcast',
     kinds: {
@@ -298,6 +299,7 @@ export const inbox = {
     template: 'Send template',
     replying: (name: string) => `Reply to ${name}`,
     toYourself: 'your message',
+    toTeam: 'your team',
     dropReply: 'Remove quote',
     left: (count: number) => (count >= 0 ? `${count} characters left` : `${-count} characters over the limit`),
     noCaption: 'This channel does not support captions. The text is sent as a separate message.',
