@@ -131,6 +131,8 @@ test('labels of conversations and tags of people look different', { skip }, asyn
   await tag.waitFor()
   assert.deepEqual([(await look(label)).hasIcon, (await look(tag)).hasIcon], [false, true])
   assert.ok((await look(label)).radius < (await look(tag)).radius)
+  await page.getByRole('complementary').locator('.label-chip', { hasText: 'Refund' }).waitFor()
+  assert.equal(await page.locator('.tag', { hasText: 'Refund' }).count(), 0)
   await rowOf(page, 'Ann Porter').locator('.label-chip', { hasText: 'Refund' }).waitFor()
   await assertAccessible(page)
   await resize(page, 1440, 'dark')

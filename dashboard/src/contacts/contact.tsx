@@ -10,6 +10,7 @@ import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { NotFound } from '../shell/errors.tsx'
+import { withoutMarks } from '../templates/formatted-text.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { ConfirmButton } from '../ui/dialogs.tsx'
 import { Facts } from '../ui/facts.tsx'
@@ -130,7 +131,7 @@ function Conversations({ contactId }: { contactId: string }) {
                   <ChannelMark channel={channel} />
                   <span className="grow">
                     <strong>{words.channels[channel]}</strong>
-                    <span className="soft small cut">{text ?? ''}</span>
+                    <span className="soft small cut">{text && (channel === 'social' ? text : withoutMarks(text))}</span>
                   </span>
                   <Badge tone={status === 'open' ? 'green' : undefined}>{words.statuses[status]}</Badge>
                   {at && <span className="soft small nowrap">{formatBrief(at)}</span>}

@@ -27,6 +27,7 @@ import { activityOf, type Contact, type Conversation, contactQueries, typeLabelO
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
 import { useModeration } from '../model/moderation.ts'
+import { HasFormatting, Preview } from '../thread/text.tsx'
 import { ContactTags } from './contact-tags.tsx'
 
 const { contact: labels, flow } = words.inbox
@@ -251,7 +252,13 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
                   {words.channels[other.channel]} · {words.statuses[other.status]}
                 </span>
                 <span className="cut soft">
-                  {other.last_message?.content_text || (other.last_message && typeLabelOf(other.last_message))}
+                  <HasFormatting value={other.channel !== 'social'}>
+                    <Preview
+                      text={
+                        other.last_message?.content_text || (other.last_message ? typeLabelOf(other.last_message) : '')
+                      }
+                    />
+                  </HasFormatting>
                 </span>
               </span>
               <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>
