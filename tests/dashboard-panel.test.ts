@@ -156,8 +156,10 @@ test('a contact is blocked and unblocked in the panel, and a conversation stays 
   const read = async (): Promise<Json> => (await api.get(`/conversations/${id}`)).body.data
   await until('it to be read', async () => (await read()).unread_count === 0)
   await panel.getByRole('button', { name: 'Mark as unread' }).click()
-  await page.getByText('Marked as unread').waitFor()
+  await page.getByText('Conversation with Ann Porter marked as unread').waitFor()
   assert.equal((await read()).unread_count, 1)
+  await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+  await until('it to be read again', async () => (await read()).unread_count === 0)
 
   await panel.getByRole('button', { name: 'Block', exact: true }).click()
   await panel.getByText(/The channel refuses their messages/).waitFor()
@@ -167,6 +169,12 @@ test('a contact is blocked and unblocked in the panel, and a conversation stays 
     .waitFor()
   await assertAccessible(page)
   assert.equal((await read()).status, 'closed')
+  // The key undoes the block, and the closing with it.
+  await page.getByText('Ann Porter blocked', { exact: true }).waitFor()
+  await page.keyboard.press('z')
+  await panel.getByRole('button', { name: 'Block', exact: true }).waitFor()
+  await until('it open again', async () => (await read()).status === 'open')
+  await panel.getByRole('button', { name: 'Block', exact: true }).click()
   await panel.getByRole('button', { name: 'Unblock' }).click()
   await panel.getByRole('button', { name: 'Block', exact: true }).waitFor()
   await provider.writes({ from: '+14155550101', text: 'Sorry' })

@@ -21,22 +21,101 @@ export type Agent = NonNullable<Conversation['assigned_agent']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
 type Change = { body: Body; patch: Patch; text: (changed: Changed) => string }
-/** A change that can be undone. Those of one kind differ only in their conversations. */
-type Undoable = { ids: readonly string[]; name: string; text: Change['text']; undo: () => void }
+type Toast = ReturnType<typeof useToast>
+
+/** A change that can be undone. */
+type Undoable = {
+  /** Changes of one kind differ only in their conversations, and share a toast. */
+  kind: string
+  /** What it changes. A later change of the same field of these conversations takes it out of its toast. */
+  field: string
+  ids: readonly string[]
+  /** The customer of the first conversation. */
+  name: string
+  text: (changed: Changed) => string
+  undo: () => void
+}
+type Done = Undoable & { at: number; isOver: boolean }
 
 const maxBulk = 500
 const maxUndoable = 100
+/** An older change is not undone by a key: the member may not remember it. */
+const undoableMs = 10 * 60_000
 
 /** The last one at the end. */
-let undoable: readonly Undoable[] = []
+let undoable: readonly Done[] = []
 /** The changes that a visible toast shows, by kind. */
-const shown = new Map<string, readonly Undoable[]>()
+const shown = new Map<string, readonly Done[]>()
+
+/** Offers to undo a change, by its toast and by key. Returns it, for `forgetChange`. */
+export function rememberChange(toast: Toast, change: Undoable): Done {
+  const done: Done = {
+    ...change,
+    at: Date.now(),
+    isOver: false,
+    undo() {
+      if (forgetChange(toast, done)) change.undo()
+    },
+  }
+  const { kind, field, ids } = done
+  for (const [other, changes] of [...shown]) {
+    const kept = changes.filter((one) => one.field !== field || one.ids.some((id) => !ids.includes(id)))
+    if (other !== kind && kept.length < changes.length) showChanges(toast, other, kept)
+  }
+  undoable = [...undoable.slice(1 - maxUndoable), done]
+  showChanges(toast, kind, [...(shown.get(kind) ?? []), done])
+  return done
+}
+
+/** A change that is undone or was refused cannot be undone. Returns false if it was forgotten before. */
+function forgetChange(toast: Toast, done: Done): boolean {
+  if (done.isOver) return false
+  done.isOver = true
+  undoable = undoable.filter((one) => one !== done)
+  const changes = shown.get(done.kind)
+  if (changes?.includes(done)) {
+    showChanges(
+      toast,
+      done.kind,
+      changes.filter((one) => one !== done),
+    )
+  }
+  return true
+}
+
+/** Shows changes of a kind in one toast. Without any, removes it. */
+function showChanges(toast: Toast, kind: string, changes: readonly Done[]): void {
+  const [first] = changes
+  if (!first) {
+    shown.delete(kind)
+    toast.remove(kind)
+    return
+  }
+  shown.set(kind, changes)
+  const { size: count } = new Set(changes.flatMap(({ ids }) => ids))
+  const isMany = changes.length > 1 && count > 1
+  const undoAll = () => {
+    for (const one of changes.toReversed()) one.undo()
+  }
+  toast.success(first.text({ count, name: first.name, isBrief: isMany }), {
+    key: kind,
+    undo: {
+      run: undoAll,
+      label: isMany ? flow.undoAll : undefined,
+      keys: isMany ? flow.undoLastKeys(undoKeys) : undoKeys,
+    },
+    onRemoved: () => {
+      if (shown.get(kind) === changes) shown.delete(kind)
+    },
+  })
+}
 
 /** Undoes the last change, for the shortcut. Returns false if there is none. */
 export function undoLastChange(): boolean {
   const last = undoable.at(-1)
-  last?.undo()
-  return last !== undefined
+  if (!last || Date.now() - last.at > undoableMs) return false
+  last.undo()
+  return true
 }
 
 /** The same, only while a toast shows the change. */
@@ -55,25 +134,6 @@ export function useChanges() {
   const toast = useToast()
   const { id: memberId } = useSession().member
   return useMemo(() => {
-    /** Shows the changes of a kind that are not undone. */
-    const showChanges = (kind: string, changes: readonly Undoable[]) => {
-      const [first] = changes
-      if (!first) {
-        shown.delete(kind)
-        return toast.remove(kind)
-      }
-      shown.set(kind, changes)
-      const { size: count } = new Set(changes.flatMap(({ ids }) => ids))
-      const isMany = changes.length > 1
-      const undoAll = () => {
-        for (const one of changes.toReversed()) one.undo()
-      }
-      toast.success(first.text({ count, name: first.name, isBrief: isMany }), {
-        key: kind,
-        undo: { run: undoAll, label: isMany ? flow.undoAll : undefined, keys: undoKeys },
-        onRemoved: () => shown.delete(kind),
-      })
-    }
     const apply = (ids: readonly string[], change: Change, onUndo?: () => void) => {
       const [firstId = ''] = ids
       const name = customerOf(firstId)
@@ -84,23 +144,22 @@ export function useChanges() {
       const before = new Map(rows.map((row) => [row.id, row]))
       const enqueue = <Result>(patch: Patch, save: () => Promise<Result>): Promise<Result> =>
         inOrder((previous) => changeConversations(before, patch, memberId, () => previous.then(save)))
-      enqueue(change.patch, () => save(ids, change.body)).then(
-        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
-        report,
-      )
-      const kind = JSON.stringify(change.body)
+      const isSaved = enqueue(change.patch, () => save(ids, change.body))
       const undo = () => {
-        if (!undoable.includes(done)) return
-        undoable = undoable.filter((one) => one !== done)
-        if (shown.get(kind)?.includes(done)) showChanges(kind, shown.get(kind)?.filter((one) => one !== done) ?? [])
         // Only the changed fields: the customer or another member may have changed the others since.
         const restore: Patch = (row) => restoredFields(row, before.get(row.id) ?? row, change.body)
         enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(report)
         onUndo?.()
       }
-      const done: Undoable = { ids, name, text: change.text, undo }
-      undoable = [...undoable.slice(1 - maxUndoable), done]
-      showChanges(kind, [...(shown.get(kind) ?? []), done])
+      const kind = JSON.stringify(change.body)
+      const done = rememberChange(toast, { kind, field: fieldOf(change.body), ids, name, text: change.text, undo })
+      isSaved.then(
+        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
+        (error: unknown) => {
+          forgetChange(toast, done)
+          report(error)
+        },
+      )
     }
     return {
       setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void) {
@@ -131,6 +190,13 @@ export function useChanges() {
       },
     }
   }, [toast, memberId])
+}
+
+/** The field of `Undoable`. Closing and snoozing change the same one. */
+export const statusField = 'status'
+function fieldOf({ add_labels = [], remove_labels = [], ...body }: Body): string {
+  if ('status' in body || 'snoozed_until' in body) return statusField
+  return 'assigned_agent_id' in body ? 'assignee' : `label ${[...add_labels, ...remove_labels]}`
 }
 
 let lastSave: Promise<unknown> = Promise.resolve()

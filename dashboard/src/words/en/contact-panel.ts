@@ -14,7 +14,7 @@ export const contactPanel = {
     empty: 'Empty',
     edit: (name: string, value: string) => `Edit ${name}: ${value}`,
     remove: (name: string) => `Remove ${name}`,
-    removed: (name: string) => `Attribute ${name} removed`,
+    removed: (name: string, contact: string) => `Attribute ${name} of ${contact} removed`,
     badName: 'Begin with a letter; use up to 40 lower-case letters, digits and _.',
     badNumber: 'Enter a number.',
   },

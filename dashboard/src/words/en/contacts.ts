@@ -60,8 +60,8 @@ export const contacts = {
       member: (at: string) => `Opted out by a member on ${at}`,
       api: (at: string) => `Opted out through the API on ${at}`,
     },
-    optedIn: 'Contact opted in to broadcasts',
-    optedOut: 'Contact opted out of broadcasts',
+    optedIn: (name: string) => `${name} opted in to broadcasts`,
+    optedOut: (name: string) => `${name} opted out of broadcasts`,
   },
   contact: {
     back: 'Contacts',

@@ -3,9 +3,12 @@ const conversations = (count: number) => (count === 1 ? '1 conversation' : `${co
 
 /** The conversations of a change: one, with the name of its customer, or several. `isBrief`: changed one after the other. */
 export type Changed = { count: number; name: string; isBrief: boolean }
+/** A conversation that the page has not loaded has no name. */
+const withName = (name: string) => (name ? ` with ${name}` : '')
 const subjectOf = ({ count, name, isBrief }: Changed) =>
-  count === 1 ? `Conversation with ${name}` : isBrief ? String(count) : conversations(count)
-const objectOf = ({ count, name }: Changed) => (count === 1 ? `the conversation with ${name}` : conversations(count))
+  count === 1 ? `Conversation${withName(name)}` : isBrief ? String(count) : conversations(count)
+const objectOf = ({ count, name }: Changed) =>
+  count === 1 ? `the conversation${withName(name)}` : conversations(count)
 
 export const flow = {
   shortcuts: {
@@ -107,7 +110,11 @@ export const flow = {
   unlabeled: (label: string, changed: Changed) => `Label “${label}” removed from ${objectOf(changed)}`,
   snoozed: (until: string, changed: Changed) => `${subjectOf(changed)} snoozed until ${until}`,
   awake: (changed: Changed) => `Snooze of ${objectOf(changed)} ended`,
+  unread: (changed: Changed) => `${subjectOf(changed)} marked as unread`,
+  blocked: ({ count, name }: Changed) => (count === 1 ? `${name} blocked` : `${count} contacts blocked`),
+  unblocked: ({ count, name }: Changed) => (count === 1 ? `${name} unblocked` : `${count} contacts unblocked`),
   undoAll: 'Undo all',
+  undoLastKeys: (keys: string) => `${keys}: last one`,
   notChanged: (changed: Changed, reason: string) =>
     `${subjectOf(changed)} ${changed.count === 1 ? 'was' : 'were'} not changed. ${reason}`,
   notFound: (count: number) => `${conversations(count)} could not be changed.`,
@@ -130,7 +137,7 @@ export const flow = {
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 
-  notSent: (name: string) => `The reply to ${name} was not sent. The conversation is open again.`,
+  notSent: (name: string) => `The reply${name && ` to ${name}`} was not sent. The conversation is open again.`,
   sendAnd: 'More ways to send',
   sendAndClose: 'Send and close',
   sendAndSnooze: 'Send and snooze…',

@@ -396,12 +396,9 @@ export const inbox = {
     block: 'Block',
     unblock: 'Unblock',
     isBlocked: 'Blocked',
-    blocked: 'Contact blocked',
-    unblocked: 'Contact unblocked',
     blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
     blockedHere: (at: string) => `Blocked on ${at}. Their messages are stored, but do not reopen the conversation.`,
     markUnread: 'Mark as unread',
-    markedUnread: (count: number) => (count === 1 ? 'Marked as unread' : `${count} conversations marked as unread`),
     viewContact: 'View contact',
   },
 }
