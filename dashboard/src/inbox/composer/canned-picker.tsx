@@ -1,5 +1,5 @@
 /** The list of canned replies above the reply box, with a search field: opened by its button. */
-import { useCall } from '../../lib/api.ts'
+import { describeError, useCall } from '../../lib/api.ts'
 import { words } from '../../words/words.ts'
 import { CannedFoot, CannedOption } from './canned-option.tsx'
 import { type CannedReply, findReplies } from './canned-replies.ts'
@@ -10,16 +10,18 @@ const { canned: labels } = words.inbox
 type Props = { onPick: (reply: CannedReply) => void; onClose: () => void }
 
 export default function CannedPicker({ onPick, onClose }: Props) {
-  const { data: replies = [], isPending } = useCall('GET /canned-replies', {}, { live: true })
+  const { data, error } = useCall('GET /canned-replies', {}, { live: true })
   return (
     <PickerPopup
       label={labels.title}
       searchLabel={labels.search}
       columns={1}
-      find={(search) => findReplies(replies, search.replace(/^\//, ''))}
+      find={(search) => findReplies(data ?? [], search.replace(/^\//, ''))}
       keyOf={({ id }) => id}
       render={(reply) => <CannedOption reply={reply} />}
-      empty={(search) => (isPending ? words.common.loading : search ? labels.noMatch(search) : labels.none)}
+      empty={(search) =>
+        !data ? (error ? describeError(error) : words.common.loading) : search ? labels.noMatch(search) : labels.none
+      }
       onPick={onPick}
       onClose={onClose}
     >

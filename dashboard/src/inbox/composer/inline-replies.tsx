@@ -3,7 +3,7 @@
  * highlighted reply is its active descendant. A shortcut that matches none is not sent; a text with a space after it is.
  */
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
-import { useCall } from '../../lib/api.ts'
+import { describeError, useCall } from '../../lib/api.ts'
 import { words } from '../../words/words.ts'
 import { CannedFoot, CannedOption } from './canned-option.tsx'
 import { type CannedReply, findReplies, readReplyQuery } from './canned-replies.ts'
@@ -25,7 +25,7 @@ export function useInlineReplies({ text, onPick, onCancel }: Options) {
   const listId = useId()
   const query = readReplyQuery(text)
   // From the first focus on, so that they are there when the member types the slash.
-  const { data, isPending } = useCall('GET /canned-replies', {}, { live: true, enabled: focus !== 'never' })
+  const { data, error } = useCall('GET /canned-replies', {}, { live: true, enabled: focus !== 'never' })
   const found = query === undefined ? [] : findReplies(data ?? [], query)
   const isOpen = focus === 'in' && query !== undefined && (found.length > 0 || !/\s/.test(query))
   const index = active.text === text ? Math.min(active.index, found.length - 1) : 0
@@ -57,7 +57,13 @@ export function useInlineReplies({ text, onPick, onCancel }: Options) {
       />
       {found.length === 0 && (
         <p className="inbox-popup-empty" role="status">
-          {isPending ? words.common.loading : query ? labels.noShortcut(query) : labels.none}
+          {!data
+            ? error
+              ? describeError(error)
+              : words.common.loading
+            : query
+              ? labels.noShortcut(query)
+              : labels.none}
         </p>
       )}
       <CannedFoot />
