@@ -83,7 +83,6 @@ test('the engines wait as long as documented', () => {
       sweepSessionsMs: 600_000,
       sweepVisitorsMs: 600_000,
       sweepAuditLogMs: 3_600_000,
-      sweepPeriodsMs: 3_600_000,
     },
     health: {
       graceMs: 30_000,

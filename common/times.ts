@@ -117,7 +117,6 @@ export const times = {
     sweepSessionsMs: 10 * minuteMs,
     sweepVisitorsMs: 10 * minuteMs,
     sweepAuditLogMs: hourMs,
-    sweepPeriodsMs: hourMs,
   },
   health: {
     /** `/readyz` names a background loop that has failed for this time. */

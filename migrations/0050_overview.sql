@@ -14,14 +14,8 @@ create table message_periods (
   within_one_hour integer not null,
   within_one_day integer not null,
   primary key (workspace_id, at, channel)
-) with (fillfactor = 50);
-comment on table message_periods is
-  'Messages and answer times per quarter of an hour and channel, kept for 200 days. All time zones have whole quarters.';
-comment on column message_periods.at is 'The begin of the quarter. The counters of days before this table was created are at noon (UTC).';
-
-insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
-  within_one_hour, within_one_day)
-select workspace_id, (day + time '12:00') at time zone 'utc', channel, inbound, outbound, answers, answer_seconds,
-  within_five_minutes, within_one_hour, within_one_day
-from message_days
-where day > now() - interval '200 days';
+) with (fillfactor = 80);
+comment on table message_periods is 'Messages and answer times per quarter of an hour and channel. All time zones have whole quarters.';
+comment on column message_periods.at is 'The begin of the quarter.';
+comment on table message_days is
+  'Messages and answer times per day (UTC) and channel, counted by release 0.1.0. A read adds them to message_periods, at noon.';

@@ -19,7 +19,6 @@ import { createSearchMerge } from './contacts/search-index.ts'
 import { wakeSnoozed } from './conversations/changes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { foldInboxCounts } from './conversations/inbox-counts.ts'
-import { completePeriods, sweepPeriods } from './insights/days.ts'
 import { startDigest } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { analyzeGrown } from './lib/postgres/statistics.ts'
@@ -191,14 +190,6 @@ export function startWorker(parts: WorkerParts): Loop {
     repeat({ name: 'sweep-sessions', everyMs: every.sweepSessionsMs, run: () => sweepSessions(db) }),
     repeat({ name: 'sweep-visitors', everyMs: every.sweepVisitorsMs, run: () => sweepVisitors(db) }),
     repeat({ name: 'sweep-audit-log', everyMs: every.sweepAuditLogMs, run: () => sweepEntries(db) }),
-    repeat({
-      name: 'sweep-periods',
-      everyMs: every.sweepPeriodsMs,
-      run: async () => {
-        await completePeriods(db)
-        await sweepPeriods(db)
-      },
-    }),
   ]
   let stopping: Promise<unknown> | undefined
   return {

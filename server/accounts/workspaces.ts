@@ -132,13 +132,6 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** The time zone of a workspace. */
-export async function requireTimeZone(sql: Sql, workspaceId: string): Promise<string> {
-  const [workspace] = await sql<{ time_zone: string }[]>`select time_zone from workspaces where id = ${workspaceId}`
-  if (!workspace) throw notFound('workspace')
-  return workspace.time_zone
-}
-
 /** The country of phone numbers without a country code. */
 export function readCountry(input: string, field = 'country'): string {
   if (!isSupportedCountry(input)) throw badRequest(`${field}: '${input}' is not a two-letter country code such as US`)

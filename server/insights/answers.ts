@@ -19,7 +19,7 @@ import {
   setAnswers,
   setWaits,
   type Wait,
-} from './days.ts'
+} from './periods.ts'
 
 /** Reverts the answers among these messages that have failed. They are few, so one at a time. */
 export async function recountMessages(sql: Sql, messages: readonly CountableMessage[]): Promise<void> {

@@ -8,6 +8,7 @@
  */
 import { isManager, type MemberRole } from '../accounts/members.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { countedPeriods } from './periods.ts'
 
 /** In the order in which the dashboard suggests them. */
 const workspaceSteps = ['message_sent', 'customer_wrote', 'key_made', 'webhook_delivered'] as const
@@ -35,13 +36,15 @@ const toChecklist = <Name extends Step>(names: readonly Name[], row: Row<Name>):
 })
 
 async function readWorkspaceSteps(sql: Sql, workspaceId: string): Promise<Row<(typeof workspaceSteps)[number]>> {
+  const periods = countedPeriods(sql, workspaceId)
   const [row] = await sql<NonNullable<Row<(typeof workspaceSteps)[number]>>[]>`
     select
       exists (select from plan_usage u where u.workspace_id = w.id and u.message_count > 0) as message_sent,
-      -- Inbound messages are counted per day, a second late. Those of the demo history are all on the first day.
-      exists (select from message_days d where d.workspace_id = w.id and d.day > b.day and d.inbound > 0)
+      -- Inbound messages are counted a second late. Those of the demo history are before the second day.
+      exists (select from ${periods} p where p.at >= f.first_day + interval '1 day' and p.inbound > 0)
         or (
-          select sum(d.inbound) from message_days d where d.workspace_id = w.id and d.day = b.day
+          select sum(p.inbound) from ${periods} p
+          where p.at >= f.first_day and p.at < f.first_day + interval '1 day'
         ) > coalesce(l.inbound_before, 0) is true as customer_wrote,
       exists (select from api_keys k where k.workspace_id = w.id and k.created_by is not null) as key_made,
       l.event_heard_at is not null or exists (
@@ -49,7 +52,7 @@ async function readWorkspaceSteps(sql: Sql, workspaceId: string): Promise<Row<(t
       ) as webhook_delivered,
       l.dismissed_at is not null as dismissed
     from workspaces w
-    cross join lateral (select (w.created_at at time zone 'utc')::date as day) b
+    cross join lateral (select date_trunc('day', w.created_at, 'utc') as first_day) f
     left join checklists l on l.workspace_id = w.id
     where w.id = ${workspaceId}`
   return row

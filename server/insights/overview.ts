@@ -2,29 +2,28 @@
  * The overview of a workspace: messages per day, delivery outcomes, response times, open conversations, webhook health.
  *
  * Days are those of the workspace's time zone. Only the outcomes are counted by the day in UTC: every status report changes them, and
- * finer counters would cost each of them more.
+ * finer counters would cost each of them more. So they are those of all days in UTC that the period touches.
  *
- * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So it takes the same time at any
- * size.
+ * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So its time does not depend on the
+ * number of messages: a day has at most 96 rows per channel.
  */
-import { requireTimeZone } from '../accounts/workspaces.ts'
 import { type ChannelName, channels } from '../contacts/resource.ts'
 import { readInboxCounts } from '../conversations/inbox-counts.ts'
-import { nowMs } from '../lib/clock.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import { requireRow, type Sql } from '../lib/postgres/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/resource.ts'
+import { countedPeriods } from './periods.ts'
 
 type Traffic = { inbound: number; outbound: number }
 type ChannelTraffic = Record<ChannelName, Traffic>
 type OverviewDay = { day: string } & ChannelTraffic
-type OverviewHour = { hour: number } & ChannelTraffic
+type OverviewHour = { at: string } & ChannelTraffic
 type Average = { count: number; average_seconds: number | null }
 
 export type Overview = {
   time_zone: string
   days: OverviewDay[]
-  /** The hours of the day, if it is only one. */
+  /** The hours of the day, if it is only one. A day on which the clocks change has 23 or 25. */
   hours: OverviewHour[]
   /** Of all messages. Null: there are none. */
   first_day: string | null
@@ -33,8 +32,8 @@ export type Overview = {
     within: { five_minutes: number; one_hour: number; one_day: number }
     days: ({ day: string } & Average)[]
   }
-  /** As many days before. Null: the workspace has no messages of its first day. */
-  previous: (Traffic & { funnel: Funnel; responses: Average }) | null
+  /** As many days before, until the same time of day. Null: the workspace has no messages of its first day. */
+  previous: (Traffic & { responses: Average }) | null
   open_conversations: number
   unassigned_conversations: number
   webhooks: EndpointHealth[]
@@ -54,34 +53,29 @@ type EndpointHealth = {
 }
 
 const maxQueued = 1_000
-const dayMs = 86_400_000
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
 /** The last `count` days, including today, in the time zone of the workspace. */
 export async function readOverview(sql: Sql, workspaceId: string, count: number): Promise<Overview> {
-  const timeZone = await requireTimeZone(sql, workspaceId)
-  const today = dayIn(timeZone, nowMs())
-  const days = Array.from({ length: count }, (_, i) => addDays(today, i - count + 1))
-  const firstDay = days[0] ?? today
-  const before = { first: addDays(firstDay, -count), last: addDays(firstDay, -1) }
-  const [conversations, counters, first_day, hours, funnel, funnelBefore, webhooks] = await Promise.all([
+  const range = await readRange(sql, workspaceId, count)
+  const days = Array.from({ length: count }, (_, i) => addDays(range.today, i - count + 1))
+  const firstDay = addDays(range.today, 1 - count)
+  const [conversations, counters, first_day, hours, funnel, webhooks] = await Promise.all([
     readInboxCounts(sql, workspaceId),
-    listDays(sql, workspaceId, timeZone, before.first),
-    getFirstDay(sql, workspaceId, timeZone),
-    count === 1 ? listHours(sql, workspaceId, timeZone, today) : [],
-    sumOutcomes(sql, workspaceId, firstDay, today),
-    sumOutcomes(sql, workspaceId, before.first, before.last),
+    listDays(sql, workspaceId, range),
+    getFirstDay(sql, workspaceId, range.time_zone),
+    count === 1 ? listHours(sql, workspaceId, range) : [],
+    sumOutcomes(sql, workspaceId, range.since.slice(0, 10)),
     listEndpointHealth(sql, workspaceId),
   ])
-  const [current, previous] = [
-    counters.filter(({ day }) => day >= firstDay),
-    counters.filter(({ day }) => day < firstDay),
-  ]
-  const isComparable = first_day !== null && first_day <= before.first
+  const current = counters.filter(({ day }) => day >= firstDay)
+  const previous = counters.filter(({ day }) => day < firstDay)
+  const isComparable = first_day !== null && first_day <= addDays(firstDay, -count)
   return {
-    time_zone: timeZone,
+    time_zone: range.time_zone,
     days: days.map((day) => ({ day, ...byChannel(current.filter((one) => one.day === day)) })),
-    hours:
-      count === 1 ? hoursOfDay.map((hour) => ({ hour, ...byChannel(hours.filter((one) => one.hour === hour)) })) : [],
+    hours,
     first_day,
     funnel,
     responses: toResponses(days, current),
@@ -89,7 +83,6 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
       ? {
           inbound: sumOf(previous, 'inbound'),
           outbound: sumOf(previous, 'outbound'),
-          funnel: funnelBefore,
           responses: averageOf(previous),
         }
       : null,
@@ -98,11 +91,29 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
   }
 }
 
-const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour)
+type Range = {
+  time_zone: string
+  today: string
+  /** From midnight before the first day to midnight after today. */
+  since: string
+  until: string
+  /** The period before. */
+  before_since: string
+  before_until: string
+}
 
-/** The date of a time in a zone, as `2026-01-31`. */
-const dayIn = (timeZone: string, ms: number): string =>
-  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(ms)
+async function readRange(sql: Sql, workspaceId: string, count: number): Promise<Range> {
+  const [range] = await sql<Range[]>`
+    select time_zone, today::text as today,
+      (today - ${count - 1}::int)::timestamp at time zone time_zone as since,
+      (today + 1)::timestamp at time zone time_zone as until,
+      (today - ${2 * count - 1}::int)::timestamp at time zone time_zone as before_since,
+      ((now() at time zone time_zone) - make_interval(days => ${count}::int)) at time zone time_zone as before_until
+    from (
+      select time_zone, (now() at time zone time_zone)::date as today from workspaces where id = ${workspaceId}
+    ) w`
+  return requireRow(range, 'the workspace')
+}
 
 const addDays = (day: string, count: number): string =>
   new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
@@ -117,45 +128,58 @@ type DayCounters = ChannelCounters & {
   within_one_day: number
 }
 
-async function listDays(sql: Sql, workspaceId: string, timeZone: string, firstDay: string): Promise<DayCounters[]> {
-  return sql<DayCounters[]>`
-    select (at at time zone ${timeZone})::date::text as day, channel, sum(inbound)::int as inbound, sum(outbound)::int as outbound,
-      sum(answers)::int as answers, sum(answer_seconds)::float8 as answer_seconds,
-      sum(within_five_minutes)::int as within_five_minutes, sum(within_one_hour)::int as within_one_hour,
-      sum(within_one_day)::int as within_one_day
-    from message_periods
-    where workspace_id = ${workspaceId} and at >= ${firstDay}::text::timestamp at time zone ${timeZone}
-    group by 1, 2`
-}
-
-async function listHours(
+async function listDays(
   sql: Sql,
   workspaceId: string,
-  timeZone: string,
-  day: string,
-): Promise<(ChannelCounters & { hour: number })[]> {
-  return sql<(ChannelCounters & { hour: number })[]>`
-    select extract(hour from at at time zone ${timeZone})::int as hour, channel, sum(inbound)::int as inbound,
-      sum(outbound)::int as outbound
-    from message_periods
-    where workspace_id = ${workspaceId} and at >= ${day}::text::timestamp at time zone ${timeZone}
+  { time_zone, since, before_since, before_until }: Range,
+): Promise<DayCounters[]> {
+  return sql<DayCounters[]>`
+    select (p.at at time zone ${time_zone})::date::text as day, p.channel, sum(p.inbound)::int as inbound,
+      sum(p.outbound)::int as outbound, sum(p.answers)::int as answers, sum(p.answer_seconds)::float8 as answer_seconds,
+      sum(p.within_five_minutes)::int as within_five_minutes, sum(p.within_one_hour)::int as within_one_hour,
+      sum(p.within_one_day)::int as within_one_day
+    from ${countedPeriods(sql, workspaceId)} p
+    where p.at >= ${before_since} and (p.at >= ${since} or p.at < ${before_until})
     group by 1, 2`
 }
 
-/** The day of the first message. It is in UTC if it is older than the periods, where it does not matter. */
+async function listHours(sql: Sql, workspaceId: string, { since, until }: Range): Promise<OverviewHour[]> {
+  const counters = await sql<(ChannelCounters & { at: string })[]>`
+    select p.at, p.channel, p.inbound, p.outbound
+    from ${countedPeriods(sql, workspaceId)} p
+    where p.at >= ${since}`
+  return toHours(since, until, counters)
+}
+
+/** Adds up the counters by the hours between two times. */
+export function toHours(
+  since: string,
+  until: string,
+  counters: readonly (ChannelCounters & { at: string })[],
+): OverviewHour[] {
+  const sinceMs = Date.parse(since)
+  const hourOf = (at: string) => Math.floor((Date.parse(at) - sinceMs) / hourMs)
+  return Array.from({ length: Math.ceil((Date.parse(until) - sinceMs) / hourMs) }, (_, hour) => ({
+    at: new Date(sinceMs + hour * hourMs).toISOString(),
+    ...byChannel(counters.filter(({ at }) => hourOf(at) === hour)),
+  }))
+}
+
+/** The day of the first message. */
 async function getFirstDay(sql: Sql, workspaceId: string, timeZone: string): Promise<string | null> {
   const [first] = await sql<{ day: string | null }[]>`
-    select coalesce(
-      (select min(day) from message_days where workspace_id = ${workspaceId} and day < now() - interval '190 days'),
-      (select (min(at) at time zone ${timeZone})::date from message_periods where workspace_id = ${workspaceId})
-    )::text as day`
+    select (least(
+      (select min(at) from message_periods where workspace_id = ${workspaceId}),
+      ((select min(day) from message_days where workspace_id = ${workspaceId}) + time '12:00') at time zone 'utc'
+    ) at time zone ${timeZone})::date::text as day`
   return first?.day ?? null
 }
 
 function byChannel(counters: readonly ChannelCounters[]): ChannelTraffic {
-  const on = (channel: ChannelName): Traffic => {
-    const { inbound = 0, outbound = 0 } = counters.find((one) => one.channel === channel) ?? {}
-    return { inbound, outbound }
+  const on = (name: ChannelName): Traffic => {
+    const own = counters.filter(({ channel }) => channel === name)
+    const sum = (direction: keyof Traffic) => own.reduce((total, row) => total + row[direction], 0)
+    return { inbound: sum('inbound'), outbound: sum('outbound') }
   }
   const [msgapp, social, web] = channels.map(on) as [Traffic, Traffic, Traffic]
   return { msgapp, social, web }

@@ -50,25 +50,27 @@ const Day = Type.String({ format: 'date' })
 const Traffic = Type.Object({ inbound: Count, outbound: Count })
 
 const Channels = { msgapp: Traffic, social: Traffic, web: Traffic }
-const FunnelView = Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count })
 const average = { count: Count, average_seconds: NullableInteger }
 
 const OverviewSchema = Type.Object({
   time_zone: Type.String({ description: 'Of the workspace: its days are those of the overview.' }),
   days: Type.Array(Type.Object({ day: Day, ...Channels })),
-  hours: Type.Array(Type.Object({ hour: Type.Integer({ minimum: 0, maximum: 23 }), ...Channels }), {
+  hours: Type.Array(Type.Object({ at: DateTime, ...Channels }), {
     description: 'Of today, if `days` is 1; else empty.',
   }),
   first_day: NullableText({ format: 'date', description: 'The first day with messages.' }),
-  funnel: FunnelView,
+  funnel: Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count }),
   responses: Type.Object({
     ...average,
     within: Type.Object({ five_minutes: Count, one_hour: Count, one_day: Count }),
     days: Type.Array(Type.Object({ day: Day, ...average })),
   }),
   previous: NullableObject(
-    { ...Traffic.properties, funnel: FunnelView, responses: Type.Object(average) },
-    { description: 'As many days before. Null if the workspace was not in use on all of them.' },
+    { ...Traffic.properties, responses: Type.Object(average) },
+    {
+      description:
+        'As many days before, until the same time of day. Null if the workspace was not in use on all of them.',
+    },
   ),
   open_conversations: Count,
   unassigned_conversations: Count,

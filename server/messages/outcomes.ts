@@ -46,12 +46,12 @@ export const hasReports = (sql: Sql): Fragment => sql`visitor_id is null`
 
 export type Funnel = { sent: number; delivered: number; read: number; failed: number }
 
-/** The totals of messages created on these days (UTC). */
-export async function sumOutcomes(sql: Sql, workspaceId: string, firstDay: string, lastDay: string): Promise<Funnel> {
+/** The totals of messages created on or after a day. */
+export async function sumOutcomes(sql: Sql, workspaceId: string, firstDay: string): Promise<Funnel> {
   const [funnel] = await sql<Funnel[]>`
     select coalesce(sum(sent), 0)::int as sent, coalesce(sum(delivered), 0)::int as delivered,
       coalesce(sum(read), 0)::int as read, coalesce(sum(failed), 0)::int as failed
     from message_outcomes
-    where workspace_id = ${workspaceId} and day between ${firstDay}::text::date and ${lastDay}::text::date`
+    where workspace_id = ${workspaceId} and day >= ${firstDay}::text::date`
   return funnel ?? { sent: 0, delivered: 0, read: 0, failed: 0 }
 }

@@ -17,14 +17,13 @@ const long = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeri
 export const formatShortDay = (day: string): string => short.format(new Date(day))
 export const formatLongDay = (day: string): string => long.format(new Date(day))
 
-const hourOnly = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit', timeZone: 'UTC' })
-
-/** The hours of one day, or the days from the first one with messages. */
-export function periodsOf({ days, hours, first_day }: OverviewView): Period[] {
+/** The hours of today, or the days from the first one with messages. */
+export function periodsOf({ days, hours, first_day, time_zone }: OverviewView): Period[] {
+  const hourOnly = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit', timeZone: time_zone })
   if (hours.length > 0) {
-    return hours.map(({ hour, ...traffic }) => {
-      const label = hourOnly.format(new Date(Date.UTC(2000, 0, 1, hour)))
-      return { ...traffic, key: String(hour), short: label, long: label }
+    return hours.map(({ at, ...traffic }) => {
+      const label = hourOnly.format(new Date(at))
+      return { ...traffic, key: at, short: label, long: label }
     })
   }
   return withData(days, first_day).map(({ day, ...traffic }) => ({
@@ -65,7 +64,7 @@ function ticksBy(step: number, max: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => index * step)
 }
 
-/** The change from the period before, which had as many days. Undefined if there is nothing to compare with. */
+/** The change from the period before, which has as many days. Undefined if there is nothing to compare with. */
 export type Change = { share: number; before: number; days: number }
 
 export function changeOf(now: number | null, before: number | null | undefined, days: number): Change | undefined {

@@ -1,6 +1,7 @@
 import { countOf } from './count.ts'
 
-const before = (number: number) => (number === 1 ? 'the day before' : `the ${number} days before`)
+/** The period before ends at the same time of day. */
+const before = (number: number) => (number === 1 ? 'yesterday at this time' : `the ${number} days before`)
 
 /** Takes the formatted number and, for the plural, the number itself. */
 const replies = (formatted: string, number: number) => `${formatted} ${number === 1 ? 'reply' : 'replies'}`
@@ -30,8 +31,8 @@ export const overview = {
   change: {
     up: (share: string, number: number) => `Up ${share} from ${before(number)}`,
     down: (share: string, number: number) => `Down ${share} from ${before(number)}`,
-    same: (number: number) => `As in ${before(number)}`,
-    about: (value: string, number: number) => `${value} in ${before(number)}`,
+    same: (number: number) => `Same as ${before(number)}`,
+    about: (value: string, number: number) => `${value}${number === 1 ? '' : ' in'} ${before(number)}`,
   },
   traffic: {
     title: 'Messages per day',
@@ -66,7 +67,7 @@ export const overview = {
       failed: 'Could not be delivered',
     },
     none: 'No messages were sent in this period.',
-    utc: 'Counted by day in UTC.',
+    utc: 'Counted in whole days of UTC.',
   },
   responses: {
     title: 'Response times',

@@ -1,13 +1,15 @@
 /**
- * Counters per quarter of an hour and per day (UTC), by channel: messages, answers, and how long customers waited for an answer.
+ * Counters per quarter of an hour and channel: messages, answers, and how long customers waited for an answer. The days and hours of every
+ * time zone begin with a quarter, so a read adds them up to those of the workspace.
  *
  * A customer waits from the first unanswered message until the next message of an agent. A failed message is not an
  * answer, also when it fails later (`answers.ts`), and neither is a broadcast. A reaction does not need an answer. An answer
- * counts when it was sent. Only the digest writes these tables.
+ * counts when it was sent. Only the digest writes these tables, and nothing deletes from them: a row has at least one message, which is
+ * larger.
  */
 import type { ChannelName } from '../contacts/resource.ts'
 import { timeOfId } from '../lib/id.ts'
-import type { Db, Sql } from '../lib/postgres/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 export type CountableMessage = {
   workspace_id: string
@@ -20,7 +22,7 @@ export type CountableMessage = {
   status: string
 }
 
-/** The counters of a quarter of an hour, which begins `at`. Days of all time zones begin with one. */
+/** The counters of a quarter of an hour, which begins `at`. */
 export type Period = {
   workspace_id: string
   at: string
@@ -99,35 +101,14 @@ export async function listWaits(sql: Sql, messages: readonly CountableMessage[])
 
 export async function addPeriods(sql: Sql, periods: readonly Period[]): Promise<void> {
   await sql`
-    with
-    counted as (
-      select *
-      from json_to_recordset(${JSON.stringify(periods)}::text::json) as i (
-        workspace_id uuid, at timestamptz, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
-        within_five_minutes int, within_one_hour int, within_one_day int
-      )
-    ),
-    -- Kept for good: the first day of a workspace, and its first steps.
-    added_days as (
-      insert into message_days as d (workspace_id, day, channel, inbound, outbound, answers, answer_seconds,
-        within_five_minutes, within_one_hour, within_one_day)
-      select workspace_id, (at at time zone 'utc')::date, channel, sum(inbound), sum(outbound), sum(answers), sum(answer_seconds),
-        sum(within_five_minutes), sum(within_one_hour), sum(within_one_day)
-      from counted
-      group by 1, 2, 3
-      on conflict (workspace_id, day, channel) do update set
-        inbound = d.inbound + excluded.inbound, outbound = d.outbound + excluded.outbound,
-        answers = d.answers + excluded.answers, answer_seconds = d.answer_seconds + excluded.answer_seconds,
-        within_five_minutes = d.within_five_minutes + excluded.within_five_minutes,
-        within_one_hour = d.within_one_hour + excluded.within_one_hour,
-        within_one_day = d.within_one_day + excluded.within_one_day
-    )
-    -- For the overview, which sums them to the days and hours of a time zone.
     insert into message_periods as p (workspace_id, at, channel, inbound, outbound, answers, answer_seconds,
       within_five_minutes, within_one_hour, within_one_day)
     select workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour,
       within_one_day
-    from counted
+    from json_to_recordset(${JSON.stringify(periods)}::text::json) as i (
+      workspace_id uuid, at timestamptz, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
+      within_five_minutes int, within_one_hour int, within_one_day int
+    )
     on conflict (workspace_id, at, channel) do update set
       inbound = p.inbound + excluded.inbound, outbound = p.outbound + excluded.outbound,
       answers = p.answers + excluded.answers, answer_seconds = p.answer_seconds + excluded.answer_seconds,
@@ -136,48 +117,20 @@ export async function addPeriods(sql: Sql, periods: readonly Period[]): Promise<
       within_one_day = p.within_one_day + excluded.within_one_day`
 }
 
-/** More than the longest range of the overview and the period before it. */
-const keptDays = 200
-
-export async function sweepPeriods(sql: Sql): Promise<void> {
-  await sql`
-    delete from message_periods p
-    using workspaces w
-    where p.workspace_id = w.id and p.at < now() - make_interval(days => ${keptDays})`
-}
-
 /**
- * Adds what the previous release, which has no periods, counted by day while both releases ran. The quarter is not known any more, so
- * it counts at noon. The lock of the digest keeps new messages and other services away: each difference is added once.
+ * The counters of a workspace as a relation. Those of `message_days` are from release 0.1.0, which counted by day (UTC) and may still do so
+ * during an upgrade. The time of day is not known, so they count at noon.
  */
-export async function completePeriods(db: Db): Promise<void> {
-  await db.begin(async (sql) => {
-    await sql`select from message_digest for update`
-    await sql`
-      insert into message_periods as p (workspace_id, at, channel, inbound, outbound, answers, answer_seconds,
-        within_five_minutes, within_one_hour, within_one_day)
-      select d.workspace_id, (d.day + time '12:00') at time zone 'utc', d.channel, d.inbound - c.inbound, d.outbound - c.outbound,
-        d.answers - c.answers, d.answer_seconds - c.answer_seconds, d.within_five_minutes - c.within_five_minutes,
-        d.within_one_hour - c.within_one_hour, d.within_one_day - c.within_one_day
-      from workspaces w
-      join message_days d on d.workspace_id = w.id and d.day >= (now() at time zone 'utc')::date - 1
-      cross join lateral (
-        select coalesce(sum(inbound), 0) as inbound, coalesce(sum(outbound), 0) as outbound, coalesce(sum(answers), 0) as answers,
-          coalesce(sum(answer_seconds), 0) as answer_seconds, coalesce(sum(within_five_minutes), 0) as within_five_minutes,
-          coalesce(sum(within_one_hour), 0) as within_one_hour, coalesce(sum(within_one_day), 0) as within_one_day
-        from message_periods p
-        where p.workspace_id = d.workspace_id and p.channel = d.channel and p.at >= d.day::timestamp at time zone 'utc'
-          and p.at < (d.day + 1)::timestamp at time zone 'utc'
-      ) c
-      where (d.inbound, d.outbound, d.answers) is distinct from (c.inbound, c.outbound, c.answers)
-      on conflict (workspace_id, at, channel) do update set
-        inbound = p.inbound + excluded.inbound, outbound = p.outbound + excluded.outbound,
-        answers = p.answers + excluded.answers, answer_seconds = p.answer_seconds + excluded.answer_seconds,
-        within_five_minutes = p.within_five_minutes + excluded.within_five_minutes,
-        within_one_hour = p.within_one_hour + excluded.within_one_hour,
-        within_one_day = p.within_one_day + excluded.within_one_day`
-  })
-}
+export const countedPeriods = (sql: Sql, workspaceId: string): Fragment => sql`(
+  select at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour, within_one_day
+  from message_periods
+  where workspace_id = ${workspaceId}
+  union all
+  select (day + time '12:00') at time zone 'utc', channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+    within_one_hour, within_one_day
+  from message_days
+  where workspace_id = ${workspaceId}
+)`
 
 /** Writes the difference between two lists of waits. */
 export async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wait>): Promise<void> {
