@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { en as words } from '../dashboard/src/words/en/en.ts'
 import { assertBadRequest, assertRefused } from './assertions.ts'
 import { sweepEntries } from './internals.ts'
-import { type Browser, createBrowser, createMember, type Json, pluck, signIn, start } from './support.ts'
+import { type Browser, createBrowser, createMember, type Json, pluck, signIn, start, withProvider } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
@@ -55,6 +55,9 @@ test('every dashboard call that changes data is recorded, or is listed as an exc
     .map((audit) => (typeof audit === 'string' ? audit : audit.action))
     .filter((action) => !(action in words.settings.audit.actions))
   assert.deepEqual(unworded, [], 'add a sentence to words/en/settings-audit.ts')
+  const kinds = Object.keys(words.settings.audit.actions).map((action) => action.replace(/s?\..*/, ''))
+  const unlisted = kinds.filter((kind) => !(kind in words.settings.audit.objects))
+  assert.deepEqual(unlisted, [], 'add the kind to the filter in words/en/settings-audit.ts')
 })
 
 const entriesOf = async (browser: Browser, query = ''): Promise<Json> => {
@@ -204,8 +207,8 @@ test('the audit log is filtered by member, object and day of the workspace, name
     update audit_log set created_at = ${late}, id = (${id(late)} || substr(id::text, 14))::uuid
     where workspace_id = ${api.workspaceId} and action = 'segment.created'`
   assert.deepEqual(await namesOf('?day=2026-03-02'), ['segment.created'])
-  assert.deepEqual(await namesOf('?day=2026-03-01'), [])
-  for (const query of ['?day=2026-02-31', '?day=today', '?member_id=me']) {
+  for (const day of ['2026-03-01', '0002-03-01', '9999-12-31']) assert.deepEqual(await namesOf(`?day=${day}`), [])
+  for (const query of ['?day=2026-02-31', '?day=0000-01-01', '?day=today', '?member_id=me']) {
     assertBadRequest(await browser.call('GET', `/audit${query}`))
   }
   for (const time_zone of ['Mars/Base', 'posixrules', '']) {
@@ -220,9 +223,38 @@ test('the audit log is filtered by member, object and day of the workspace, name
   assert.equal(end, '')
   assert.equal((await download({})).status, 401)
   assert.deepEqual(await namesOf('?object=audit'), ['audit.exported'])
+  await api.patch(`/contacts/${contact.id}`, { name: '=1+1' })
+  assert.match(await (await download({ cookie })).text(), /,"?'=1\+1"?,/, 'no formula')
   // The log keeps no name: it is gone with the contact.
   await api.delete(`/contacts/${contact.id}`)
   assert.equal((await entriesOf(browser, '?object=contact')).data[0].subject_name, null)
+})
+
+test('an entry refers to the contact or endpoint that its sentence names', async (t) => {
+  const { api, provider, url, owner } = await withProvider(start(t))
+  const browser = await signIn({ url, owner })
+  await provider.writes({ from: '+14155550100', name: 'Bob Customer', text: 'buy this' })
+  const [{ id, contact_id }] = (await api.get('/conversations')).body.data
+  const hook = { url: 'https://127.0.0.1:9/x', events: ['contact.created'] }
+  const endpoint = (await api.post('/webhooks', hook)).body.data
+  const calls = [
+    [`/conversations/${id}/block`, undefined],
+    [`/conversations/${id}/unblock`, undefined],
+    [`/webhooks/${endpoint.id}/test`, { event: 'contact.created' }],
+  ] as const
+  for (const [path, body] of calls) {
+    const answer = await browser.call('POST', path, body)
+    assert.ok(answer.status < 300, answer.text)
+  }
+  const { data } = await entriesOf(browser)
+  assert.deepEqual(
+    data.slice(0, 3).map(({ action, subject_id, subject_name }: Json) => [action, subject_id, subject_name]),
+    [
+      ['webhook.tested', endpoint.id, null],
+      ['contact.unblocked', contact_id, 'Bob Customer'],
+      ['contact.blocked', contact_id, 'Bob Customer'],
+    ],
+  )
 })
 
 test('owners and admins read the audit log in pages; entries are deleted after 400 days', async (t) => {

@@ -27,6 +27,8 @@ type AuditRule = {
    * removes, so pick fields by name.
    */
   summary?(data: unknown, body: unknown, request: FastifyRequest): string | null
+  /** The id of the object that the action names, where it is not that of the response. */
+  subject?(data: unknown, params: unknown): string
   /** The subjects of a call that changes many. */
   subjects?(data: unknown): readonly string[]
   /** Whether to record this call. Absent: every call is recorded. */
@@ -40,7 +42,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * The entry of a call. Its subject is the `id` in the response's `data`, or else the `id` of the path. `false`: no entry;
+     * The entry of a call. Its subject is that of the rule, the `id` in the response's `data`, or the `id` of the path. `false`: no entry;
      * `tests/audit.test.ts` lists the reasons.
      */
     audit?: Action | AuditRule | false
@@ -67,7 +69,7 @@ async function keepResult(request: FastifyRequest, _reply: FastifyReply, payload
   return payload
 }
 
-function record(sql: Sql, { action, summary, subjects, when }: AuditRule) {
+function record(sql: Sql, { action, summary, subject, subjects, when }: AuditRule) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     const { statusCode } = reply
     if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
@@ -78,12 +80,12 @@ function record(sql: Sql, { action, summary, subjects, when }: AuditRule) {
     const session = request.caller as Session | undefined
     if (!session) throw new Error(`${action} has no session to record`)
     const data = fieldOf(request.handlerResult, 'data')
-    const subject = fieldOf(data, 'id') ?? fieldOf(params, 'id')
+    const subjectId = subject?.(data, params) ?? fieldOf(data, 'id') ?? fieldOf(params, 'id')
     const text = summary?.(data, body, request)?.slice(0, maxSummary).toWellFormed()
     await writeEntry(sql, session.workspaceId, {
       member: session.member,
       action,
-      subjectId: typeof subject === 'string' && isUuid(subject) ? subject : null,
+      subjectId: typeof subjectId === 'string' && isUuid(subjectId) ? subjectId : null,
       ...(subjects ? { subjectIds: subjects(data) } : {}),
       summary: text || null,
     })
@@ -176,7 +178,8 @@ export async function readFilter(
 }
 
 async function readDay(sql: Sql, workspaceId: string, day: string): Promise<{ from: string; to: string }> {
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && isoDay(Date.parse(day)) === day
+  // PostgreSQL has no year 0.
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && day >= '0001' && isoDay(Date.parse(day)) === day
   if (!isDay) throw badRequest(`day: '${day}' is not a day such as 2026-01-31`)
   const [range] = await sql<{ from_ms: number; to_ms: number }[]>`
     select extract(epoch from ${day}::text::timestamp at time zone time_zone)::float8 * 1000 as from_ms,

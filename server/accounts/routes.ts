@@ -147,14 +147,8 @@ export const accountTable = (db: Db): readonly Row[] => [
       summary: (_: unknown, body: Static<typeof WorkspaceChanges>) =>
         describeFields(
           body,
-          ...([
-            'name',
-            'default_country',
-            'time_zone',
-            'opt_out_words',
-            'requires_second_factor',
-            'assign_on_reply',
-          ] as const),
+          ...(['name', 'default_country', 'time_zone'] as const),
+          ...(['opt_out_words', 'requires_second_factor', 'assign_on_reply'] as const),
         ),
     },
     body: WorkspaceChanges,

@@ -57,6 +57,8 @@ type ThreadOptions = ThreadContext & {
   templates: Parameters<typeof previewTemplate>[2]
 }
 
+const contactOf = ({ contact_id }: Static<typeof ConversationSchema>): string => contact_id
+
 export function threadTable(options: ThreadOptions): readonly Row[] {
   const { db, sealer, sender, templates, inbox, signals, ...context } = options
   const block = async ({ workspaceId, member }: Session, id: string, isBlocked: boolean) => {
@@ -103,7 +105,7 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
     row({
       call: 'POST /conversations/:id/block',
       members: writers,
-      audit: 'contact.blocked',
+      audit: { action: 'contact.blocked', subject: contactOf },
       isQuiet: true,
       params: IdParams,
       data: ConversationSchema,
@@ -112,7 +114,7 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
     row({
       call: 'POST /conversations/:id/unblock',
       members: writers,
-      audit: 'contact.unblocked',
+      audit: { action: 'contact.unblocked', subject: contactOf },
       isQuiet: true,
       params: IdParams,
       data: ConversationSchema,

@@ -16,7 +16,7 @@ const { audit: text } = words.settings
 type Entry = ItemOf<'GET /audit'>
 
 export function AuditLog() {
-  const filters = useUrlFilters(['member', 'object', 'day'], [])
+  const filters = useUrlFilters(['member', 'object'], ['day'])
   const { member, ...others } = filters.query
   const query = { ...others, ...(member ? { member_id: member } : {}) }
   const members = useCall('GET /members', {})
@@ -129,8 +129,9 @@ function pathOfObject({ action, subject_id: id, subject_name }: Entry): string |
 const pagesOfKinds: Record<string, string> = {
   channel: '/settings/channels',
   contacts: '/contacts',
+  delivery: '/webhooks',
   integration: '/integrations',
-  key: '/settings/keys',
+  key: '/developers/keys',
   label: '/settings/labels',
   member: '/settings/members',
   reply: '/settings/replies',
