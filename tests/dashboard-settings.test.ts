@@ -17,6 +17,10 @@ test('settings are in groups, found by a search, and begin with the page of the 
   await until('one page', async () => (await menu.getByRole('link').allInnerTexts()).join() === 'Profile')
   await menu.getByLabel('Search settings').fill('no such setting')
   await menu.getByText('No settings match “no such setting”.').waitFor()
+  // The API keys are not a page of the settings any more.
+  await menu.getByLabel('Search settings').fill('key')
+  const keys = menu.getByRole('region', { name: 'Developers' }).getByRole('link', { name: 'API keys' })
+  assert.equal(await keys.getAttribute('href'), '/developers/keys')
   await menu.getByLabel('Search settings').fill('time zone')
   await menu.getByRole('link', { name: 'Workspace' }).click()
   await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()

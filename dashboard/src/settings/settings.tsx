@@ -23,17 +23,27 @@ import { Workspace } from './workspace.tsx'
 
 const { settings } = words
 
-type SettingsPage = {
+type Entry = {
   href: string
   label: string
   icon: IconName
-  page: ComponentType
   /** What the page is also found by. */
   keywords: string
-  forOnly?: 'managers' | 'operators'
 }
+type SettingsPage = Entry & { page: ComponentType; forOnly?: 'managers' | 'operators' }
+type Group = { label: string; pages: readonly Entry[] }
 
-const { groups: groupLabels, keywords } = settings
+const { groups: groupLabels, keywords, elsewhere } = settings
+
+/** Settings on other pages: only the search lists them. */
+const developers: Group = {
+  label: words.shell.developers,
+  pages: [
+    { href: '/developers/keys', label: words.developers.keys.title, icon: 'key', keywords: elsewhere.keys },
+    { href: '/webhooks', label: words.shell.webhooks, icon: 'webhooks', keywords: elsewhere.webhooks },
+    { href: '/integrations', label: words.shell.integrations, icon: 'integrations', keywords: elsewhere.integrations },
+  ],
+}
 
 const groups: readonly { label: string; pages: readonly SettingsPage[] }[] = [
   {
@@ -86,7 +96,8 @@ export default function Settings() {
     const open = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
     return open.length > 0 ? [{ label, pages: open }] : []
   })
-  const foundGroups = visibleGroups.flatMap(({ label, pages }) => {
+  const searchedGroups: readonly Group[] = wanted ? [...visibleGroups, developers] : visibleGroups
+  const foundGroups = searchedGroups.flatMap(({ label, pages }) => {
     const found = pages.filter((each) => `${label} ${each.label} ${each.keywords}`.toLowerCase().includes(wanted))
     return found.length > 0 ? [{ label, pages: found }] : []
   })
@@ -96,12 +107,7 @@ export default function Settings() {
     document.getElementById('main')?.scrollTo(0, 0)
   }, [path])
   const find = (
-    <SearchInput
-      label={settings.search}
-      placeholder={settings.search}
-      value={search}
-      onChange={(event) => setSearch(event.target.value)}
-    />
+    <SearchInput label={settings.search} value={search} onChange={(event) => setSearch(event.target.value)} />
   )
   const none = foundGroups.length === 0 && <p className="soft small">{settings.none(search.trim())}</p>
   return (

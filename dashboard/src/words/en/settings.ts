@@ -14,14 +14,20 @@ export const settings = {
   keywords: {
     profile: 'name password two-step sign-in theme dark density sessions devices account',
     notifications: 'sound desktop quiet hours mentions alerts',
-    workspace: 'name default country time zone opt-out keywords require two-step sign-in',
+    workspace: 'name default country time zone opt-out keywords require two-step sign-in assign to me when I reply',
     members: 'team people invite roles owner admin agent viewer',
     plan: 'usage limit quota billing messages per month',
     audit: 'history who changed export CSV',
     replies: 'shortcuts templates snippets',
     labels: 'colors topics',
-    channels: 'number phone connect social web chat widget webhook callback',
+    channels: 'number phone connect social web chat widget callback identity secret',
     status: 'installation processes database disk version health',
+  },
+  /** Pages outside of the settings: what the search finds them by. */
+  elsewhere: {
+    keys: 'key token access scopes expiry',
+    webhooks: 'endpoint events signing secret callback URL',
+    integrations: 'n8n Make connect automation',
   },
   channels,
   replies,
