@@ -77,7 +77,7 @@ async function walk(page: Page, name: string): Promise<void> {
 const settle = (page: Page, heading = '') =>
   until(`the heading ${heading}`, () =>
     page.evaluate<boolean>(
-      `document.querySelector('h1')?.textContent.includes(${JSON.stringify(heading)}) === true && !document.querySelector('.skeleton')`,
+      `document.querySelector('h1')?.textContent.includes(${JSON.stringify(heading)}) === true && !document.querySelector('.skeleton, .placeholder')`,
     ),
   )
 
