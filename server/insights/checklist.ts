@@ -90,7 +90,7 @@ async function readAgentSteps(
       exists (
         select from canned_replies r where r.workspace_id = ${workspaceId} and r.member_id = m.id
       ) as reply_saved,
-      m.preferences ? 'notifications' as notifications_chosen,
+      m.preferences ?| array['notifications', 'sound', 'quiet_hours'] as notifications_chosen,
       coalesce((m.preferences->>'checklist_dismissed')::boolean, false) as dismissed
     from members m
     where m.workspace_id = ${workspaceId} and m.id = ${memberId}`
