@@ -251,8 +251,8 @@ test('an entry refers to the contact or endpoint that its sentence names', async
     data.slice(0, 3).map(({ action, subject_id, subject_name }: Json) => [action, subject_id, subject_name]),
     [
       ['webhook.tested', endpoint.id, null],
-      ['contact.unblocked', contact_id, 'Bob Customer'],
-      ['contact.blocked', contact_id, 'Bob Customer'],
+      ['contact.unblocked', id, 'Bob Customer'],
+      ['contact.blocked', id, 'Bob Customer'],
     ],
   )
 })

@@ -57,8 +57,6 @@ type ThreadOptions = ThreadContext & {
   templates: Parameters<typeof previewTemplate>[2]
 }
 
-const contactOf = ({ contact_id }: Static<typeof ConversationSchema>): string => contact_id
-
 export function threadTable(options: ThreadOptions): readonly Row[] {
   const { db, sealer, sender, templates, inbox, signals, ...context } = options
   const block = async ({ workspaceId, member }: Session, id: string, isBlocked: boolean) => {
@@ -105,7 +103,7 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
     row({
       call: 'POST /conversations/:id/block',
       members: writers,
-      audit: { action: 'contact.blocked', subject: contactOf },
+      audit: 'contact.blocked',
       isQuiet: true,
       params: IdParams,
       data: ConversationSchema,
@@ -114,7 +112,7 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
     row({
       call: 'POST /conversations/:id/unblock',
       members: writers,
-      audit: { action: 'contact.unblocked', subject: contactOf },
+      audit: 'contact.unblocked',
       isQuiet: true,
       params: IdParams,
       data: ConversationSchema,
