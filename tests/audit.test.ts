@@ -230,11 +230,11 @@ test('the audit log is filtered by member, object and day of the workspace, name
   assert.equal((await entriesOf(browser, '?object=contact')).data[0].subject_name, null)
 })
 
-test('an entry refers to the contact or endpoint that its sentence names', async (t) => {
+test('an entry refers to the customer or endpoint that its sentence names', async (t) => {
   const { api, provider, url, owner } = await withProvider(start(t))
   const browser = await signIn({ url, owner })
   await provider.writes({ from: '+14155550100', name: 'Bob Customer', text: 'buy this' })
-  const [{ id, contact_id }] = (await api.get('/conversations')).body.data
+  const [{ id }] = (await api.get('/conversations')).body.data
   const hook = { url: 'https://127.0.0.1:9/x', events: ['contact.created'] }
   const endpoint = (await api.post('/webhooks', hook)).body.data
   const calls = [

@@ -158,6 +158,8 @@ test('a sample of any event reaches one endpoint as a real one would, and nothin
   // A failed sample does not count towards the deactivation of the endpoint.
   receiver.answers(410)
   await owner.call('POST', `/webhooks/${id}/test`, { event: 'contact.created' })
+  const [entry] = dataOf(await owner.call('GET', '/audit'))
+  assert.deepEqual([entry.action, entry.subject_id, entry.summary], ['webhook.tested', id, 'contact.created.test'])
   await waitForAttempts(db, id, names.length + 1)
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 0)
   assert.equal(other.received.length, 0)

@@ -27,8 +27,8 @@ type AuditRule = {
    * removes, so pick fields by name.
    */
   summary?(data: unknown, body: unknown, request: FastifyRequest): string | null
-  /** The id of the object that the action names, where it is not that of the response. */
-  subject?(data: unknown, params: unknown): string
+  /** The subject is the `id` of the path although the response has one: it is that of another object. */
+  isOfPath?: true
   /** The subjects of a call that changes many. */
   subjects?(data: unknown): readonly string[]
   /** Whether to record this call. Absent: every call is recorded. */
@@ -69,7 +69,7 @@ async function keepResult(request: FastifyRequest, _reply: FastifyReply, payload
   return payload
 }
 
-function record(sql: Sql, { action, summary, subject, subjects, when }: AuditRule) {
+function record(sql: Sql, { action, summary, isOfPath, subjects, when }: AuditRule) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     const { statusCode } = reply
     if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
@@ -80,7 +80,7 @@ function record(sql: Sql, { action, summary, subject, subjects, when }: AuditRul
     const session = request.caller as Session | undefined
     if (!session) throw new Error(`${action} has no session to record`)
     const data = fieldOf(request.handlerResult, 'data')
-    const subjectId = subject?.(data, params) ?? fieldOf(data, 'id') ?? fieldOf(params, 'id')
+    const subjectId = (isOfPath ? undefined : fieldOf(data, 'id')) ?? fieldOf(params, 'id')
     const text = summary?.(data, body, request)?.slice(0, maxSummary).toWellFormed()
     await writeEntry(sql, session.workspaceId, {
       member: session.member,

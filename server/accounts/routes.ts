@@ -107,7 +107,8 @@ const KeyChanges = Type.Object({
 })
 const CreatedKey = Type.Object({ ...KeySchema.properties, key: Type.String() })
 
-const describeKey = (key: ApiKey) => [key.name, ...key.scopes].join(', ')
+const describeKey = ({ name, scopes, expires_at }: ApiKey) =>
+  [name, ...scopes, ...(expires_at ? [`expires ${expires_at}`] : [])].join(', ')
 
 export const accountTable = (db: Db): readonly Row[] => [
   row({
@@ -190,11 +191,7 @@ export const accountTable = (db: Db): readonly Row[] => [
   row({
     call: 'PATCH /keys/:id',
     members: managers,
-    audit: {
-      action: 'key.changed',
-      summary: (key: ApiKey, body: Static<typeof KeyChanges>) =>
-        [key.name, describeFields(body, 'scopes', 'expires_at')].filter(Boolean).join(', '),
-    },
+    audit: { action: 'key.changed', summary: describeKey },
     params: IdParams,
     body: KeyChanges,
     data: KeySchema,

@@ -74,9 +74,6 @@ const describeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${event
 const toolNames: Partial<Record<Endpoint['provider'], string>> = { tool_a: 'n8n', tool_b: 'Make' }
 const toolNameOf = ({ provider }: Endpoint) => toolNames[provider] ?? provider
 
-/** A test answers with its delivery. */
-const endpointOf = (_: unknown, { id }: Static<typeof IdParams>): string => id
-
 export const webhookTable = ({ db, bulk, sealer, guard, signals, samples }: Webhooks): readonly Row[] => [
   row({
     call: 'POST /webhooks',
@@ -218,7 +215,7 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals, samples }: Webh
   row({
     call: 'POST /integrations/:id/test',
     members: managers,
-    audit: { action: 'integration.tested', subject: endpointOf },
+    audit: { action: 'integration.tested', isOfPath: true },
     params: IdParams,
     data: DeliveryView,
     status: 201,
@@ -251,11 +248,7 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals, samples }: Webh
   row({
     call: 'POST /webhooks/:id/test',
     members: managers,
-    audit: {
-      action: 'webhook.tested',
-      summary: ({ event }: Static<typeof DeliveryView>) => event,
-      subject: endpointOf,
-    },
+    audit: { action: 'webhook.tested', summary: ({ event }: Static<typeof DeliveryView>) => event, isOfPath: true },
     params: IdParams,
     body: Type.Object({ event: OneOf(eventNames) }),
     data: DeliveryView,
