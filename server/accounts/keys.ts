@@ -99,8 +99,13 @@ export async function createKey(sql: Sql, workspaceId: string, input: NewKey): P
   return { ...(await insertKey(sql, workspaceId, key, { ...input, expires_at })), key }
 }
 
-/** How long the key of the API reference is valid at most. The page revokes it when it is closed. */
-const temporaryMs = 3_600_000
+/** How long the key of the API reference is valid at most. The page revokes it when it is closed, and makes another when it has expired. */
+const temporaryMs = 15 * 60_000
+
+/** Condition on key `k`: a member made it for a program. Those of a demo have no creator. */
+export const isForProgram = (sql: Sql): Fragment => sql`
+  k.created_by is not null
+  and (k.expires_at is null or k.expires_at > k.created_at + make_interval(secs => ${temporaryMs / 1000}))`
 
 /** Creates the key with which a member tries calls in the API reference. */
 export function createTemporaryKey(

@@ -3,9 +3,10 @@
  *
  * Each step is derived from existing rows by a few index lookups, so the cost does not depend on the size of the workspace.
  * The data that a demo workspace is created with does not count: its key has no creator, its history used no quota, and
- * `inbound_before` holds the number of its inbound messages. An owner or admin hides the list for all of them, an agent only for
- * themselves.
+ * `inbound_before` holds the number of its inbound messages. Nor does a temporary key of the API reference. An owner or admin hides
+ * the list for all of them, an agent only for themselves.
  */
+import { isForProgram } from '../accounts/keys.ts'
 import { isManager, type MemberRole } from '../accounts/members.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { countedPeriods } from './periods.ts'
@@ -46,7 +47,7 @@ async function readWorkspaceSteps(sql: Sql, workspaceId: string): Promise<Row<(t
           select sum(p.inbound) from ${periods} p
           where p.at >= f.first_day and p.at < f.first_day + interval '1 day'
         ) > coalesce(l.inbound_before, 0) is true as customer_wrote,
-      exists (select from api_keys k where k.workspace_id = w.id and k.created_by is not null) as key_made,
+      exists (select from api_keys k where k.workspace_id = w.id and ${isForProgram(sql)}) as key_made,
       l.event_heard_at is not null or exists (
         select from webhook_endpoints e where e.workspace_id = w.id and e.last_delivery_at is not null
       ) as webhook_delivered,
