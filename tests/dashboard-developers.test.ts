@@ -36,7 +36,8 @@ test('a developer finds a failed request, reads its error, body and response, an
   const row = rows(page).filter({ hasText: 'POST /v1/contacts' }).filter({ hasText: 'bad_request' })
   await row.getByRole('link').press('Enter')
   const whole = panel(page, 'POST /v1/contacts')
-  await whole.getByText(refused.body.error.message).waitFor()
+  // In the note and in the response.
+  await whole.getByText(refused.body.error.message).first().waitFor()
   await whole.getByText('"phone": "nonsense"').waitFor()
   await whole.getByText('"password": "[removed]"').waitFor()
   await whole
@@ -131,27 +132,34 @@ test('a developer finds an event by phone number, reads its body and attempts, a
 
 test('a request as a curl command has exactly its parts, whatever they contain', () => {
   const url = "https://example.com/v1/me?a=[1]&b='$(id)'"
-  const body = "@/etc/passwd '\\n$HOME"
+  const body = "@/etc/passwd '\\n$HOME\n!!"
   const headers = [
-    { name: 'Authorization', value: 'Bearer $PARLEY_API_KEY' },
     { name: 'X-Name', value: "it's `$HOME`" },
+    { name: 'Authorization', value: 'Bearer $PARLEY_API_KEY' },
   ]
-  const command = toCurl({ method: 'POST', url, headers, body })
-  const script = `curl() { printf '%s\\0' "$@"; }\n${command}`
-  const sent = execFileSync('sh', ['-c', script], { env: { PARLEY_API_KEY: 'k' } }).toString()
-  assert.deepEqual(sent.split('\0').slice(0, -1), [
-    ...[
-      '--globoff',
-      '-X',
-      'POST',
-      url,
-      '-H',
-      'Authorization: Bearer k',
-      '-H',
-      "X-Name: it's `$HOME`",
-      '--data-raw',
-      body,
-    ],
+  const argumentsOf = (command: string): string[] => {
+    const script = `curl() { printf '%s\\0' "$@"; }\n${command}`
+    return execFileSync('/bin/sh', ['-c', script], { env: { PARLEY_API_KEY: 'k' } })
+      .toString()
+      .split('\0')
+      .slice(0, -1)
+  }
+  const sent = [
+    '-H',
+    'Authorization: Bearer k',
+    '-H',
+    "X-Name: it's `$HOME`",
+    '-H',
+    'Authorization: Bearer $PARLEY_API_KEY',
+  ]
+  assert.deepEqual(argumentsOf(toCurl({ method: 'POST', url, hasKey: true, headers, body })), [
+    ...['--globoff', '-X', 'POST', url],
+    ...sent,
+    ...['--data-raw', body],
   ])
+  // A terminal would obey the end of a paste, and run the rest.
+  const pasted = argumentsOf(toCurl({ method: 'POST', url: '/', headers: [], body: 'a\x1b[201~\r\x7fb\u009bc' }))
+  assert.equal(pasted.at(-1), 'a\ufffd[201~\ufffd\ufffdb\ufffdc')
   assert.equal(toCurl({ method: 'GET', url: 'https://example.com/', headers: [] }), "curl 'https://example.com/'")
+  assert.equal(toCurl({ method: 'HEAD', url: '/', headers: [], body: { file: 'b' } }), "curl --head '/' \\\n  -d @b")
 })

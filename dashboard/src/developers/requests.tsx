@@ -118,7 +118,6 @@ function toneOf(status: number | null): Tone {
 
 const { detail, columns: labels } = text
 
-const keyHeader = { name: 'Authorization', value: 'Bearer $PARLEY_API_KEY' }
 const jsonHeader = { name: 'Content-Type', value: 'application/json' }
 const bodyFile = { file: 'body.json' }
 
@@ -130,7 +129,7 @@ function RequestDetail({ id, steps, onClose }: { id: string; steps: Steps; onClo
   const title = request.data ? `${request.data.method} ${request.data.path.replace(/\?.*/s, '')}` : detail.facts
   const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
   return (
-    <Detail title={title} steps={steps} onClose={onClose}>
+    <Detail id={id} title={title} steps={steps} onClose={onClose}>
       <QueryView query={request} notFound={notFound}>
         {(loaded) => <Details request={loaded} />}
       </QueryView>
@@ -140,12 +139,13 @@ function RequestDetail({ id, steps, onClose }: { id: string; steps: Steps; onClo
 
 function Details({ request }: { request: RequestWithBody }) {
   const { method, path, status, at, duration_ms, key, request_id, error, body, response } = request
-  const takesBody = ['POST', 'PUT', 'PATCH'].includes(method)
+  const lacksBody = body === null && ['POST', 'PUT', 'PATCH'].includes(method)
   const curl = toCurl({
     method,
     url: `${location.origin}${path}`,
-    headers: [keyHeader, ...(takesBody ? [jsonHeader] : [])],
-    body: body ?? (takesBody ? bodyFile : undefined),
+    hasKey: true,
+    headers: body !== null || lacksBody ? [jsonHeader] : [],
+    body: body ?? (lacksBody ? bodyFile : undefined),
   })
   return (
     <>
@@ -176,7 +176,7 @@ function Details({ request }: { request: RequestWithBody }) {
         <div>
           <CopyButton text={curl} label={detail.curl} size="small" />
         </div>
-        {takesBody && body === null && <p className="soft small">{detail.curlBody}</p>}
+        {lacksBody && <p className="soft small">{detail.curlBody}</p>}
       </div>
       {response ? (
         <section className="stack stack-tight">

@@ -42,7 +42,7 @@ export const developers = {
       responseHeaders: 'Headers',
       noResponse: 'The log keeps the response of failed requests only.',
       curl: 'Copy as curl',
-      curlBody: 'The log keeps the body of failed requests only. Write it to body.json before you run the command.',
+      curlBody: 'The log does not have the body of this request. Write it to body.json before you run the command.',
       path: 'Path',
       copyId: 'Copy request ID',
     },
