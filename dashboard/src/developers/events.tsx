@@ -54,7 +54,7 @@ export function Events() {
       open={open}
       onOpen={setOpen}
     >
-      {(steps) => <EventDetail key={open} id={open} steps={steps} onClose={() => setOpen('')} />}
+      {(steps) => <EventDetail id={open} steps={steps} onClose={() => setOpen('')} />}
     </LogPage>
   )
 }
@@ -115,7 +115,7 @@ function EventDetail({ id, steps, onClose }: { id: string; steps: Steps; onClose
   if (hasPending !== isPending) setPending(hasPending)
   const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
   return (
-    <Detail title={event.data?.event ?? detail.facts} steps={steps} onClose={onClose}>
+    <Detail id={id} title={event.data?.event ?? detail.facts} steps={steps} onClose={onClose}>
       <QueryView query={event} notFound={notFound}>
         {(loaded) => <Details event={loaded} />}
       </QueryView>

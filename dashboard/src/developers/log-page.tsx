@@ -6,7 +6,7 @@ import { type ReactNode, useEffect } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
 import type { IconName } from '../../../ui/icon.tsx'
-import { type Steps, stepsOf } from '../ui/detail.tsx'
+import { type Steps, useSteps } from '../ui/detail.tsx'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { Page, PagedList, type Pages } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
@@ -51,13 +51,7 @@ export function LogPage<Row extends { id: string }>(props: Props<Row>) {
   useEffect(() => {
     if (isEmpty && count > 0) onShowNew()
   }, [isEmpty, count])
-  const ids = pages.items.map(({ id }) => id)
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
-  // The next row of the last one is on the next page.
-  const needsPage = open !== '' && open === ids.at(-1) && hasNextPage && !isFetchingNextPage
-  useEffect(() => {
-    if (needsPage) fetchNextPage()
-  }, [needsPage, fetchNextPage])
+  const steps = useSteps(pages, open, onOpen)
   const current = new Map(newest.data?.map((row) => [row.id, row]))
   const empty = isFiltered ? (
     <EmptyState icon="search" title={text.noneSuch} text={text.noneSuchText} />
@@ -94,7 +88,7 @@ export function LogPage<Row extends { id: string }>(props: Props<Row>) {
             )}
           </PagedList>
         </Card>
-        {open && children(stepsOf(ids, open, onOpen))}
+        {open && children(steps)}
       </div>
     </Page>
   )

@@ -2,55 +2,68 @@
  * The details of a row of a list: beside the list on a wide window, so that both stay usable, and a dialog on a narrow one. Buttons, and
  * beside the list the keys `j` and `k`, step through the rows.
  */
-import { type ReactNode, useEffect } from 'react'
-import { useSearch } from 'wouter'
+import { Fragment, type ReactNode, useEffect } from 'react'
 import { IconButton } from '../../../ui/controls.tsx'
 import { Dialog } from '../../../ui/overlays.tsx'
 import { useMedia } from '../lib/hooks.ts'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { words } from '../words/words.ts'
+import type { Pages } from './page.tsx'
 
 /** The same width as in `ui.css`. */
-const wideQuery = '(min-width: 75rem)'
+const wideQuery = '(min-width: 80rem)'
 
 /** Absent at the ends of the list. */
 export type Steps = { previous?: (() => void) | undefined; next?: (() => void) | undefined }
 
 /** The steps from the open row. A row that is not in the list has none. */
-export function stepsOf(ids: readonly string[], open: string, onOpen: (id: string) => void): Steps {
-  const position = ids.indexOf(open)
+export function useSteps(pages: Pages<{ id: string }>, open: string, onOpen: (id: string) => void): Steps {
+  const { items, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages
+  const position = items.findIndex(({ id }) => id === open)
+  // The next row of the last one is on the next page.
+  const isLast = position !== -1 && position === items.length - 1
+  const needsPage = isLast && hasNextPage && !isFetchingNextPage && !error
+  useEffect(() => {
+    if (needsPage) fetchNextPage()
+  }, [needsPage, fetchNextPage])
   const to = (index: number) => {
-    const id = position === -1 ? undefined : ids[index]
+    const id = position === -1 ? undefined : items[index]?.id
     return id === undefined ? undefined : () => onOpen(id)
   }
   return { previous: to(position - 1), next: to(position + 1) }
 }
 
-type DetailProps = { title: string; steps: Steps; onClose: () => void; children: ReactNode }
+type DetailProps = {
+  /** Of the open row: those of another start at the top, without the state of this one. */
+  id: string
+  title: string
+  steps: Steps
+  onClose: () => void
+  children: ReactNode
+}
 
 export function Detail(props: DetailProps) {
   const isWide = useMedia(wideQuery)
   if (isWide) return <Beside {...props} />
-  const { title, steps, onClose, children } = props
+  const { id, title, steps, onClose, children } = props
   return (
     <Dialog title={title} size="wide" onClose={onClose}>
       <div className="row">
         <StepButtons {...steps} />
       </div>
-      {children}
+      <Fragment key={id}>{children}</Fragment>
     </Dialog>
   )
 }
 
-function Beside({ title, steps, onClose, children }: DetailProps) {
+function Beside({ id, title, steps, onClose, children }: DetailProps) {
   const close = () => {
     openLink()?.focus()
     onClose()
   }
   useShortcuts({ j: () => steps.next?.(), k: () => steps.previous?.(), Escape: close })
-  const search = useSearch()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the URL names the open row.
-  useEffect(() => openLink()?.scrollIntoView({ block: 'nearest' }), [search])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the link is that of this row.
+  useEffect(() => openLink()?.scrollIntoView({ block: 'nearest' }), [id])
   return (
     <section className="card detail" aria-label={title}>
       <header>
@@ -58,7 +71,9 @@ function Beside({ title, steps, onClose, children }: DetailProps) {
         <StepButtons {...steps} />
         <IconButton label={words.common.close} icon="close" onClick={close} />
       </header>
-      <div className="stack detail-body">{children}</div>
+      <div key={id} className="stack detail-body">
+        {children}
+      </div>
     </section>
   )
 }

@@ -36,7 +36,7 @@ export function DeliveryDetail({ id, endpoint, steps, onShow, onClose }: Deliver
     onShow(other)
   }
   return (
-    <Detail title={delivery.data?.event ?? labels.facts} steps={steps} onClose={onClose}>
+    <Detail id={id} title={delivery.data?.event ?? labels.facts} steps={steps} onClose={onClose}>
       <QueryView query={delivery} notFound={<EmptyState icon="search" title={labels.gone} />}>
         {(loaded) => (
           <>
@@ -44,7 +44,7 @@ export function DeliveryDetail({ id, endpoint, steps, onShow, onClose }: Deliver
             <Facts label={labels.facts} facts={factsOf(loaded)} />
             <Attempts attempts={loaded.attempts} />
             <Request request={loaded.request} url={endpoint.url} />
-            <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
+            <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} />
           </>
         )}
       </QueryView>
@@ -89,9 +89,9 @@ function Request({ request: { headers, body }, url }: { request: DeliveryView['r
   )
 }
 
-type ResendBarProps = { delivery: DeliveryView } & Omit<DeliveryProps, 'id' | 'steps'>
+type ResendBarProps = { delivery: DeliveryView } & Pick<DeliveryProps, 'endpoint' | 'onShow'>
 
-function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
+function ResendBar({ delivery, endpoint, onShow }: ResendBarProps) {
   const isManager = useIsManager()
   const redeliver = useChange('POST /deliveries/{id}/redeliver', {
     stale: ['GET /webhooks/{id}/deliveries'],
@@ -102,9 +102,8 @@ function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
     <>
       {redeliver.error && <ErrorNote>{describeError(redeliver.error)}</ErrorNote>}
       {isManager && !endpoint.is_active && <p className="soft small">{labels.disabled}</p>}
-      <div className="dialog-foot hooks-foot">
-        <Button label={words.common.close} onClick={onClose} />
-        {isManager && delivery.request.body !== null && (
+      {isManager && delivery.request.body !== null && (
+        <div className="dialog-foot hooks-foot">
           <Button
             label={labels.redeliver}
             variant="primary"
@@ -113,8 +112,8 @@ function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
             disabled={!endpoint.is_active}
             onClick={() => redeliver.mutate({ params: { id: delivery.id } })}
           />
-        )}
-      </div>
+        </div>
+      )}
     </>
   )
 }

@@ -3,7 +3,7 @@
 import { SegmentedControl } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
-import { stepsOf } from '../ui/detail.tsx'
+import { useSteps } from '../ui/detail.tsx'
 import { PagedList } from '../ui/page.tsx'
 import { type Column, RowLink, Table } from '../ui/table.tsx'
 import { RelativeTime } from '../ui/time.tsx'
@@ -33,11 +33,7 @@ export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
     { value: '', label: log.all },
     ...statuses.map((value) => ({ value, label: log.statuses[value] })),
   ]
-  const steps = stepsOf(
-    pages.items.map(({ id }) => id),
-    open,
-    setOpen,
-  )
+  const steps = useSteps(pages, open, setOpen)
   return (
     <div className="split" data-open={open ? '' : undefined}>
       <Card
