@@ -69,7 +69,10 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await testing.getByText(/Test event delivered: HTTP 200/).waitFor()
   await assertAccessible(page)
   assert.equal((await receiver.until(3))[2]?.body.event, 'message.received')
-  await testing.getByRole('button', { name: 'Cancel' }).click()
+  await testing.getByRole('link', { name: 'View delivery' }).click()
+  await testing.waitFor({ state: 'hidden' })
+  await panel(page, 'message.received.test').getByText('"event": "message.received"').waitFor()
+  await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'message.received.test' }).waitFor()
 
   await page.getByRole('button', { name: 'Replay events' }).click()

@@ -111,6 +111,7 @@ function ExpiryFields({ value, current, error, onChange }: ExpiryProps) {
           type="date"
           required
           min={toDatetimeLocal(Date.now()).slice(0, 10)}
+          max="9999-12-31"
           value={value.date}
           onChange={({ target }) => onChange({ ...value, date: target.value })}
         />

@@ -18,6 +18,7 @@ export function TestDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose:
     <FormDialog
       title={labels.title}
       action={send.data ? labels.another : labels.action}
+      cancel={send.data ? labels.done : words.common.cancel}
       icon="bolt"
       isBusy={send.isPending}
       onSubmit={() => send.mutate({ params: { id: endpoint.id }, body: { event } })}
@@ -32,7 +33,7 @@ export function TestDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose:
         options={eventNames.map((name) => [name, `${explained[name].label} (${name})`])}
         onChange={({ target }) => choose(target.value)}
       />
-      {send.data && <TestResult key={send.data.id} id={send.data.id} endpointId={endpoint.id} />}
+      {send.data && <TestResult key={send.data.id} id={send.data.id} endpointId={endpoint.id} onView={onClose} />}
     </FormDialog>
   )
 }

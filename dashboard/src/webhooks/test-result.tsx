@@ -10,7 +10,10 @@ const { log, test } = words.webhooks
 
 type Outcome = { tone: 'green' | 'amber' | 'red' | 'blue'; text: string }
 
-export function TestResult({ id, endpointId }: { id: string; endpointId: string }) {
+/** `onView`: the member opens the delivery, for a dialog that would cover it. */
+type Props = { id: string; endpointId: string; onView?: () => void }
+
+export function TestResult({ id, endpointId, onView }: Props) {
   const delivery = useDelivery(id)
   const status = delivery.data?.status
   // The test changes the state of the endpoint, which the page shows.
@@ -28,7 +31,10 @@ export function TestResult({ id, endpointId }: { id: string; endpointId: string 
         <Icon name={tone === 'green' ? 'check' : 'alert'} />
       )}
       <div>
-        {text} <Link href={`/webhooks/${endpointId}?delivery=${id}`}>{test.view}</Link>
+        {text}{' '}
+        <Link href={`/webhooks/${endpointId}?delivery=${id}`} {...(onView && { onClick: onView })}>
+          {test.view}
+        </Link>
       </div>
     </div>
   )

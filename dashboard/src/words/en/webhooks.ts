@@ -188,6 +188,7 @@ export const webhooks = {
     unsubscribed: 'The endpoint is not subscribed to this event.',
     action: 'Send test event',
     another: 'Send another',
+    done: 'Done',
     sending: 'Sending a test event…',
     retrying: (reason: string) => `Attempt failed: ${reason}. Retrying…`,
     delivered: (status: number, ms: string) => `Test event delivered: HTTP ${status} in ${ms}.`,
