@@ -65,6 +65,7 @@ const find = (query: string) =>
 test('texts of guides, operations, parameters, errors and fields are found, also nested and recursive ones', () => {
   assert.deepEqual(find('zebra'), ['Operation List contacts #operation-listContacts'])
   assert.deepEqual(find('relatives'), ['Operation List contacts #operation-listContacts'])
+  assert.ok(find('nothing reached the channel').includes('Guide Did it send? #did-it-send'))
   assert.deepEqual(find('friends'), ['Field nickname #operation-listContacts'])
   assert.deepEqual(find('shoe.lace'), ['Field shoe.lace #operation-createContact'])
   assert.equal(find('plan_limit_reached')[0], 'Error plan_limit_reached #error-plan_limit_reached')

@@ -211,7 +211,8 @@ test('the search finds the texts of guides, errors and fields, and leads to them
     ['every valid key may call', 'GET', '#operation-getMe'],
   ] as const) {
     await box.fill(query)
-    const found = results.getByRole('link').filter({ hasText: kind }).first()
+    const badge = page.locator('.method, .result-kind', { hasText: new RegExp(`^${kind}$`) })
+    const found = results.getByRole('link').filter({ has: badge }).first()
     await found.waitFor()
     assert.ok((await found.getAttribute('href'))?.startsWith(hash), query)
   }
@@ -261,13 +262,18 @@ test('a signed-in owner tries calls with a temporary key, which gets only their 
   assert.deepEqual(await listKeys(), [{ ...key, is_revoked: true }])
   await list.getByRole('button', { name: 'Send request' }).click()
   await list.getByText(/scopes: contacts:read/).waitFor()
+  // A key that was revoked elsewhere is replaced.
+  await db`update api_keys set revoked_at = now() where workspace_id = ${api.workspaceId} and name = 'API reference'`
+  await list.getByRole('button', { name: 'Send request' }).click()
+  await until('another key', async () => (await listKeys()).length === 3)
+  await list.locator('.outcome', { hasText: '200' }).waitFor()
   assert.equal(
     await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage }).includes("svc_live_")'),
     false,
   )
   await page.goto(`${url}/healthz`)
   await until('the revocation', async () => (await listKeys()).every(({ is_revoked }) => is_revoked))
-  assert.equal((await listKeys()).length, 2)
+  assert.equal((await listKeys()).length, 3)
 })
 
 test('no letter typed after the slash is lost, also where it opens the drawer', { skip }, async (t) => {

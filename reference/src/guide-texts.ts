@@ -392,3 +392,22 @@ X-Service-Signature: t=1767225600,v1=9f2c…`,
     side: 'receivers',
   },
 ]
+
+/** The outcomes of a send that failed at the channel. */
+export const outcomes: readonly (readonly [outcome: string, meaning: string, action: string])[] = [
+  [
+    'rejected',
+    'The channel refused the message. Nothing was sent. The message is `failed`.',
+    'Fix the reason, then send with a new key.',
+  ],
+  [
+    'unsent',
+    'Nothing reached the channel. The message is `failed` at once and does not count against the plan.',
+    'Send again later with a new key.',
+  ],
+  [
+    'unknown',
+    'The channel may have sent it. The message is `pending` until a report settles it, and `failed` after 15 minutes without one.',
+    'Do not send again. Wait for `message.status_updated`, or read `GET /messages/{id}`.',
+  ],
+]

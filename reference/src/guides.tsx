@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useId, useState } from 'react'
 import { CopyButton } from '../../ui/display.tsx'
 import { Anchor, CodeCard, Inline, LanguageCard, Prose, StatusBadge, Tabs } from './code.tsx'
 import { errorMeanings } from './errors.ts'
-import { guides, type Sample } from './guide-texts.ts'
+import { guides, outcomes, type Sample } from './guide-texts.ts'
 import type { ApiDocument, Operation } from './openapi.ts'
 import { samples as languages } from './samples.ts'
 import { vectors } from './webhook-vectors.ts'
@@ -146,29 +146,10 @@ function ErrorTable({ document }: GuidesProps) {
   )
 }
 
-/** The outcomes of a send that failed at the channel. */
-const outcomes = [
-  [
-    'rejected',
-    'The channel refused the message. Nothing was sent. The message is `failed`.',
-    'Fix the reason, then send with a new key.',
-  ],
-  [
-    'unsent',
-    'Nothing reached the channel. The message is `failed` at once and does not count against the plan.',
-    'Send again later with a new key.',
-  ],
-  [
-    'unknown',
-    'The channel may have sent it. The message is `pending` until a report settles it, and `failed` after 15 minutes without one.',
-    'Do not send again. Wait for `message.status_updated`, or read `GET /messages/{id}`.',
-  ],
-]
-
 const OutcomeTable = () => (
   <Table
     heads={['Outcome', 'Meaning', 'What to do']}
-    rows={outcomes.map(([outcome = '', meaning = '', action = '']) => ({
+    rows={outcomes.map(([outcome, meaning, action]) => ({
       key: outcome,
       cells: [
         <code key="outcome">{outcome}</code>,

@@ -5,7 +5,7 @@
  * first, then those with the most words there, in the order of the page.
  */
 import { errorMeanings } from './errors.ts'
-import { guides } from './guide-texts.ts'
+import { guides, outcomes } from './guide-texts.ts'
 import { type ApiDocument, contentOf, type Operation, type WebhookEvent } from './openapi.ts'
 import { listFields, resolve, type Schema, type Schemas, typeOf } from './schema.ts'
 
@@ -37,10 +37,11 @@ export function createIndex(
 ): Entry[] {
   const schemas = document?.components?.schemas ?? {}
   return [
-    ...guides.map(({ id, title, text, samples }): Entry => {
+    ...guides.map(({ id, title, text, samples, after }): Entry => {
       const codes = samples.flatMap((sample) => ('code' in sample ? [sample.code] : Object.values(sample.codes)))
       const own = text || (document?.info.description ?? '')
-      return { id, kind: 'Guide', title, head: title, text: plain([own, ...codes].join(' ')) }
+      const table = after === 'outcomes' ? outcomes.flat() : []
+      return { id, kind: 'Guide', title, head: title, text: plain([own, ...table, ...codes].join(' ')) }
     }),
     ...operations.map(({ id, tag, method, path, summary, description, scope, parameters }): Entry => {
       const texts = [description, scope && `Scope ${scope}`, ...parameters.map(describeParameter)]

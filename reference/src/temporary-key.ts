@@ -1,11 +1,13 @@
 /**
  * The key with which a signed-in owner or admin tries calls: the page makes it for the first call, with the scope of that call, and adds
- * the scopes of later ones. It stays in the memory of the page, ends within an hour, and is revoked when the page closes.
+ * the scopes of later ones. It stays in the memory of the page, ends within 15 minutes, and is revoked when the page closes.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { readStored } from './storage.ts'
 
-type Key = { id: string; key: string; prefix: string; scopes: string[]; expires_at: string }
+type CreatedKey = { id: string; key: string; prefix: string; scopes: string[]; created_at: string; expires_at: string }
+/** `endsAt` is on the page's own clock: that of the computer may be wrong. */
+type Key = CreatedKey & { endsAt: number }
 
 export type TemporaryKey = {
   /** The reader may have one. */
@@ -13,6 +15,8 @@ export type TemporaryKey = {
   current: Key | undefined
   /** The text of a key that has the scope. Throws the sentence for the reader. */
   obtain: (scope: string | undefined) => Promise<string>
+  /** The service refused the key: the next call gets another. */
+  forget: (key: string) => void
   revoke: () => Promise<void>
 }
 
@@ -20,11 +24,14 @@ export const noTemporaryKey: TemporaryKey = {
   isOffered: false,
   current: undefined,
   obtain: async () => '',
+  forget: () => {},
   revoke: async () => {},
 }
 
 /** The dashboard stores it while a member is signed in, so that other readers cause no request. */
 const signedInKey = 'parley-signed-in'
+/** A key this close to its end is replaced, so that it does not end during a call. */
+const marginMs = 30_000
 
 export function useTemporaryKey(): TemporaryKey {
   const [isOffered, setOffered] = useState(false)
@@ -40,7 +47,7 @@ export function useTemporaryKey(): TemporaryKey {
     if (readStored('localStorage', signedInKey)) void isManager().then(setOffered)
     const onHide = () => {
       if (!latest.current) return
-      void post(`/keys/${latest.current.id}/revoke`, undefined, { keepalive: true }).catch(() => {})
+      void send('POST', `/keys/${latest.current.id}/revoke`, undefined, true).catch(() => {})
       // The page may come back from the cache of the browser.
       set(undefined)
     }
@@ -49,18 +56,13 @@ export function useTemporaryKey(): TemporaryKey {
   }, [set])
   const resolveKey = useCallback(
     async (wanted: readonly string[]): Promise<string> => {
-      const known = latest.current && Date.parse(latest.current.expires_at) > Date.now() ? latest.current : undefined
-      if (!known) {
-        const made = await post<Key>('/keys/temporary', { scopes: wanted })
-        set(made)
-        return made.key
-      }
-      if (wanted.some((scope) => !known.scopes.includes(scope))) {
-        const scopes = [...known.scopes, ...wanted]
-        const changed = await post<Key>(`/keys/${known.id}`, { scopes }, { method: 'PATCH' })
-        set({ ...known, scopes: changed.scopes })
-      }
-      return known.key
+      const known = latest.current && latest.current.endsAt > performance.now() ? latest.current : undefined
+      const scopes = [...new Set([...(known?.scopes ?? []), ...wanted])]
+      if (known && scopes.length === known.scopes.length) return known.key
+      const extended = known && (await extend(known, scopes))
+      const key = extended ?? (await create(scopes))
+      set(key)
+      return key.key
     },
     [set],
   )
@@ -73,14 +75,34 @@ export function useTemporaryKey(): TemporaryKey {
         previous.current = key.catch(() => {})
         return key
       },
+      forget(key) {
+        if (latest.current?.key === key) set(undefined)
+      },
       async revoke() {
         if (!latest.current) return
-        await post(`/keys/${latest.current.id}/revoke`)
+        await send('POST', `/keys/${latest.current.id}/revoke`)
         set(undefined)
       },
     }),
     [isOffered, current, resolveKey, set],
   )
+}
+
+async function create(scopes: readonly string[]): Promise<Key> {
+  const startedAt = performance.now()
+  const made = await send<CreatedKey>('POST', '/keys/temporary', { scopes })
+  const lifeMs = Date.parse(made.expires_at) - Date.parse(made.created_at)
+  return { ...made, endsAt: startedAt + lifeMs - marginMs }
+}
+
+/** Undefined if the key cannot be changed, for example because it was revoked on another page. */
+async function extend(key: Key, scopes: readonly string[]): Promise<Key | undefined> {
+  try {
+    const changed = await send<{ scopes: string[] }>('PATCH', `/keys/${key.id}`, { scopes })
+    return { ...key, scopes: changed.scopes }
+  } catch {
+    return undefined
+  }
 }
 
 async function isManager(): Promise<boolean> {
@@ -93,14 +115,15 @@ async function isManager(): Promise<boolean> {
   }
 }
 
-async function post<Data>(path: string, body?: object, options: RequestInit = {}): Promise<Data> {
+async function send<Data>(method: 'POST' | 'PATCH', path: string, body?: object, keepalive = false): Promise<Data> {
   const response = await fetch(`/app/api${path}`, {
-    method: 'POST',
+    method,
     credentials: 'same-origin',
+    keepalive,
     ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
-    ...options,
-  })
-  const answer = await response.json().catch(() => undefined)
-  if (response.ok && answer) return answer.data
-  throw new Error(`The temporary key failed: ${answer?.error?.message ?? `HTTP ${response.status}`}.`)
+  }).catch(() => undefined)
+  const answer = await response?.json().catch(() => undefined)
+  if (response?.ok && answer) return answer.data
+  const reason = answer?.error?.message ?? (response ? `HTTP ${response.status}` : 'no response from the service')
+  throw new Error(`The temporary key failed: ${reason}.`)
 }

@@ -57,7 +57,9 @@ export function TryForm({ operation, schemas, draft, onChange, request }: TryFor
     if (first || isSending) return
     setSending(true)
     try {
-      setResult(await call(request, apiKey.trim() || (await temporaryKey.obtain(scope))))
+      setResult(
+        await (apiKey.trim() ? call(request, apiKey.trim()) : callWithTemporaryKey(request, temporaryKey, scope)),
+      )
     } catch (error) {
       setResult({ failed: error instanceof Error ? error.message : String(error) })
     }
@@ -168,7 +170,7 @@ function TemporaryKeyNote({ temporaryKey, scope }: { temporaryKey: TemporaryKey;
         ) : (
           'without scopes'
         )}
-        . It is revoked when you close the page, and ends after an hour.
+        . It is revoked when you close the page, and ends after 15 minutes.
       </p>
     )
   }
@@ -312,6 +314,19 @@ async function call({ method, url, headers, body }: SampleRequest, key: string):
         : 'No response. Check that the service is running.',
     }
   }
+}
+
+/** A key that was revoked in the dashboard, or has expired, is replaced: the service has refused the call before it did anything. */
+async function callWithTemporaryKey(
+  request: SampleRequest,
+  { obtain, forget }: TemporaryKey,
+  scope: string | undefined,
+): Promise<Result> {
+  const key = await obtain(scope)
+  const result = await call(request, key)
+  if (!('status' in result) || result.status !== 401) return result
+  forget(key)
+  return call(request, await obtain(scope))
 }
 
 async function readStream(response: Response): Promise<string> {
