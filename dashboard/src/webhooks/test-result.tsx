@@ -42,10 +42,10 @@ export function TestResult({ id, endpointId, onView }: Props) {
 
 function outcomeOf(delivery: ReturnType<typeof useDelivery>['data']): Outcome {
   const attempt = delivery && lastAttempt(delivery)
+  if (delivery?.status === 'canceled') return { tone: 'red', text: test.canceled }
   if (!delivery || !attempt) return { tone: 'blue', text: test.sending }
   const reason = attempt.error ?? log.noAnswer
   if (delivery.status === 'pending') return { tone: 'amber', text: test.retrying(reason) }
-  if (delivery.status === 'canceled') return { tone: 'red', text: test.canceled }
   return delivery.status === 'delivered'
     ? { tone: 'green', text: test.delivered(attempt.http_status ?? 200, log.milliseconds(attempt.duration_ms ?? 0)) }
     : { tone: 'red', text: test.failed(reason) }
