@@ -165,6 +165,8 @@ test('API keys and invitations, which are stored only as hashes, are never repla
   assert.deepEqual([first.status, second.status], [201, 201])
   assert.notEqual(second.body.data.key, first.body.data.key)
   assert.equal(second.headers.get('idempotent-replayed'), null)
+  const temporaryKey = async () => (await browser.call('POST', '/keys/temporary', { scopes: [] }, once)).body.data.key
+  assert.notEqual(await temporaryKey(), await temporaryKey())
   const invite = () => browser.call('POST', '/members', { email: 'new@acme.test', role: 'agent' }, once)
   const invited = await invite()
   assert.equal(invited.status, 201, invited.text)

@@ -711,6 +711,7 @@ test('a member reads and changes keys and members of their own workspace only', 
   for (const id of [...theirKeys.map(({ id }) => id), theirs.workspaceId, foreign.contacts, foreign.webhooks]) {
     assertRefused(await call('POST', `/keys/${id}/revoke`), 404, 'not_found')
     assertRefused(await call('PATCH', `/keys/${id}`, { scopes: [], expires_at: null }), 404, 'not_found')
+    assertRefused(await call('POST', `/webhooks/${id}/test`, { event: 'contact.created' }), 404, 'not_found')
   }
   assert.deepEqual(await states(), before)
   assert.equal((await theirs.get('/contacts', { key: theirKey })).status, 200)
