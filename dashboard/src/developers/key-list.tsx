@@ -95,7 +95,7 @@ const columns: Column<Key>[] = [
       scopes.length === 0 ? (
         <span className="soft">{text.noScopes}</span>
       ) : (
-        <ul className="dev-scopes">
+        <ul className="code-list">
           {scopes.map((scope) => (
             <li key={scope}>
               <code>{scope}</code>

@@ -49,6 +49,7 @@ const subPages: readonly NavItem[] = [
   { href: '/developers/requests', label: shell.requests, icon: 'developers', key: 'r' },
   { href: '/developers/events', label: shell.events, icon: 'developers', key: 'e' },
   { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
+  { href: '/developers/keys', label: shell.keys, icon: 'key', key: 'k' },
 ]
 const allPages = [...navItems, ...subPages]
 /** The tabs of the tab bar on a phone. The other pages are in its "More" menu. */
