@@ -241,7 +241,7 @@ async function registerApi(
     ['', preferenceTable(db, signals)],
     ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
     ['', channelTable({ db, sealer, channels, publicUrl })],
-    ['', widgetTable(db, sealer)],
+    ['', widgetTable({ db, sealer, signals })],
     ['Contacts', contactTable(contactOptions)],
     ['', contactPanelTable({ db, slow })],
     ['', importTable({ db, signals })],

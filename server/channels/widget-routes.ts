@@ -6,6 +6,7 @@ import { type Row, row } from '../accounts/table.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { createIdentitySecret, deleteIdentitySecret } from './identity-secret.ts'
 import { detailPolicies, maxOrigins, memberNamePolicies, positions, requireWidget, updateWidget } from './widget.ts'
 
@@ -33,7 +34,9 @@ const WidgetChanges = Type.Object({
   allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: maxOrigins })),
 })
 
-export const widgetTable = (db: Db, sealer: Sealer): readonly Row[] => [
+type WidgetOptions = { db: Db; sealer: Sealer; signals: Signals }
+
+export const widgetTable = ({ db, sealer, signals }: WidgetOptions): readonly Row[] => [
   row({
     call: 'GET /channels/web/widget',
     members: roles,
@@ -60,7 +63,11 @@ export const widgetTable = (db: Db, sealer: Sealer): readonly Row[] => [
     },
     body: WidgetChanges,
     data: WidgetView,
-    run: ({ caller, body }) => updateWidget(db, caller.workspaceId, body),
+    run: async ({ caller: { workspaceId }, body }) => {
+      const widget = await updateWidget(db, workspaceId, body)
+      signals.siteChanged(workspaceId)
+      return widget
+    },
   }),
   row({
     call: 'POST /channels/web/identity-secret',
@@ -69,15 +76,20 @@ export const widgetTable = (db: Db, sealer: Sealer): readonly Row[] => [
     hasSecret: true,
     data: Type.Object({ secret: Type.String({ description: 'Only this response contains it.' }) }),
     status: 201,
-    run: async ({ caller }) => ({ secret: await createIdentitySecret(db, sealer, caller.workspaceId) }),
+    run: async ({ caller: { workspaceId } }) => {
+      const secret = await createIdentitySecret(db, sealer, workspaceId)
+      signals.siteChanged(workspaceId)
+      return { secret }
+    },
   }),
   row({
     call: 'DELETE /channels/web/identity-secret',
     members: managers,
     audit: 'widget.secret_deleted',
     data: Type.Object({ deleted: Type.Literal(true) }),
-    run: async ({ caller }) => {
-      await deleteIdentitySecret(db, caller.workspaceId)
+    run: async ({ caller: { workspaceId } }) => {
+      await deleteIdentitySecret(db, workspaceId)
+      signals.siteChanged(workspaceId)
       return { deleted: true as const }
     },
   }),

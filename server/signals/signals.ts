@@ -28,6 +28,8 @@ export type Signals = {
   conversationChanged(conversationId: string): void
   /** A member has read a conversation of the web chat: the visitor's stream reports it. */
   conversationRead(conversationId: string): void
+  /** The settings of the web chat changed, or its identity secret: the visitors' streams read them again. */
+  siteChanged(workspaceId: string): void
   /** Calls `wake` for each signal of this kind. Returns a function that ends it. */
   on(signal: EngineSignal, wake: () => void): () => void
 }
@@ -40,6 +42,7 @@ export const memberTopic = (memberId: string): string => `member:${memberId}`
 export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
 export const visitTopic = (workspaceId: string): string => `visits:${workspaceId}`
 export const readTopic = (conversationId: string): string => `read:${conversationId}`
+export const siteTopic = (workspaceId: string): string => `site:${workspaceId}`
 export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
 
 const topics: Record<EngineSignal, string> = {
@@ -69,6 +72,7 @@ export function createSignals(live: Live): Signals {
     visited: (workspaceId, contactId) => live.announce(visitTopic(workspaceId), [contactId]),
     conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
     conversationRead: (conversationId) => live.announce(readTopic(conversationId)),
+    siteChanged: (workspaceId) => live.announce(siteTopic(workspaceId)),
     on(signal, wake) {
       const stopListening = live.listen(topics[signal], wake)
       listeners[signal].add(wake)

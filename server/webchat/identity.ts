@@ -77,7 +77,8 @@ function readTimes({ exp, nbf }: Claims): Pick<Identity, 'expires_at_ms'> {
   const expires_at_ms = exp * 1_000
   if (expires_at_ms <= nowMs()) throw refused('it has expired')
   if (expires_at_ms > nowMs() + maxLifeMs + skewMs) throw refused('exp must be at most 24 hours from now')
-  if (typeof nbf === 'number' && nbf * 1_000 > nowMs() + skewMs) throw refused('it is not valid yet (nbf)')
+  if (nbf !== undefined && typeof nbf !== 'number') throw refused('nbf must be a number, in seconds since 1970')
+  if (nbf !== undefined && nbf * 1_000 > nowMs() + skewMs) throw refused('it is not valid yet (nbf)')
   return { expires_at_ms }
 }
 

@@ -16,48 +16,41 @@ import type { FastifyRequest } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { type CallbackConnection, createConnectionReader } from '../channels/connections.ts'
-import { openIdentitySecret } from '../channels/identity-secret.ts'
 import { toVisitMessageId } from '../channels/web/web.ts'
 import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
 import { recordCustomer, recordVisit } from '../contacts/visits.ts'
 import { getReadUpTo } from '../conversations/conversations.ts'
-import { recordVisitorTyping, removeVisitorTyping } from '../conversations/visitor-presence.ts'
 import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { ApiError, badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { networkOf } from '../lib/http/client-address.ts'
-import { createOpenLimits, createStreamRegistry, type EventStream } from '../lib/http/event-stream.ts'
+import {
+  createCoalescedRunner,
+  createOpenLimits,
+  createStreamRegistry,
+  type EventStream,
+} from '../lib/http/event-stream.ts'
 import type { App } from '../lib/http/server.ts'
 import { newId } from '../lib/id.ts'
 import { cutPage, readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { DataOf, DateTime, ListOf, ListQuery, NullableObject, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { DataOf, ListOf, ListQuery, NullableObject, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { Store } from '../lib/store.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { markVisitorFileUsed } from '../media/uploads.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
 import { toInbound } from '../messages/receiving/inbound.ts'
 import type { Intake } from '../messages/receiving/intake.ts'
-import { applyVisitorRead } from '../messages/receiving/reports.ts'
 import { messageFields } from '../messages/resource.ts'
 import { findChoice } from '../messages/sending/interactive.ts'
 import { requireText } from '../messages/sending/requested-content.ts'
 import type { Live } from '../signals/live.ts'
-import type { Signals } from '../signals/signals.ts'
+import { type Signals, siteTopic } from '../signals/signals.ts'
 import { visitorFileRoutes } from './files.ts'
-import { maxTokenLength, readIdentity } from './identity.ts'
 import { findConversation, findStart, listSenderNames, streamMessages, toVisible, visitorTopic } from './stream.ts'
 import { createTypingFeed } from './typing.ts'
-import {
-  countIdentity,
-  countMessage,
-  countStream,
-  createSignalCounter,
-  createSignedVisitor,
-  createVisitor,
-  openVisitor,
-  type Visitor,
-} from './visitors.ts'
+import { visitorRoutes } from './visitor-routes.ts'
+import { countMessage, countStream, openVisitor, type Visitor } from './visitors.ts'
 
 /** The span in which members usually reply: some minutes, an hour, a day. */
 const replyTimes = ['minutes', 'hour', 'day'] as const
@@ -136,12 +129,6 @@ const NewVisitorMessage = Type.Object({
     ),
   ),
 })
-const IdentityToken = Type.Object({ token: Type.String({ maxLength: maxTokenLength }) })
-const SignedVisitor = Type.Object({
-  visitor_token: Type.String(),
-  visitor_id: Uuid,
-  expires_at: DateTime,
-})
 const StreamQuery = Type.Object({
   token: Type.Optional(Type.Unknown()),
   page_url: Type.Optional(Type.String({ maxLength: 4_000 })),
@@ -151,7 +138,6 @@ const StreamQuery = Type.Object({
 export const webChatRoutes =
   ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs, times, ...options }: WebChatOptions) =>
   async (app: App) => {
-    const countSignal = createSignalCounter()
     const typing = createTypingFeed({ db, live, log: app.log })
     const replyTimeOf = createTtlCache(options.readReplyTime, replyTimeTtlMs)
     const streams = createStreamRegistry(app, { drainTimeoutMs })
@@ -174,9 +160,11 @@ export const webChatRoutes =
     })
     app.options('/web-chat/:site_id/*', async (_request, reply) => reply.code(204).send())
 
+    const getVisitor = (site: CallbackConnection, token: unknown): Visitor | undefined =>
+      typeof token === 'string' ? openVisitor(sealer, site, token) : undefined
     /** The visitor of a token. It is in a header, or in the query where a browser cannot set headers. */
     const requireVisitor = ({ site }: FastifyRequest['visit'], token: unknown): Visitor => {
-      const visitor = typeof token === 'string' ? openVisitor(sealer, site, token) : undefined
+      const visitor = getVisitor(site, token)
       if (!visitor) throw new ApiError('unauthorized', 'a valid visitor token is required')
       return visitor
     }
@@ -205,13 +193,9 @@ export const webChatRoutes =
       return { ...choice, message_id: tap.message_id }
     }
 
-    await app.register(
-      visitorFileRoutes({
-        db,
-        store,
-        requireVisitor: (request) => requireCaller(request).id,
-      }),
-    )
+    const requireVisitorId = (request: FastifyRequest) => requireCaller(request).id
+    await app.register(visitorFileRoutes({ db, store, requireVisitor: requireVisitorId }))
+    await app.register(visitorRoutes({ db, sealer, signals, requireVisitor: requireVisitorId }))
 
     app.get(
       '/web-chat/:site_id/settings',
@@ -219,63 +203,6 @@ export const webChatRoutes =
       async ({ visit: { site, widget } }) => {
         const reply_time = widget.show_reply_time ? await replyTimeOf(site.workspace_id) : null
         return { data: { ...widget, reply_time } }
-      },
-    )
-
-    app.post(
-      '/web-chat/:site_id/visitors',
-      {
-        schema: {
-          params: Site,
-          response: { 201: DataOf(Type.Object({ visitor_token: Type.String() })) },
-        },
-      },
-      async (request, reply) => {
-        const visitor_token = await createVisitor(db, sealer, request.visit.site.id, request.clientAddress)
-        reply.code(201)
-        return { data: { visitor_token } }
-      },
-    )
-
-    app.post(
-      '/web-chat/:site_id/identity',
-      { schema: { params: Site, body: IdentityToken, response: { 201: DataOf(SignedVisitor) } } },
-      async (request, reply) => {
-        const { site } = request.visit
-        await countIdentity(db, site.id, request.clientAddress)
-        const identity = readIdentity(openIdentitySecret(sealer, site), site.id, request.body.token)
-        const { token: visitor_token, id: visitor_id } = createSignedVisitor(sealer, site, identity)
-        reply.code(201)
-        return { data: { visitor_token, visitor_id, expires_at: new Date(identity.expires_at_ms).toISOString() } }
-      },
-    )
-
-    app.post(
-      '/web-chat/:site_id/typing',
-      { schema: { params: Site, body: Type.Object({ is_typing: Type.Boolean() }) } },
-      async (request, reply) => {
-        const { id } = requireCaller(request)
-        countSignal(id, request.clientAddress)
-        const { workspace_id: workspaceId } = request.visit.site
-        const note = request.body.is_typing ? recordVisitorTyping : removeVisitorTyping
-        if (await note(db, workspaceId, id)) signals.presenceChanged(workspaceId)
-        return reply.code(204).send()
-      },
-    )
-
-    app.post(
-      '/web-chat/:site_id/seen',
-      { schema: { params: Site, body: Type.Object({ message_id: Uuid }) } },
-      async (request, reply) => {
-        const { id: visitorId } = requireCaller(request)
-        countSignal(visitorId, request.clientAddress)
-        const { site } = request.visit
-        const conversationId = await findConversation(db, site, visitorId)
-        const upTo = request.body.message_id
-        if (conversationId && (await applyVisitorRead(db, site.workspace_id, { conversationId, visitorId, upTo }))) {
-          signals.inboxChanged(site.workspace_id, [conversationId])
-        }
-        return reply.code(204).send()
       },
     )
 
@@ -366,12 +293,34 @@ export const webChatRoutes =
         await countStream(db, visitorId)
         const { page_url: url, page_title: title } = request.query
         const isNoted = !url || (await notePage(request, visitorId, { url, title }))
-        const { member_names: memberNames } = widget
-        const context = { db, live, log: app.log, publicUrl, site, visitorId, typing, memberNames }
+        let { member_names: memberNames } = widget
+        const context = {
+          ...{ db, live, log: app.log, publicUrl, site, visitorId, typing },
+          memberNames: () => memberNames,
+        }
         const start = await findStart(context, request.headers['last-event-id'])
         const stream = streams.open(reply, { headers: cors, heartbeatMs, retryMs })
         streamMessages(context, stream, start)
-        if (identity) endAt(stream, identity.expires_at_ms)
+        /** Ends the stream if its visitor is no longer valid: the identity secret was replaced. Follows the setting of names. */
+        const followSite = createCoalescedRunner({
+          run: async () => {
+            const current = await readConnection(site.id)
+            if (!current || !getVisitor(current, request.query.token)) return stream.end(retryMs)
+            memberNames = readWidget(current.widget).member_names
+          },
+          isOpen: stream.isOpen,
+          onError: (error) => {
+            app.log.warn({ err: error }, 'a visitor stream could not read the settings of its site')
+            // The page connects again, and the service then checks the identity.
+            if (identity) stream.end(retryMs)
+          },
+        })
+        stream.onClose(live.listen(siteTopic(site.workspace_id), () => void followSite()))
+        if (identity) {
+          endAt(stream, identity.expires_at_ms)
+          // The secret may have changed since the request was checked.
+          void followSite()
+        }
         if (!url || isNoted) return
         // A page that follows soon after another one is stored later, if the visitor stays on it.
         const noteLater = () =>

@@ -34,7 +34,8 @@ export type VisitorStreamContext = {
   site: Connection
   visitorId: string
   typing: TypingFeed
-  memberNames: Widget['member_names']
+  /** What the visitor may see of members' names, now. */
+  memberNames: () => Widget['member_names']
 }
 
 export type StreamStart = {
@@ -103,8 +104,10 @@ async function listVisible(
 ): Promise<{ id: string; json: string }[]> {
   return sql<{ id: string; json: string }[]>`
     select v.id, (
-      (to_jsonb(v) || jsonb_build_object('sender', ${senderJson(sql, workspaceId, memberNames)},
-        'status', case when v.is_read then 'read' else v.status end)) - ${hiddenFields}::text[] - case when v.client_id is null then 'client_id' else '' end
+      (
+        to_jsonb(v) || jsonb_build_object('sender', ${senderJson(sql, workspaceId, memberNames)},
+          'status', case when v.is_read then 'read' else v.status end)
+      ) - ${hiddenFields}::text[] - case when v.client_id is null then 'client_id' else '' end
         - case when v.direction = 'outbound' and v.content_type = any(${shownContents}) then '' else 'content' end
     )::text as json
     from (
@@ -228,7 +231,7 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
       const range = {
         conversationId,
         visitorId,
-        memberNames,
+        memberNames: memberNames(),
         after: from,
         skipped: [...known].filter((id) => id > from),
       }
@@ -264,7 +267,7 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
   let typingSent = JSON.stringify(notTyping)
   const stopTyping = typing.follow(site.workspace_id, (names) => {
     const name = names.get(conversationId ?? '')
-    const state = name === undefined ? notTyping : { is_typing: true, name: shownName(memberNames, name) }
+    const state = name === undefined ? notTyping : { is_typing: true, name: shownName(memberNames(), name) }
     const text = JSON.stringify(state)
     if (text !== typingSent) void stream.sendText('typing', text)
     typingSent = text

@@ -122,9 +122,10 @@ export function createSignalCounter(): (visitorId: string, address: string) => v
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) counts = new Map()
     minute = now
+    // The network first: above its limit, further visitors of it take no memory.
     for (const [key, max] of [
-      [visitorId, signalsPerMinute],
       [networkOf(address), signalsPerNetwork],
+      [visitorId, signalsPerMinute],
     ] as const) {
       const number = (counts.get(key) ?? 0) + 1
       counts.set(key, number)
