@@ -175,9 +175,15 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
         reply_to_message_id uuid, broadcast_id uuid, sent_at timestamptz, created_at timestamptz
       )
       order by id
-      returning workspace_id, id, created_at, status, 'pending' as status_before, direction
+      returning workspace_id, conversation_id, id, created_at, status, 'pending' as status_before, direction
     ),
-    sent_messages as (select workspace_id, created_at, status, status_before from inserted_messages where direction = 'outbound'),
+    -- Those that a provider reports on: the others have no outcome.
+    sent_messages as (
+      select m.workspace_id, m.created_at, m.status, m.status_before
+      from inserted_messages m
+      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+      where m.direction = 'outbound' and v.channel <> 'web'
+    ),
     ${countOutcomes(sql, sql`sent_messages`)},
     ${reindexMessages(sql, sql`inserted_messages`)}
     select count(*) from inserted_messages`

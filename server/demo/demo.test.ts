@@ -52,13 +52,17 @@ const dataOf = async (browser: Browser, path: string): Promise<Json> => {
 }
 
 const countOf = async (db: Db, demo: Demo): Promise<Json> => {
+  // No provider reports on messages of the web chat, so they have no outcome.
   const [counts] = await db`
-    select count(*)::int as messages, count(*) filter (where direction = 'inbound')::int as inbound,
-      count(*) filter (where direction = 'outbound')::int as outbound,
-      count(*) filter (where status in ('sent', 'delivered', 'read'))::int as sent,
-      count(*) filter (where status in ('delivered', 'read'))::int as delivered,
-      count(*) filter (where status = 'read')::int as read, count(*) filter (where status = 'failed')::int as failed
-    from messages where workspace_id = ${demo.workspace_id}`
+    select count(*)::int as messages, count(*) filter (where m.direction = 'inbound')::int as inbound,
+      count(*) filter (where m.direction = 'outbound')::int as outbound,
+      count(*) filter (where v.channel <> 'web' and m.status in ('sent', 'delivered', 'read'))::int as sent,
+      count(*) filter (where v.channel <> 'web' and m.status in ('delivered', 'read'))::int as delivered,
+      count(*) filter (where v.channel <> 'web' and m.status = 'read')::int as read,
+      count(*) filter (where v.channel <> 'web' and m.status = 'failed')::int as failed
+    from messages m
+    join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+    where m.workspace_id = ${demo.workspace_id}`
   return counts
 }
 

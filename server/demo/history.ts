@@ -204,8 +204,7 @@ function toMessage(
 ): PastMessage {
   const { from, quotes, reacts } = line
   const isInbound = from === 'customer'
-  // The web chat sends no read receipts.
-  const status = isInbound ? 'received' : (line.status ?? (channel === 'web' ? 'sent' : 'read'))
+  const status = isInbound ? 'received' : (line.status ?? 'read')
   const target = quotes ?? reacts
   const picture = line.picture === undefined ? null : past.pictureOf(line.picture)
   return {
