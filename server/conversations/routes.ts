@@ -227,7 +227,7 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       call: 'POST /conversations/:id/read',
       operation: 'readConversation',
       summary: 'Mark a conversation as read',
-      description: 'Sets `unread_count` to 0.',
+      description: 'Sets `unread_count` to 0. A visitor of the web chat sees that their messages were read.',
       scope: 'conversations:write',
       members: writers,
       audit: false,

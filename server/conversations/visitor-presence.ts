@@ -2,14 +2,14 @@
  * Typing in the web chat, both ways: visitors who type, for the members, and members who type a reply, for the visitors.
  *
  * A visitor has one row while they type, in an unlogged table. The widget repeats its signal every few seconds, so the row of a
- * page that vanished expires; the next report of a member's page removes it (`presence.ts`).
+ * page that vanished expires; the next report of a member's page removes it (`presence.ts`), and a sweep if no member has a page open.
  */
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 /** The widget repeats the signal every four seconds. */
 const typingSeconds = 10
 
-/** Stores that a visitor types, if they have written before. Returns whether members must be notified. */
+/** Stores that a visitor types, if they have written before and are not blocked. Returns whether members must be notified. */
 export async function recordVisitorTyping(sql: Sql, workspaceId: string, visitorId: string): Promise<boolean> {
   const [stored] = await sql<{ is_changed: boolean }[]>`
     with
@@ -23,7 +23,7 @@ export async function recordVisitorTyping(sql: Sql, workspaceId: string, visitor
       select v.workspace_id, i.external_id, v.id, now() + make_interval(secs => ${typingSeconds})
       from contact_identities i
       join conversations v on v.workspace_id = i.workspace_id and v.contact_id = i.contact_id and v.channel = i.channel
-      where i.workspace_id = ${workspaceId} and i.channel = 'web' and i.external_id = ${visitorId}
+      where i.workspace_id = ${workspaceId} and i.channel = 'web' and i.external_id = ${visitorId} and v.blocked_at is null
       on conflict (workspace_id, visitor_id) do update set
         conversation_id = excluded.conversation_id, typing_until = excluded.typing_until
       returning conversation_id
