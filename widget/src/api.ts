@@ -49,7 +49,7 @@ export type Message = {
 type Result<Data> =
   | { ok: true; data: Data; nextCursor: string | null }
   /** `status` is 0 when there was no response. Browsers also hide the response of a CORS refusal. */
-  | { ok: false; status: number; retryMs: number | undefined; message: string }
+  | { ok: false; status: number; retryMs?: number | undefined; message: string }
 
 type NewMessage = { text: string; client_id: string; file?: string; tap?: Tap; name?: string; email?: string }
 
@@ -93,11 +93,16 @@ export function createApi(baseUrl: string, siteId: string): Api {
         signal: abort.signal,
       })
       const retryMs = Number(response.headers.get('retry-after')) * 1000 || undefined
-      const { data, meta, error } = response.status === 204 ? {} : await response.json()
-      if (!response.ok) return { ok: false, status: response.status, retryMs, message: error?.message }
+      // An error of a proxy is not JSON. A response without content, to a signal, is of no interest.
+      const json = response.json()
+      if (!response.ok) {
+        const refusal = await json.catch(() => {})
+        return { ok: false, status: response.status, retryMs, message: refusal?.error.message }
+      }
+      const { data, meta } = await json
       return { ok: true, data, nextCursor: meta?.next_cursor ?? null }
     } catch {
-      return { ok: false, status: 0, retryMs: undefined, message: 'no response' }
+      return { ok: false, status: 0, message: 'no response' }
     } finally {
       clearTimeout(timer)
     }

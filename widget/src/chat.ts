@@ -36,6 +36,8 @@ type ChatOptions = {
   onChange: () => void
   /** Called with the text of the newest reply that the visitor has not seen. */
   onReply: (text: string) => void
+  /** Called when another tab has deleted the state: the customer signed out there. */
+  onCleared: () => void
   /** Called when the service rejects the token of a customer whom the site signed in. Undefined: the visitor is anonymous. */
   onExpired?: () => void
 }
@@ -46,7 +48,7 @@ const typingEndMs = 5_000
 const minBackoffMs = 1_000
 const maxBackoffMs = 30_000
 
-export function createChat({ api, store, onChange, onReply, onExpired }: ChatOptions): Chat {
+export function createChat({ api, store, onChange, onReply, onCleared, onExpired }: ChatOptions): Chat {
   const thread = new Map<string, Message>()
   const failedIds = new Set<string>()
   let uploads: readonly Upload[] = []
@@ -94,17 +96,13 @@ export function createChat({ api, store, onChange, onReply, onExpired }: ChatOpt
 
   function markSeen(): void {
     const seen = newestId()
-    const { token, seen: before = '' } = store.read()
+    const { token, seen: seenBefore = '' } = store.read()
     if (!isOpen || document.hidden || !seen || !token) return
-    if (seen > before) store.update(() => ({ seen }))
-    const unread = [...thread.values()]
-      .filter(({ id, direction, status }) => direction === 'outbound' && status !== 'read' && id > reportedId)
-      .map(({ id }) => id)
-      .sort()
-      .pop()
-    if (!unread) return
-    reportedId = unread
-    api.sendSeen(token, unread)
+    if (seen > seenBefore) store.update(() => ({ seen }))
+    const before = reportedId
+    for (const { id, direction, status } of thread.values())
+      if (direction === 'outbound' && status !== 'read' && id > reportedId) reportedId = id
+    if (reportedId !== before) api.sendSeen(token, reportedId)
   }
 
   function setTyping(isTyping: boolean): void {
@@ -122,6 +120,8 @@ export function createChat({ api, store, onChange, onReply, onExpired }: ChatOpt
 
   /** Drops a token that the service rejects. The next send creates a new visitor, unless another tab has created one. */
   function resetVisitor(token: string): void {
+    // A customer may have a new token by now.
+    if (onExpired && store.read().token !== token) return
     disconnect()
     if (onExpired) {
       store.update(() => ({ token: undefined }))
@@ -135,10 +135,10 @@ export function createChat({ api, store, onChange, onReply, onExpired }: ChatOpt
     onChange()
   }
 
-  async function resolveToken(): Promise<string | { retryMs: number | undefined; isFinal: boolean }> {
+  async function resolveToken(): Promise<string | { retryMs?: number | undefined; isFinal: boolean }> {
     const { token } = store.read()
     if (token) return token
-    if (onExpired) return { retryMs: undefined, isFinal: false }
+    if (onExpired) return { isFinal: false }
     const result = await api.createVisitor()
     if (!result.ok) return { retryMs: result.retryMs, isFinal: isFinal(result.status) }
     // If another tab created a visitor in the meantime, use that one.
@@ -263,9 +263,10 @@ export function createChat({ api, store, onChange, onReply, onExpired }: ChatOpt
       onChange()
     })
     opened.addEventListener('seen', ({ data }) => {
-      const upTo = Date.parse(JSON.parse(data).up_to)
+      const { up_to: upTo } = JSON.parse(data)
+      // Times of the service have one format, so their texts are in order.
       for (const message of thread.values())
-        if (message.direction === 'inbound' && Date.parse(message.created_at) <= upTo) message.status = 'read'
+        if (message.direction === 'inbound' && message.created_at <= upTo) message.status = 'read'
       onChange()
     })
     opened.onerror = () => {
@@ -304,7 +305,8 @@ export function createChat({ api, store, onChange, onReply, onExpired }: ChatOpt
         markSeen()
         onChange()
       }
-      const onExternalChange = () => {
+      const onExternalChange = (isCleared: boolean) => {
+        if (isCleared) return onCleared()
         connect()
         onChange()
       }
@@ -384,9 +386,8 @@ function createBackoff() {
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && ![401, 408, 429].includes(status)
 
 /** A random UUID. `crypto.randomUUID` exists only on https pages. */
-function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  const variant = '89ab'[(bytes[8] ?? 0) % 4]
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
-}
+const newId = (): string =>
+  'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => {
+    const [byte = 0] = crypto.getRandomValues(new Uint8Array(1))
+    return (byte % 16).toString(16)
+  })

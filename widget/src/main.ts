@@ -25,7 +25,7 @@ type ParleyChat = {
   open(): void
   close(): void
   /**
-   * Shows the conversation of the customer who is signed in; null: of the anonymous visitor. Rejects with the reason if the service
+   * Shows the conversation of the customer who is signed in; null: the customer has signed out. Rejects with the reason if the service
    * refuses the token; the visitor is then anonymous.
    */
   identify(identity: Identity | null): Promise<void>
@@ -44,42 +44,52 @@ const restoreDelayMs = 50
 
 const tag = document.currentScript ?? document.querySelector('script[data-site][src*="/widget.js"]')
 if (tag instanceof HTMLScriptElement) {
-  const { src, dataset } = tag
-  const widget = createWidget(new URL('.', src).href, dataset.site ?? '')
-  window.parleyChat ??= widget.page
-  if (dataset.identity) widget.page.identify(dataset.identity).catch((error: Error) => console.error(error.message))
-  const run = () => void widget.start()
+  const widget = createWidget(new URL('.', tag.src).href, tag.dataset.site ?? '')
+  const run = () => void widget.start(tag)
   if (document.body) run()
-  else document.addEventListener('DOMContentLoaded', run)
+  else {
+    window.parleyChat = widget.page
+    document.addEventListener('DOMContentLoaded', run)
+  }
 }
 
 function createWidget(baseUrl: string, siteId: string) {
   const api = createApi(baseUrl, siteId)
   const anonymous = createStore(siteId)
   let store: Store = anonymous
-  /** The customer whom the site signed in. */
-  let visitorId: string | undefined
+  /** The customer whom the site signed in, as the site's token names them. */
+  let customer: string | undefined
+  /** Where the next token of this customer comes from. */
+  let source: Identity
+  /** The identity in the script tag. */
+  let tagIdentity: string | null = null
   let identifyCount = 0
   /** Ends with the first answer to the identity, so that the customer does not see the anonymous conversation first. */
   let identified: Promise<unknown> | undefined
   let panel: Panel | undefined
+  /** Creates the panel of the conversation. Undefined: the settings are not loaded. */
+  let showPanel: (() => void) | undefined
   let chat: Chat
   let isOpenWanted: boolean | undefined
 
-  /** Starts the conversation of another visitor. What the previous one still receives is no longer shown. */
-  function createCurrentChat(onExpired?: () => void): void {
+  /**
+   * Shows the conversation of a customer or of the anonymous visitor, in a new panel: what another person has read and written is gone,
+   * and what their conversation still receives is not shown.
+   */
+  function use(nextCustomer?: string, nextStore = anonymous): void {
     chat?.stop()
+    customer = nextCustomer
+    store = nextStore
     const isCurrent = () => chat === next
     const next: Chat = createChat({
       ...{ api, store },
       onChange: () => isCurrent() && scheduleRender(),
       onReply: (text) => isCurrent() && panel?.announce(text),
-      ...(onExpired ? { onExpired: () => isCurrent() && onExpired() } : {}),
+      onCleared: () => isCurrent() && signOut(),
+      ...(customer ? { onExpired: () => isCurrent() && void identify(source).catch(() => {}) } : {}),
     })
     chat = next
-    panel?.use(next)
-    if (panel) next.start()
-    scheduleRender()
+    showPanel?.()
   }
 
   let isScheduled = false
@@ -93,20 +103,20 @@ function createWidget(baseUrl: string, siteId: string) {
     isScheduled = true
   }
 
-  function setIdentity(nextId?: string, nextStore = anonymous, onExpired?: () => void): void {
-    if (nextId === visitorId) return
-    visitorId = nextId
-    store = nextStore
-    createCurrentChat(onExpired)
-  }
-
   async function identify(identity: Identity | null): Promise<void> {
     const count = ++identifyCount
     if (identity === null) {
-      if (visitorId) store.clear()
-      return setIdentity()
+      if (customer) signOut()
+      return
     }
-    const attempt = async () => api.identify(typeof identity === 'function' ? await identity() : identity)
+    let subject = ''
+    const attempt = async () => {
+      const token = typeof identity === 'function' ? await identity() : identity
+      subject = subjectOf(token)
+      // The answer may take minutes, and another customer must not see the conversation of the one before.
+      if (count === identifyCount && customer && subject !== customer) use()
+      return api.identify(token)
+    }
     const first = attempt()
     identified = first.catch(() => {})
     try {
@@ -119,17 +129,35 @@ function createWidget(baseUrl: string, siteId: string) {
       // A later call decides.
       if (count !== identifyCount) return
       if (!result.ok) throw new Error(result.message)
-      const { visitor_id: nextId, visitor_token: token } = result.data
-      const isSame = nextId === visitorId
-      const nextStore = isSame ? store : createStore(siteId, nextId)
+      const { visitor_id: visitorId, visitor_token: token } = result.data
+      const isSame = subject === customer
+      source = identity
+      const nextStore = isSame ? store : createStore(siteId, visitorId)
       nextStore.update(() => ({ token, introduced: true }))
       if (isSame) chat.reconnect()
-      else setIdentity(nextId, nextStore, () => void identify(identity).catch(() => {}))
+      else use(subject || visitorId, nextStore)
     } catch (error) {
       // Nothing proves that the person at the page is the customer whose messages it shows.
-      if (count === identifyCount) setIdentity()
+      if (count === identifyCount && customer) use()
       throw error
     }
+  }
+
+  /** Forgets the customer and what was written before the sign-in: the next person may use the browser. Other tabs do the same. */
+  function signOut(): void {
+    identifyCount++
+    chat.stop()
+    store.clear()
+    anonymous.clear()
+    use()
+  }
+
+  /** An application that replaces the body of the page signs customers in and out with the tag in the new body. */
+  function followTag({ dataset }: HTMLScriptElement): void {
+    const identity = dataset.identity || null
+    if (identity === tagIdentity) return
+    tagIdentity = identity
+    identify(identity).catch((error: Error) => console.error(error.message))
   }
 
   const setOpen = (isOpen: boolean) => {
@@ -138,8 +166,9 @@ function createWidget(baseUrl: string, siteId: string) {
   }
   const page: ParleyChat = { open: () => setOpen(true), close: () => setOpen(false), identify }
 
-  async function start(failures = 0): Promise<void> {
+  async function start(tag: HTMLScriptElement, failures = 0): Promise<void> {
     if (!siteId || isRunning(siteId)) return
+    followTag(tag)
     removeEmptyHosts(siteId)
     window.parleyChat = page
     const host = document.createElement('parley-chat')
@@ -153,16 +182,20 @@ function createWidget(baseUrl: string, siteId: string) {
     const settings = result.ok || !navigator.onLine ? anonymous.read().settings : undefined
     if (settings) {
       const words = wordsFor([document.documentElement.lang, ...navigator.languages])
-      panel = createPanel({ host, settings, words, chat })
-      if (isOpenWanted !== undefined) panel.setOpen(isOpenWanted)
-      panel.followViewport()
-      panel.render()
-      chat.start()
-      return keepMounted(host, panel.scrollToEnd, stop)
+      showPanel = () => {
+        const isOpen = panel?.isOpen()
+        panel = createPanel({ host, settings, words, chat })
+        if (isOpen) panel.show(true)
+        panel.render()
+        chat.start()
+      }
+      showPanel()
+      if (isOpenWanted !== undefined) panel?.setOpen(isOpenWanted)
+      return keepMounted(host, () => panel?.scrollToEnd(), followTag, stop)
     }
     host.remove()
     if (result.ok) return
-    const retry = () => void start(failures + 1)
+    const retry = () => void start(tag, failures + 1)
     const delayMs = retryDelaysMs[failures]
     if (!navigator.onLine) addEventListener('online', retry, { once: true })
     // Status 0 may also be a refused origin, so the number of retries is limited.
@@ -171,29 +204,45 @@ function createWidget(baseUrl: string, siteId: string) {
 
   function stop(): void {
     chat.stop()
+    showPanel = undefined
     if (window.parleyChat === page) delete window.parleyChat
   }
 
-  createCurrentChat()
+  use()
   return { page, start }
 }
 
 const isTemporary = (status: number): boolean => status === 0 || status === 429 || status >= 500
 
+/** The customer in the payload of an identity token, empty if there is none. Only the service knows whether it is true. */
+function subjectOf(token: string): string {
+  try {
+    return JSON.parse(atob((token.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))).sub
+  } catch {
+    return ''
+  }
+}
+
 /** Restores the host element after the page removes it. Stops the chat when the script tag is gone as well. */
-function keepMounted(host: HTMLElement, onRestore: () => void, onStop: () => void): void {
+function keepMounted(
+  host: HTMLElement,
+  onRestore: () => void,
+  onTag: (tag: HTMLScriptElement) => void,
+  onStop: () => void,
+): void {
   const siteId = host.getAttribute('data-site') ?? ''
   let { body } = document
   const check = () => {
     if ((host.isConnected && body === document.body) || !document.body) return
     body = document.body
     observer.disconnect()
-    const hasTag = [...document.scripts].some(({ dataset }) => dataset.site === siteId)
+    const tag = [...document.scripts].find(({ dataset }) => dataset.site === siteId)
     // The script tag of the new body may already have started another instance.
-    if (!hasTag || (!host.isConnected && isRunning(siteId))) {
+    if (!tag || (!host.isConnected && isRunning(siteId))) {
       host.remove()
       return onStop()
     }
+    onTag(tag)
     removeEmptyHosts(siteId)
     if (!host.isConnected) {
       document.documentElement.append(host)

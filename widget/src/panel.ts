@@ -18,14 +18,11 @@ import css from './widget.css?inline'
 import type { Words } from './words.ts'
 
 export type Panel = {
-  /** Shows another conversation. */
-  use(chat: Chat): void
   /** Opens or closes the panel and moves the focus, unless it already is in this state. */
   setOpen(isOpen: boolean): void
   /** Opens or closes the panel without moving the focus. */
   show(isOpen: boolean): void
-  /** Fits the panel to the area that the on-screen keyboard leaves free. */
-  followViewport(): void
+  isOpen(): boolean
   render(): void
   /** Announces a new reply while the panel is open. While it is closed, `render` announces the unread count instead. */
   announce(reply: string): void
@@ -38,9 +35,9 @@ const maxBadgeCount = 99
 /** The media query under which widget.css lets the panel cover the page. */
 const smallScreen = '(max-width: 480px), (max-height: 480px)'
 
-export function createPanel({ host, settings, words, chat: first }: PanelOptions): Panel {
+/** Shows a conversation in the host element, and removes what it showed before. */
+export function createPanel({ host, settings, words, chat }: PanelOptions): Panel {
   const { position, color, ask_details: askDetails, reply_time: replyTime } = settings
-  let chat = first
   const badge = element('span', { class: 'badge', 'aria-hidden': 'true', hidden: true })
   const launcher = element('button', { type: 'button', class: 'launcher', 'aria-controls': 'panel' })
   launcher.append(icon('message-circle'), badge)
@@ -48,19 +45,19 @@ export function createPanel({ host, settings, words, chat: first }: PanelOptions
   const thread = createThread({
     words,
     greeting: settings.greeting ?? words.greeting,
-    onRetry: (key) => chat.retry(key),
-    onTap: (id, choice) => chat.tap(id, choice),
+    onRetry: chat.retry,
+    onTap: chat.tap,
     onLoadEarlier: () => void chat.loadEarlier(),
   })
   const composer = createComposer({
     words,
     askDetails,
-    onSend: (text, details) => chat.send(text, details),
-    onFile: (file, details) => chat.sendFile(file, details),
-    onTyping: (isTyping) => chat.setTyping(isTyping),
+    onSend: chat.send,
+    onFile: chat.sendFile,
+    onTyping: chat.setTyping,
   })
   const title = element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title)
-  const hint = replyTime ? [element('p', {}, words.replyTime(spanOf(replyTime, words.lang)))] : []
+  const hint = replyTime ? [element('p', {}, `${words.replyTime} ${spanOf(replyTime, words.lang)}`)] : []
   const panel = element(
     'section',
     { id: 'panel', class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: '-1', hidden: true },
@@ -108,6 +105,8 @@ export function createPanel({ host, settings, words, chat: first }: PanelOptions
     composer.sendFiles(event.dataTransfer?.files ?? [])
   })
 
+  // The host of a preview is not in a page yet: its panel has the size of the preview.
+  if (host.isConnected) followViewport(panel)
   mount(host.shadowRoot ?? host.attachShadow({ mode: 'open' }), root, color)
   // Restores the state of the previous page without moving the focus.
   if (wasOpen()) show(true)
@@ -119,14 +118,9 @@ export function createPanel({ host, settings, words, chat: first }: PanelOptions
   }
 
   return {
-    use(next) {
-      chat = next
-      chat.setOpen(isOpen)
-      lastUnreadCount = 0
-    },
     setOpen,
     show,
-    followViewport: () => followViewport(panel),
+    isOpen: () => isOpen,
     render() {
       const view = chat.view()
       root.dir = getComputedStyle(document.documentElement).direction
@@ -194,11 +188,12 @@ function mount(shadow: ShadowRoot, root: HTMLElement, color: string): void {
     shadow.adoptedStyleSheets = [sheet]
   } catch {
     // Older browsers have no constructed style sheets.
-    shadow.append(element('style', {}, text))
+    root.append(element('style', {}, text))
   }
-  shadow.append(root)
+  shadow.replaceChildren(root)
 }
 
+/** Fits the panel to the area that the on-screen keyboard leaves free. */
 function followViewport(panel: HTMLElement): void {
   const { visualViewport: viewport } = window
   const fit = () => {

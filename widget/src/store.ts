@@ -35,8 +35,8 @@ type StoredState = {
 export type Store = {
   read(): StoredState
   update(change: (state: StoredState) => Partial<StoredState>): StoredState
-  /** Calls `listener` after another tab changed the state, until `signal` aborts. */
-  onExternalChange(listener: () => void, signal: AbortSignal): void
+  /** Calls `listener` after another tab changed or deleted the state, until `signal` aborts. */
+  onExternalChange(listener: (isCleared: boolean) => void, signal: AbortSignal): void
   /** Deletes the entry. */
   clear(): void
 }
@@ -74,7 +74,7 @@ export function createStore(siteId: string, visitorId?: string): Store {
     },
     onExternalChange(listener, signal) {
       const onStorage = (event: StorageEvent) => {
-        if (event.key === key) listener()
+        if (event.key === key) listener(event.newValue === null)
       }
       addEventListener('storage', onStorage, { signal })
     },

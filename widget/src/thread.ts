@@ -81,7 +81,7 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
       }
       earlier.hidden = !hasEarlier
       typist.hidden = !typing
-      typist.textContent = typing?.name ? words.typing(typing.name) : '…'
+      typist.textContent = typing?.name ? `${typing.name} ${words.typing}` : '…'
       // A visitor who reads further up keeps their position, also when older messages are inserted above.
       if (isAtEnd || messages.at(-1)?.state === 'pending') scrollToEnd()
       else if (firstBefore !== log.firstElementChild) root.scrollTop = root.scrollHeight - distanceFromEnd
@@ -130,10 +130,9 @@ function createRow(
   }
 }
 
-/** The initials of a member. */
-function face(name: string): HTMLElement {
-  const initials = name.split(/\s+/).map(([initial = '']) => initial)
-  return element('span', { class: 'face', 'aria-hidden': 'true' }, initials.slice(0, 2).join('').toUpperCase())
+/** The initial of a member. */
+function face([initial = '']: string): HTMLElement {
+  return element('span', { class: 'face', 'aria-hidden': 'true' }, initial.toUpperCase())
 }
 
 function contentOf({ text, media_url, type, name, isDeleted, content }: MessageView, words: Words): (Node | string)[] {

@@ -26,8 +26,10 @@ export type Words = {
   you: string
   reply: string
   seen: string
-  typing: (name: string) => string
-  replyTime: (span: string) => string
+  /** After the name of a member. */
+  typing: string
+  /** Before a time, such as 5 minutes. */
+  replyTime: string
 }
 
 const en: Words = {
@@ -57,8 +59,8 @@ const en: Words = {
   you: 'You:',
   reply: 'Reply:',
   seen: 'Seen',
-  typing: (name) => `${name} is typing…`,
-  replyTime: (span) => `We usually reply within ${span}`,
+  typing: 'is typing…',
+  replyTime: 'We usually reply within',
 }
 
 const de: Words = {
@@ -88,8 +90,8 @@ const de: Words = {
   you: 'Sie:',
   reply: 'Antwort:',
   seen: 'Gesehen',
-  typing: (name) => `${name} schreibt…`,
-  replyTime: (span) => `Wir antworten meist innerhalb von ${span}`,
+  typing: 'schreibt…',
+  replyTime: 'Wir antworten meist innerhalb von',
 }
 
 const es: Words = {
@@ -119,8 +121,8 @@ const es: Words = {
   you: 'Tú:',
   reply: 'Respuesta:',
   seen: 'Visto',
-  typing: (name) => `${name} está escribiendo…`,
-  replyTime: (span) => `Solemos responder en ${span}`,
+  typing: 'está escribiendo…',
+  replyTime: 'Solemos responder en',
 }
 
 const fr: Words = {
@@ -150,8 +152,8 @@ const fr: Words = {
   you: 'Vous :',
   reply: 'Réponse :',
   seen: 'Vu',
-  typing: (name) => `${name} écrit…`,
-  replyTime: (span) => `Nous répondons souvent en ${span}`,
+  typing: 'écrit…',
+  replyTime: 'Nous répondons souvent en',
 }
 
 const pt: Words = {
@@ -181,8 +183,8 @@ const pt: Words = {
   you: 'Você:',
   reply: 'Resposta:',
   seen: 'Visto',
-  typing: (name) => `${name} está a escrever…`,
-  replyTime: (span) => `Costumamos responder em ${span}`,
+  typing: 'está a escrever…',
+  replyTime: 'Costumamos responder em',
 }
 
 const ar: Words = {
@@ -212,8 +214,8 @@ const ar: Words = {
   you: 'أنت:',
   reply: 'الرد:',
   seen: 'شوهدت',
-  typing: (name) => `${name} يكتب…`,
-  replyTime: (span) => `نرد عادة خلال ${span}`,
+  typing: 'يكتب…',
+  replyTime: 'نرد عادة خلال',
 }
 
 const all: Record<string, Words> = { en, de, es, fr, pt, ar }
