@@ -85,6 +85,7 @@ function IdentitySecret({ createdAt }: { createdAt: string | null }) {
             title={identityText.removeTitle}
             text={identityText.removeText}
             action={identityText.remove}
+            danger
           />
         </div>
       ) : (
