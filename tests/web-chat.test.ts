@@ -906,6 +906,7 @@ test('an identity that is unsigned, wrongly signed, expired or of another site i
     [signIdentity(secret, { ...claims, exp: undefined }), /exp is required/],
     [signIdentity(secret, { ...claims, exp: '2099-01-01' }), /exp is required/],
     [signIdentity(secret, { ...claims, nbf: seconds() + 600 }), /not valid yet/],
+    [signIdentity(secret, { ...claims, nbf: 'tomorrow' }), /nbf must be a number/],
     [signIdentity(secret, { ...claims, aud: randomUUID() }), /aud must be the id of this site/],
     [signIdentity(secret, { sub: 4711 }), /sub must be a string/],
     [signIdentity(secret, { sub: ' ' }), /sub is required/],
@@ -920,6 +921,7 @@ test('an identity that is unsigned, wrongly signed, expired or of another site i
     assert.match(refused.body.error.message, reason, token)
   }
   assertBadRequest(await page.call('POST', '/identity', {}), /^token: /)
+  assertBadRequest(await send('x'.repeat(8_001)), /^token: /)
   assert.equal((await send(signIdentity(secret, { ...claims, aud: [siteId] }))).status, 201)
 
   // A token may be used again, and leads to the same customer. It is no visitor token.
@@ -969,8 +971,12 @@ test('a session ends when its identity token expires, and with the identity secr
   assert.equal((await browser.call('PUT', '/channels/web', {})).status, 200)
   assert.equal((await session.call('GET', '/messages')).status, 200, 'connecting again keeps the secret')
 
+  const streams = { customer: await session.stream(), visitor: await page.stream() }
   const next: string = dataOf(await browser.call('POST', '/channels/web/identity-secret'), 201).secret
   assert.notEqual(next, secret)
+  await streams.customer.ended
+  await page.says('marker')
+  assert.deepEqual(await streams.visitor.texts(1), ['marker'], 'the stream of an anonymous visitor stays open')
   assert.equal((await session.call('GET', '/messages')).status, 401)
   assertRefused(await send(old), 401, 'unauthorized', /wrong signature/)
   const renewed = await open(dataOf(await send(signIdentity(next, { sub: 'a' })), 201).visitor_token)
@@ -1025,6 +1031,12 @@ test("a visitor sees the member's name, that a member types, and that a member h
   assert.deepEqual(await listed('first'), { name: 'Ann' })
   assert.deepEqual(await listed('full'), { name: 'Ann Miller' })
   assert.equal(await listed('hidden'), null)
+  // A stream that is open follows the setting.
+  await until('a reply without a name', async () => {
+    const { id } = await answers(conversation_id, 'nameless')
+    const shown = await until('the reply', async () => stream.received.find(({ data }) => data.id === id))
+    return shown.data.sender === null
+  })
   await other.says('marker')
   assert.deepEqual(await quiet.texts(1), ['marker'])
 })
@@ -1082,4 +1094,37 @@ test('visitors see how soon members usually reply, once there are enough replies
   assert.equal(await replyTime(), 'hour')
   await browser.call('PATCH', '/channels/web/widget', { show_reply_time: false })
   assert.equal(await replyTime(), null)
+})
+
+test('marking as unread and merging do not show a visitor more than members have read', async (t) => {
+  const { page, open, browser, api } = await startSite(t)
+  const { conversation_id } = (await page.says('read')).body.data
+  const statuses = async (from = page) => pluck(await from.thread(), 'status')
+  const mark = async (what: 'read' | 'unread', id = conversation_id) =>
+    assert.equal((await browser.call('POST', `/conversations/${id}/${what}`)).status, 200)
+  const other = await open()
+  const unread = (await other.says('no member opens this')).body.data.conversation_id
+  await page.says('read, and later than the message of the other visitor')
+  await mark('read')
+  assert.deepEqual(await statuses(), ['read', 'read'])
+  await mark('unread')
+  assert.deepEqual(await statuses(), ['read', 'read'], 'a visitor does not see that members want to return to it')
+  await page.says('new')
+  assert.deepEqual(await statuses(), ['received', 'read', 'read'])
+
+  const contactOf = async (id: string) => (await api.get(`/conversations/${id}`)).body.data.contact.id
+  const [toId, fromId] = [await contactOf(conversation_id), await contactOf(unread)]
+  const merged = await browser.call('POST', `/contacts/${toId}/merge`, { contact_id: fromId })
+  assert.equal(merged.status, 200, merged.text)
+  assert.deepEqual(await statuses(other), ['received'], 'no member has read it')
+  await mark('read')
+  assert.deepEqual([await statuses(other), await statuses()], [['read'], ['read', 'read', 'read']])
+})
+
+test('members do not see that a blocked visitor types', async (t) => {
+  const { page, browser, db, api } = await startSite(t)
+  const { conversation_id } = (await page.says('question')).body.data
+  assert.equal((await browser.call('POST', `/conversations/${conversation_id}/block`)).status, 200)
+  assert.equal((await page.call('POST', '/typing', { is_typing: true })).status, 204)
+  assert.equal((await db`select from visitor_presence where workspace_id = ${api.workspaceId}`).length, 0)
 })

@@ -340,10 +340,15 @@ test('a page opens and closes the chat, and a signed-in customer has one convers
   assert.equal(stored.match(/\\"token\\":/g)?.length, 1, 'only the anonymous session is stored')
   await page.reload()
   await shown(page, 'anonymous')
+  assert.equal(await identify(page, null), 'accepted', 'without a customer nothing changes')
+  await shown(page, 'anonymous')
   assert.equal(await identify(page, sign('ben')), 'accepted')
   await shown(page)
   assert.equal(await identify(page, null), 'accepted')
-  await shown(page, 'anonymous')
+  await shown(page)
+  await page.reload()
+  await panel.waitFor()
+  await shown(page)
 
   // A session that has ended asks the page for another token.
   await page.evaluate(`tokens = ['${sign('ann')}', '${sign('ann')}']; parleyChat.identify(() => tokens.shift())`)
@@ -353,6 +358,69 @@ test('a page opens and closes the chat, and a signed-in customer has one convers
   await page.evaluate('parleyChat.close(); parleyChat.open()')
   await page.waitForFunction('tokens.length === 0')
   await say(page, 'after the renewal')
+})
+
+test('a second person at the browser sees nothing of the customer before', { skip }, async (t) => {
+  const { page, shop, sign, siteId, storedTexts } = await openSignedSite(t)
+  const { panel, text, launcher } = partsOf(page)
+  const identify = (token: string | null, device = page) =>
+    device.evaluate(`parleyChat.identify(${JSON.stringify(token)})`)
+  const isEmpty = async (device: Page) =>
+    (await device.locator('parley-chat .bubble').count()) === 0 &&
+    (await partsOf(device).text.inputValue()) === '' &&
+    !(await device.locator('parley-chat .root').textContent())?.includes('secret of ann')
+  await page.goto(shop.url)
+  await launcher.click()
+  await identify(sign('ann'))
+  await text.fill('secret of ann')
+  await text.press('Enter')
+  await until('the message', async () => (await storedTexts()).includes('secret of ann'))
+  await text.fill('draft of ann')
+  await identify(sign('ann'))
+  assert.equal(await text.inputValue(), 'draft of ann', 'another token of the same customer keeps the draft')
+
+  // The service does not answer: what ann wrote is hidden before it does.
+  const release = Promise.withResolvers<void>()
+  await page.route('**/identity', async (route) => {
+    await release.promise
+    await route.continue()
+  })
+  const ben = identify(sign('ben'))
+  await until('an empty panel', () => isEmpty(page))
+  assert.ok(await panel.isVisible(), 'the panel stays open')
+  release.resolve()
+  await ben
+  await until('the panel of ben', () => isEmpty(page))
+
+  // A sign-out reaches the other tabs.
+  const tab = await page.context().newPage()
+  await tab.goto(shop.url)
+  await partsOf(tab).launcher.click()
+  for (const device of [page, tab]) {
+    await identify(sign('ann'), device)
+    await shown(device, 'secret of ann')
+  }
+  await identify(null, page)
+  for (const device of [page, tab]) await until('the sign-out', () => isEmpty(device))
+  await tab.close()
+
+  // An application replaces the body, with the tag of another person or of none.
+  const replaceBody = (token: string) =>
+    page.evaluate(`{
+      const body = document.createElement('body')
+      const tag = document.createElement('script')
+      Object.assign(tag.dataset, { site: '${siteId}', identity: '${token}' })
+      body.append(tag)
+      document.body.replaceWith(body)
+    }`)
+  await replaceBody(sign('ann'))
+  await shown(page, 'secret of ann')
+  await replaceBody(sign('ben'))
+  await until('the panel of ben', () => isEmpty(page))
+  await replaceBody(sign('ann'))
+  await shown(page, 'secret of ann')
+  await replaceBody('')
+  await until('the panel of an anonymous visitor', () => isEmpty(page))
 })
 
 test('an image that loads late does not hide the end of the thread', { skip }, async (t) => {
