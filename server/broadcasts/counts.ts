@@ -78,7 +78,8 @@ export const recipientFollower: StatusFollower = {
     where r.workspace_id = m.workspace_id and r.message_id = m.id and r.status = 'pending'
   )`,
   respond: (sql, responses) => sql`
-    -- The recipients who responded in time, one index lookup each. Before the delivery is reported, the time runs from the send.
+    -- The recipients who responded in time, one index lookup each. Before the delivery is reported, the time runs from the send. A
+    -- fast reply arrives before the channel has confirmed the message to us: its recipient is still in flight.
     responding_recipients as (
       select distinct on (r.workspace_id, r.broadcast_id, q.kind, r.place)
         r.workspace_id, r.broadcast_id, q.kind, r.place, q.at
@@ -86,7 +87,8 @@ export const recipientFollower: StatusFollower = {
       cross join lateral (
         select r.workspace_id, r.broadcast_id, r.place
         from broadcast_recipients r
-        where r.workspace_id = q.workspace_id and r.message_id = q.message_id and r.status in ('sent', 'delivered', 'read')
+        where r.workspace_id = q.workspace_id and r.message_id = q.message_id
+          and r.status in ('sending', 'sent', 'delivered', 'read')
           and (r.delivered_at > q.at - make_interval(hours => ${responseHours})
             or r.delivered_at is null and r.message_id > ${idAt(nowMs() - responseHours * 3_600_000)})
         limit 1

@@ -78,7 +78,8 @@ async function insertMessages(
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
   const answers = follower ? arrivals.flatMap(toAnswer) : []
-  const responded = follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers)},` : sql``
+  const responded =
+    follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers, decisions.length > 0)},` : sql``
   const skipped = await sql<{ id: string; is_moved: boolean }[]>`
     with
     -- The messages to store, with their media.
@@ -232,33 +233,35 @@ function toAnswer(arrival: Arrival): Answer[] {
   return [{ id, broadcast_message_id: last, contact_id, is_stop: wish === 'stop' }]
 }
 
-/** Members of a `with` list: the responses to broadcasts among `inserted_messages`. */
-function recordResponses(sql: Sql, follower: StatusFollower, answers: readonly Answer[]): Fragment {
-  const hasStops = answers.some(({ is_stop }) => is_stop)
+/**
+ * Members of a `with` list: the responses to broadcasts among `inserted_messages`. `hasDecisions`: the list has `updated_contacts`,
+ * and all of them are locked before any response is written (lock order: ARCHITECTURE.md).
+ */
+function recordResponses(
+  sql: Sql,
+  follower: StatusFollower,
+  answers: readonly Answer[],
+  hasDecisions: boolean,
+): Fragment {
+  const contacts = sql`left join updated_contacts u on u.workspace_id = m.workspace_id and u.id = a.contact_id`
   return sql`
     -- The message of a broadcast that each new message answers: the one that it quotes, otherwise the last one.
     answers as (
       select m.workspace_id, coalesce(m.reply_to_message_id, a.broadcast_message_id) as message_id, m.content_type,
-        m.created_at as at, a.contact_id, a.is_stop
+        m.created_at as at, ${hasDecisions ? sql`a.is_stop and u.is_opted_out` : sql`false`} as is_stop
       from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (
         id uuid, broadcast_message_id uuid, contact_id uuid, is_stop boolean
       )
       join inserted_messages m on m.id = a.id
+      ${hasDecisions ? contacts : sql``}
     ),
-    -- Every answer is a reply. The contacts of opt-outs are locked before responses are written (lock order: ARCHITECTURE.md).
+    -- Every answer is a reply; a tap and an opt-out are also counted as such.
     responses as (
       select workspace_id, message_id, 'replied' as kind, at from answers
       union all
       select workspace_id, message_id, 'tapped', at from answers where content_type = 'button'
-      ${
-        hasStops
-          ? sql`union all
-            select a.workspace_id, a.message_id, 'opted_out', a.at
-            from answers a
-            join updated_contacts u on u.workspace_id = a.workspace_id and u.id = a.contact_id and u.is_opted_out
-            where a.is_stop`
-          : sql``
-      }
+      union all
+      select workspace_id, message_id, 'opted_out', at from answers where is_stop
     ),
     ${follower.respond(sql, sql`responses`)}`
 }

@@ -155,7 +155,7 @@ async function prepareMessages(
         last_message_at = greatest(v.last_message_at, n.created_at),
         inbox_at = greatest(v.inbox_at, n.replied_at),
         waiting_since = case when n.replied_at is null then v.waiting_since end,
-        ${isReserved ? sql`last_broadcast_message_id = n.id,` : sql``}
+        ${isReserved ? sql`last_broadcast_message_id = greatest(v.last_broadcast_message_id, n.id),` : sql``}
         updated_at = now()
       from (
         select distinct on (i.workspace_id, i.conversation_id) i.workspace_id, i.conversation_id, i.id, i.content_text,
