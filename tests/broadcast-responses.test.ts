@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertFields } from './assertions.ts'
+import { registerSimulatorAccounts } from './internals.ts'
 import { type Json, main, startSignedIn, until, withProvider } from './support.ts'
 
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
@@ -20,10 +21,21 @@ async function startSending(t: TestContext) {
   }
   const lastSent = async (i: number) => (await provider.sent(phoneOf(i))).at(-1)?.message_id
   const writes = (i: number, message: Json) => provider.writes({ from: phoneOf(i), ...message })
-  /** The counters as the API shows them, and as the tables have it. */
+  /** The counters as the dashboard has them. They are the number of rows, also after a merge or an erasure. */
   const counts = async (id: string) => {
-    const { replied_count, tapped_count, opted_out_count } = (await api.get(`/broadcasts/${id}`)).body.data
+    const { replied_count, tapped_count, opted_out_count } = await get(`/broadcasts/${id}`)
+    const rows = await db<{ kind: string; count: number }[]>`
+      select kind, count(*)::int as count from broadcast_responses
+      where workspace_id = ${workspaceId} and broadcast_id = ${id} group by kind`
     const shown = { replied: replied_count, tapped: tapped_count, opted_out: opted_out_count }
+    const none = { replied: 0, tapped: 0, opted_out: 0 }
+    const stored = { ...none, ...Object.fromEntries(rows.map(({ kind, count }) => [kind, count])) }
+    assert.deepEqual(shown, stored, 'the counters agree with the responses')
+    return shown
+  }
+  /** The same counted again from messages, recipients and contacts. */
+  const recounts = async (id: string) => {
+    const shown = await counts(id)
     const [recount] = await db<{ replied: number; tapped: number; opted_out: number }[]>`
       with
       -- Each message with the broadcast's message that it answers.
@@ -54,7 +66,7 @@ async function startSending(t: TestContext) {
     assert.deepEqual(shown, { ...recount }, 'the counters agree with the tables')
     return shown
   }
-  return { ...world, workspaceId, send, lastSent, writes, counts }
+  return { ...world, workspaceId, send, lastSent, writes, counts, recounts }
 }
 
 /** The channel reports that the customer opted out in its own settings. */
@@ -82,23 +94,23 @@ const stopPreference = (phone: string) => ({
 })
 
 test('replies, taps and opt-outs within 72 hours of the delivery count once per recipient', main, async (t) => {
-  const { db, api, provider, workspaceId, send, lastSent, writes, counts } = await startSending(t)
+  const { db, api, get, provider, workspaceId, send, lastSent, writes, recounts } = await startSending(t)
   const id = await send([0, 1, 2, 3, 4, 5, 6, 7])
-  assert.deepEqual(await counts(id), { replied: 0, tapped: 0, opted_out: 0 })
+  assert.deepEqual(await recounts(id), { replied: 0, tapped: 0, opted_out: 0 })
 
   const message_id = await writes(0, { text: 'How much is it?' })
   await writes(0, { text: 'And when?' })
   await writes(0, { text: 'How much is it?', message_id })
-  assert.deepEqual(await counts(id), { replied: 1, tapped: 0, opted_out: 0 })
+  assert.deepEqual(await recounts(id), { replied: 1, tapped: 0, opted_out: 0 })
 
   const tap = { type: 'button', button: { id: 'more', title: 'More' }, reply_to: await lastSent(1) }
   await writes(1, tap)
   await writes(1, tap)
-  assert.deepEqual(await counts(id), { replied: 2, tapped: 1, opted_out: 0 })
+  assert.deepEqual(await recounts(id), { replied: 2, tapped: 1, opted_out: 0 })
 
   await writes(2, { text: 'STOP' })
   assert.equal(await provider.callback(stopPreference(phoneOf(3))), 200)
-  assert.deepEqual(await counts(id), { replied: 3, tapped: 1, opted_out: 2 })
+  assert.deepEqual(await recounts(id), { replied: 3, tapped: 1, opted_out: 2 })
 
   // A reaction is no reply, and a message that quotes another one is no reply to the broadcast.
   await writes(4, { type: 'reaction', text: '👍', reply_to: await lastSent(4) })
@@ -110,28 +122,72 @@ test('replies, taps and opt-outs within 72 hours of the delivery count once per 
     where workspace_id = ${workspaceId} and broadcast_id = ${id} and phone = ${phoneOf(6)}`
   await writes(6, { text: 'Hello again' })
   await writes(99, { text: 'Who are you?' })
-  assert.deepEqual(await counts(id), { replied: 3, tapped: 1, opted_out: 2 })
-  const listed = (await api.get('/broadcasts')).body.data[0]
+  assert.deepEqual(await recounts(id), { replied: 3, tapped: 1, opted_out: 2 })
+  const [listed] = await get('/broadcasts')
   assertFields(listed, { id, replied_count: 3, tapped_count: 1, opted_out_count: 2 })
 })
 
+test('a reply that arrives before the channel has confirmed the message counts', async (t) => {
+  const { db, workspaceId, send, writes, recounts } = await startSending(t)
+  const id = await send([0])
+  const move = (status: string, isDelivered: boolean) => db`
+    update broadcast_recipients set status = ${status}, delivered_at = case when ${isDelivered} then now() end
+    where workspace_id = ${workspaceId} and broadcast_id = ${id}`
+  await move('sending', false)
+  await writes(0, { text: 'That was fast' })
+  await move('delivered', true)
+  assert.deepEqual(await recounts(id), { replied: 1, tapped: 0, opted_out: 0 })
+})
+
+test('messages that two processes receive at the same time count once', async (t) => {
+  const { db, twin, provider, send, writes, recounts } = await startSending(t)
+  const people = Array.from({ length: 8 }, (_, i) => i)
+  const id = await send(people)
+  const write = () => people.map((i) => writes(i, { text: i % 2 ? 'Yes' : 'STOP', message_id: `wamid.twice-${i}` }))
+  const other = await twin()
+  const first = write()
+  await registerSimulatorAccounts(db, provider.simulatorUrl, provider.connections, other)
+  await Promise.all([...first, ...write()])
+  assert.deepEqual(await recounts(id), { replied: 8, tapped: 0, opted_out: 4 })
+})
+
+test('the counts stay exact when contacts are merged or erased', async (t) => {
+  const { api, ask, send, lastSent, writes, counts } = await startSending(t)
+  const id = await send([0, 1, 2, 3])
+  const idOf = async (i: number): Promise<string> =>
+    (await api.get(`/contacts?phone=${encodeURIComponent(phoneOf(i))}`)).body.data[0].id
+  await writes(0, { text: 'Yes' })
+  await writes(2, { text: 'STOP' })
+  await ask('POST', `/contacts/${await idOf(0)}/merge`, { contact_id: await idOf(1) })
+  await api.delete(`/contacts/${await idOf(2)}`)
+  assert.deepEqual(await counts(id), { replied: 2, tapped: 0, opted_out: 1 })
+  // The merged contact answers the message that its other number got; the erased one is a stranger now.
+  await writes(1, { text: 'From my other number', reply_to: await lastSent(1) })
+  await writes(2, { text: 'Who are you?' })
+  assert.deepEqual(await counts(id), { replied: 3, tapped: 0, opted_out: 1 })
+  // Without a quote a message of the merged contact answers the last of the two, which has its reply.
+  await writes(0, { text: 'And once more', reply_to: await lastSent(0) })
+  await writes(1, { text: 'And once more' })
+  assert.deepEqual(await counts(id), { replied: 3, tapped: 0, opted_out: 1 })
+})
+
 test('a message counts for the broadcast that it quotes, otherwise for the last one', async (t) => {
-  const { send, lastSent, writes, counts } = await startSending(t)
+  const { send, lastSent, writes, recounts } = await startSending(t)
   const first = await send([0, 1])
   const quoted = await lastSent(1)
   const second = await send([0, 1])
   await writes(0, { text: 'Yes please' })
   await writes(1, { text: 'This one', reply_to: quoted })
-  assert.deepEqual(await counts(first), { replied: 1, tapped: 0, opted_out: 0 })
-  assert.deepEqual(await counts(second), { replied: 1, tapped: 0, opted_out: 0 })
+  assert.deepEqual(await recounts(first), { replied: 1, tapped: 0, opted_out: 0 })
+  assert.deepEqual(await recounts(second), { replied: 1, tapped: 0, opted_out: 0 })
 })
 
 test('concurrent replies and opt-outs are counted exactly', async (t) => {
-  const { send, writes, counts, get } = await startSending(t)
+  const { send, writes, recounts, get } = await startSending(t)
   const people = Array.from({ length: 12 }, (_, i) => i)
   const id = await send(people)
   await Promise.all(people.flatMap((i) => ['One', 'Two', i % 3 ? 'Three' : 'STOP'].map((text) => writes(i, { text }))))
-  assert.deepEqual(await counts(id), { replied: 12, tapped: 0, opted_out: 4 })
+  assert.deepEqual(await recounts(id), { replied: 12, tapped: 0, opted_out: 4 })
   const points: Json[] = await get(`/broadcasts/${id}/timeline`)
   assertFields(points.at(-1), { sent: 12, delivered: 12, replied: 12, tapped: 0, opted_out: 4 })
   for (const [i, point] of points.entries()) {

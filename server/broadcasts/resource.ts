@@ -85,12 +85,6 @@ const broadcastFields = {
   skipped_count: count(
     'Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.',
   ),
-  replied_count: count(
-    'Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast that it ' +
-      'quotes, otherwise for the last one sent to the contact.',
-  ),
-  tapped_count: count('Of those, recipients who tapped a quick-reply button of the message.'),
-  opted_out_count: count('Recipients who opted out of broadcasts within 72 hours of the delivery.'),
   is_paused: Column(
     Type.Boolean({
       description:
@@ -128,6 +122,15 @@ const broadcastFields = {
       end`,
     ),
   ),
+  /**
+   * Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast that it quotes,
+   * otherwise for the last one sent to the contact.
+   */
+  replied_count: ForMembers(Joined('n', Type.Integer())),
+  /** Of those, recipients who tapped a quick-reply button of the message. */
+  tapped_count: ForMembers(Joined('n', Type.Integer())),
+  /** Recipients who opted out of broadcasts within 72 hours of the delivery. */
+  opted_out_count: ForMembers(Joined('n', Type.Integer())),
   cancel_reason: ForMembers(NullableText()),
   /** The broadcast to the recipients that this one did not reach. */
   again_id: ForMembers(NullableText({ format: 'uuid' })),
@@ -159,9 +162,6 @@ const broadcastExample = {
   read_count: 0,
   failed_count: 0,
   skipped_count: 0,
-  replied_count: 0,
-  tapped_count: 0,
-  opted_out_count: 0,
   is_paused: false,
   paused_reason: null,
   created_at: '2026-01-08T08:00:00.000Z',
