@@ -66,7 +66,8 @@ test('a member sends a broadcast and finds it in the list with its counters', as
   const idle = { channel_error: null, next_attempt_at: null, awaiting_count: 0, cancel_reason: null, again_id: null }
   const { id: authorId, name: author } = done.author
   assert.ok(authorId && author)
-  const members = { audience: null, author: done.author, saved_at: null }
+  const responses = { replied_count: 0, tapped_count: 0, opted_out_count: 0 }
+  const members = { audience: null, author: done.author, saved_at: null, ...responses }
   assert.deepEqual(done, { ...shown, params: {}, ...idle, ...members })
   assert.equal((await provider.sent()).length, 3)
 

@@ -59,7 +59,7 @@ test('a draft is saved while it is written, listed with its author, and sent onc
 })
 
 test('a complete draft of a member is started through the API, and an incorrect one is refused', async (t) => {
-  const { create, api, untilOver } = await startDrafting(t)
+  const { create, save, api, untilOver } = await startDrafting(t)
   const wrong = await create({
     name: 'Wrong',
     template: { ...template, params: ['one'] },
@@ -67,8 +67,27 @@ test('a complete draft of a member is started through the API, and an incorrect 
   })
   assertBadRequest(await api.post(`/broadcasts/${wrong.id}/start`), /param/)
   const right = await create({ name: 'Right', template, recipients: [{ to: phoneOf(3) }] })
+  // The last audience counts.
+  await save(right.id, { audience: { segment_ids: [], excluded_segment_ids: [] } })
+  assertFields(await save(right.id, { name: 'Right' }), { total_count: 0, segment_id: null })
+  assertFields(await save(right.id, { recipients: [{ to: phoneOf(3) }] }), { total_count: 1, audience: null })
   assert.equal((await api.post(`/broadcasts/${right.id}/start`)).status, 200)
   assert.equal((await untilOver(right.id)).sent_count, 1)
+})
+
+test('the draft of an integration is neither saved nor replaced by a member', async (t) => {
+  const { browser, api, get } = await startDrafting(t)
+  const draft = { name: 'Of a program', template, recipients: [{ to: phoneOf(4) }], draft: true }
+  const { id } = (await api.post('/broadcasts', draft)).body.data
+  assertBadRequest(await browser.call('PATCH', `/broadcasts/${id}/draft`, { name: 'x' }), /integration/)
+  const body = { name: 'x', template, recipients: [{ to: phoneOf(5) }] }
+  assertRefused(await browser.call('POST', `/broadcasts/${id}/send`, body), 404, 'not_found')
+  assertFields(await get(`/broadcasts/${id}`), {
+    status: 'draft',
+    name: 'Of a program',
+    total_count: 1,
+    saved_at: null,
+  })
 })
 
 test('agents write drafts, viewers do not, and an old draft is deleted', async (t) => {

@@ -119,11 +119,13 @@ export async function acceptBroadcast(
   return requireBroadcast(db, workspaceId, id)
 }
 
-/** Deletes the draft that a new broadcast replaces. 404 when it was sent or deleted meanwhile. */
+/** Deletes the draft of a member that a new broadcast replaces. 404 when it was sent or deleted meanwhile. */
 async function endDraft(sql: Sql, workspaceId: string, id: string): Promise<void> {
   const [deleted] = isUuid(id)
     ? await sql`
-        delete from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' returning id`
+        delete from broadcasts
+        where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' and saved_at is not null
+        returning id`
     : []
   if (!deleted) throw notFound('draft')
 }

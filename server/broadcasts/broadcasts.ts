@@ -110,6 +110,7 @@ export type LockedBroadcast = {
   is_due: boolean
   is_late: boolean
   is_filled: boolean
+  saved_at: string | null
   position: number
   filled_count: number
   plan_month: string | null
@@ -123,7 +124,7 @@ const missedHours = 24
 export async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast> {
   const [row] = isUuid(id)
     ? await sql<LockedBroadcast[]>`
-        select status, is_paused, is_filled, position, filled_count, plan_month::text, reserved_count,
+        select status, is_paused, is_filled, saved_at, position, filled_count, plan_month::text, reserved_count,
           coalesce(scheduled_at <= now(), true) as is_due,
           coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
         from broadcasts where workspace_id = ${workspaceId} and id = ${id}

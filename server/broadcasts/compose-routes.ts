@@ -28,7 +28,7 @@ import { editBroadcast, getBroadcastSource } from './edit.ts'
 import { listAttributes } from './fields.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { writeRecipients } from './recipients.ts'
-import { type Broadcast, BroadcastSchema } from './resource.ts'
+import { type Broadcast, BroadcastSchema, broadcastStatuses } from './resource.ts'
 import { type BroadcastOptions, nameOf } from './routes.ts'
 import { DraftSchema, NewBroadcastSchema, readBroadcast, readDraft } from './schemas.ts'
 import { readTimeline } from './timeline.ts'
@@ -96,6 +96,7 @@ function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcas
 }
 
 const SourceView = Type.Object({
+  status: OneOf(broadcastStatuses),
   name: Type.String(),
   template: Type.Object({
     name: Type.String(),

@@ -138,6 +138,9 @@ export async function startBroadcast(
     const broadcast = await lockBroadcast(sql, workspaceId, id)
     requireStatus(broadcast, ['draft', 'scheduled'], 'started')
     if (broadcast.status === 'draft') {
+      // What was checked above is not what would be sent.
+      if (broadcast.saved_at !== before.saved_at)
+        throw badRequest('a member changed the draft meanwhile; start it again')
       if (broadcast.is_filled && broadcast.filled_count === 0) throw badRequest('recipients: the draft has none')
       if (broadcast.is_due) return start(sql, workspaceId, id, broadcast)
       if (!isNow) {
@@ -177,7 +180,7 @@ async function requireStartable(
 export type DraftContent = {
   name?: string | undefined
   template?: RequestedTemplate | undefined
-  /** Instead of an audience. Lines that are no phone number are kept. */
+  /** Ignored if there is an audience. Lines that are no phone number are kept. */
   recipients?: readonly RecipientInput[] | undefined
   audience?: Audience | undefined
   scheduled_at?: string | null | undefined
@@ -208,7 +211,10 @@ export async function createDraft(context: AcceptContext, caller: Caller, conten
   return requireBroadcast(db, workspaceId, id)
 }
 
-/** Saves what a member has written. The last one who saves a field wins. 400 for a broadcast that is no draft any more. */
+/**
+ * Saves what a member has written. The last one who saves a field wins. 400 for a broadcast that is no draft any more, and for the
+ * draft of an integration, whose recipients come through the API.
+ */
 export async function saveDraft(
   context: AcceptContext,
   caller: Caller,
@@ -218,7 +224,9 @@ export async function saveDraft(
   const { db, bulk } = context
   const { workspaceId } = caller
   const save = async (sql: Sql) => {
-    requireStatus(await lockBroadcast(sql, workspaceId, id), ['draft'], 'saved')
+    const draft = await lockBroadcast(sql, workspaceId, id)
+    requireStatus(draft, ['draft'], 'saved')
+    if (draft.saved_at === null) throw badRequest('the draft of an integration cannot be saved')
     await writeContent(context, caller, sql, id, content)
   }
   await bulk(workspaceId, () => withRetries(() => db.begin(save)))
@@ -243,7 +251,7 @@ async function writeContent(
         params = ${JSON.stringify(template.params)}::text::jsonb, contact_fields = ${template.contact_fields}
       where workspace_id = ${workspaceId} and id = ${id}`
   }
-  const rows = readRecipients(recipients ?? [], defaultCountry)
+  const rows = readRecipients((!audience && recipients) || [], defaultCountry)
   if (recipients || audience) {
     const columns = toColumns({ audience })
     await sql`delete from broadcast_recipients where workspace_id = ${workspaceId} and broadcast_id = ${id}`

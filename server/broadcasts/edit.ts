@@ -25,7 +25,7 @@ import type { Broadcast } from './resource.ts'
 export type BroadcastChanges = Partial<NewBroadcast>
 
 /** The content of a broadcast, to edit it or to write a similar one. */
-export type BroadcastSource = {
+export type BroadcastSource = Pick<Broadcast, 'status'> & {
   name: string
   template: RequestedTemplate
   segment_id: string | null
@@ -46,6 +46,7 @@ export async function getBroadcastSource(sql: Sql, workspaceId: string, id: stri
   const { name, segment_id, audience, scheduled_at } = broadcast
   const rows = audienceOf(broadcast) === undefined ? await listInputs(sql, workspaceId, broadcast.id) : []
   return {
+    status: broadcast.status,
     name,
     template: templateOf(broadcast),
     segment_id,
