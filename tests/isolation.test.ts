@@ -544,6 +544,8 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
       ['GET', '/recipients'],
       ['GET', '/recipients?status=read'],
       ['GET', '/recipients.csv'],
+      ['GET', '/source'],
+      ['GET', '/timeline'],
       ['POST', '/pause'],
       ['POST', '/resume'],
       ['POST', '/cancel'],
@@ -551,6 +553,9 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
     ] as const) {
       assertRefused(await call(method, `/broadcasts/${id}${path}`), 404, 'not_found')
     }
+    const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: shared.phone }] }
+    assertRefused(await call('PATCH', `/broadcasts/${id}/draft`, body), 404, 'not_found')
+    assertRefused(await call('POST', `/broadcasts/${id}/send`, body), 404, 'not_found')
   }
   for (const query of ['', '?status=sent', `?cursor=${encodeCursor(foreign.broadcasts)}`])
     await call('GET', `/broadcasts${query}`)
@@ -562,6 +567,11 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
   for (const path of ['/broadcasts', '/broadcasts/preview']) {
     for (const segment_id of [foreign.segments, foreign.dynamicSegments]) {
       assertRefused(await call('POST', path, { name: 'News', template, segment_id }), 404, 'not_found')
+      for (const audience of [
+        { segment_ids: [own.segments, segment_id], excluded_segment_ids: [] },
+        { segment_ids: [], excluded_segment_ids: [segment_id] },
+      ])
+        assertRefused(await call('POST', path, { name: 'News', template, audience }), 404, 'not_found')
     }
     const theirTemplate = { name: 'News', template: { name: 'theirword_template' }, segment_id: own.segments }
     assertBadRequest(await call('POST', path, theirTemplate))

@@ -3,7 +3,7 @@
  * without the members of others. It is evaluated when sending starts.
  */
 import { badRequest } from '../lib/errors.ts'
-import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { requireMembership } from '../segments/segments.ts'
 
@@ -44,7 +44,10 @@ export async function requireAudience(
   const excluded = await anyOf(sql, workspaceId, fields, excluded_segment_ids)
   // A condition on an empty field is null, which is not true.
   const without = excluded.condition ? sql`(${excluded.condition}) is not true` : sql`true`
-  return { condition: sql`((${included.condition ?? sql`true`}) and ${without})` }
+  const condition = sql`((${included.condition ?? sql`true`}) and ${without})`
+  // Each number of segments is a text of its own.
+  const isComposed = segment_ids.length + excluded_segment_ids.length > 1
+  return { condition: isComposed ? plannedPerCall(sql, condition) : condition }
 }
 
 async function anyOf(
