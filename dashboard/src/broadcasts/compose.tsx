@@ -3,7 +3,7 @@
  * attempt to send.
  */
 import { type ReactNode, useMemo, useRef, useState } from 'react'
-import { useLocation } from 'wouter'
+import { Redirect, useLocation, useSearch } from 'wouter'
 import { Button, InputField, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { Confirm, useToast } from '../../../ui/overlays.tsx'
@@ -27,29 +27,56 @@ const { compose: text } = words.broadcasts
 const back = { href: '/broadcasts', label: words.broadcasts.back }
 
 export function NewBroadcast() {
-  // Only the first one: the URL gets the id of the draft when it is saved, and the page stays.
-  const [query] = useState(() => new URLSearchParams(location.search))
+  const { query, key, onCreated } = useOpenedQuery()
   const id = query.get('draft')
-  return id ? <SavedDraft id={id} /> : <DraftPage {...newPage} start={newDraft(query)} />
+  const page = { ...newPage, onCreated }
+  return id ? <SavedDraft key={key} {...page} id={id} /> : <DraftPage key={key} {...page} start={newDraft(query)} />
 }
 
 const newPage = { title: text.title, lead: text.lead, back }
 
-function SavedDraft({ id }: { id: string }) {
+/**
+ * The query of the URL with which a page of a draft was opened. `onCreated` puts the id of the new draft into the URL, for a reload;
+ * the page stays. Any other change of the query opens another page, with another key.
+ */
+export function useOpenedQuery() {
+  const search = useSearch()
+  const [path, navigate] = useLocation()
+  const opened = useRef({ search, query: search, key: 0 })
+  if (opened.current.search !== search) opened.current = { search, query: search, key: opened.current.key + 1 }
+  return {
+    query: new URLSearchParams(opened.current.query),
+    key: opened.current.key,
+    onCreated: (id: string) => {
+      const query = new URLSearchParams({ draft: id }).toString()
+      opened.current.search = query
+      navigate(`${path}?${query}`, { replace: true })
+    },
+  }
+}
+
+type PageOfDraft = {
+  title: string
+  lead: string
+  back: { href: string; label: string }
+  onCreated: (id: string) => void
+}
+
+/** A member continues a draft. */
+export function SavedDraft({ id, ...page }: PageOfDraft & { id: string }) {
   const source = useCall('GET /broadcasts/{id}/source', { params: { id } }, { isKept: false })
+  if (source.data && source.data.status !== 'draft') return <Redirect to={`/broadcasts/${id}`} replace />
+  if (source.data) return <DraftPage {...page} start={toDraft(source.data)} startId={id} />
   if (isNotFound(source.error)) return <NotFound />
-  if (source.data) return <DraftPage {...newPage} start={toDraft(source.data)} startId={id} />
+  const { onCreated: _, ...head } = page
   return (
-    <Page {...newPage}>
+    <Page {...head}>
       <QueryView query={source}>{() => null}</QueryView>
     </Page>
   )
 }
 
-type DraftPageProps = {
-  title: string
-  lead: string
-  back: { href: string; label: string }
+type DraftPageProps = PageOfDraft & {
   /** What the draft starts with, of the first render. */
   start: Draft
   startId?: string
@@ -58,14 +85,10 @@ type DraftPageProps = {
 }
 
 /** The page of a draft, which is saved while the member writes. */
-export function DraftPage({ start, startId, children, ...page }: DraftPageProps) {
+export function DraftPage({ start, startId, onCreated, children, ...page }: DraftPageProps) {
   const templates = useCall('GET /templates', {}, { live: true })
   const [draft, setDraft] = useState(start)
-  const [, navigate] = useLocation()
-  const saving = useAutosave(draft, startId, (id) => {
-    // The member may have left the page meanwhile.
-    if (location.pathname === '/broadcasts/new') navigate(`/broadcasts/new?draft=${id}`, { replace: true })
-  })
+  const saving = useAutosave(draft, startId, onCreated)
   const actions = (
     <>
       <SaveStatus state={saving.state} />
@@ -93,7 +116,7 @@ const SaveStatus = ({ state }: { state: SaveState }) => (
   <span
     className="soft small broadcasts-saved"
     role="status"
-    data-failed={state === 'failed' || state === 'gone' ? '' : undefined}
+    data-failed={state === 'retrying' || state === 'refused' || state === 'gone' ? '' : undefined}
   >
     {text.saveStates[state]}
   </span>
@@ -112,6 +135,7 @@ type ComposeProps = {
 export function ComposeForm({ templates, draft, onChange, saving, editedId }: ComposeProps) {
   const [isSubmitted, setSubmitted] = useState(false)
   const [isConfirming, setConfirming] = useState(false)
+  const [isFlushing, setFlushing] = useState(false)
   const [previewed, setPreviewed] = useState<Template>()
   const sections = useRef<HTMLDivElement>(null)
   const toast = useToast()
@@ -123,7 +147,8 @@ export function ComposeForm({ templates, draft, onChange, saving, editedId }: Co
   const onDone = ({ id }: { id: string }) => {
     saving?.end()
     toast.success(draft.isLater ? text.scheduled : text.sent)
-    navigate(`/broadcasts/${id}`)
+    // The draft is gone: back leads to the list.
+    navigate(`/broadcasts/${id}`, { replace: saving !== undefined })
   }
   const create = useChange('POST /broadcasts', { stale, onDone })
   const sendDraft = useChange('POST /broadcasts/{id}/send', { stale, onDone })
@@ -136,7 +161,9 @@ export function ComposeForm({ templates, draft, onChange, saving, editedId }: Co
   const sendError = sending.find(({ error }) => error)?.error
   const send = async (body: Body) => {
     const whole = { ...body, name: draft.name }
+    setFlushing(true)
     const draftId = await saving?.flush()
+    setFlushing(false)
     if (editedId) edit.mutate({ params: { id: editedId }, body: whole })
     else if (draftId) sendDraft.mutate({ params: { id: draftId }, body: whole, idempotencyKey })
     else create.mutate({ body: whole, idempotencyKey })
@@ -236,8 +263,8 @@ export function ComposeForm({ templates, draft, onChange, saving, editedId }: Co
         <Confirm
           title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
           action={action}
-          busy={sending.some(({ isPending }) => isPending)}
-          error={sendError ? describeError(sendError) : undefined}
+          busy={isFlushing || sending.some(({ isPending }) => isPending)}
+          error={sendError ? (serverErrors.draft ?? describeError(sendError)) : undefined}
           onConfirm={() => void send(body)}
           onClose={() => setConfirming(false)}
         >

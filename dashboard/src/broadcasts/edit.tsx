@@ -1,10 +1,10 @@
 /** The pages that edit a scheduled broadcast, and that write a new one from any broadcast. */
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { ComposeForm, DraftPage } from './compose.tsx'
+import { ComposeForm, DraftPage, SavedDraft, useOpenedQuery } from './compose.tsx'
 import { type Draft, type Source, toDraft } from './use-draft.ts'
 
 const { editing: text } = words.broadcasts
@@ -40,17 +40,29 @@ function EditForm({ id, source }: { id: string; source: Source }) {
 }
 
 export function CopyBroadcast({ id }: { id: string }) {
+  const { query, key, onCreated } = useOpenedQuery()
+  const draftId = query.get('draft')
+  const page = {
+    title: text.copyTitle,
+    lead: text.copyLead,
+    back: { href: `/broadcasts/${id}`, label: text.back },
+    onCreated,
+  }
+  return draftId ? <SavedDraft key={key} {...page} id={draftId} /> : <NewCopy key={key} {...page} id={id} />
+}
+
+function NewCopy({ id, ...page }: ComponentProps<typeof SavedDraft>) {
   const source = useCall('GET /broadcasts/{id}/source', { params: { id } }, { isKept: false })
-  const back = { href: `/broadcasts/${id}`, label: text.back }
+  const { onCreated: _, ...head } = page
   if (!source.data) {
     return (
-      <Page title={text.copyTitle} lead={text.copyLead} back={back}>
+      <Page {...head}>
         <QueryView query={source}>{() => null}</QueryView>
       </Page>
     )
   }
   return (
-    <DraftPage title={text.copyTitle} lead={text.copyLead} back={back} start={toCopy(source.data)}>
+    <DraftPage {...page} start={toCopy(source.data)}>
       <SourceNotes source={source.data} />
     </DraftPage>
   )

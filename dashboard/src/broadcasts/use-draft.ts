@@ -87,12 +87,12 @@ export function contentOf(draft: Draft, since?: Draft): InputOf<'POST /broadcast
   const has = (...fields: (keyof Draft)[]) => !since || fields.some((field) => draft[field] !== since[field])
   const ms = isLater ? new Date(at).getTime() : Number.NaN
   return {
-    name,
+    ...(has('name') ? { name } : {}),
     ...(template && has('template', 'params') ? { template: { ...template, params } } : {}),
     ...(has('source', 'segment_ids', 'excluded_segment_ids', 'numbers', 'ownValues', 'template')
       ? peopleOf(draft)
       : {}),
-    scheduled_at: Number.isNaN(ms) ? null : new Date(ms).toISOString(),
+    ...(has('isLater', 'at') ? { scheduled_at: Number.isNaN(ms) ? null : new Date(ms).toISOString() } : {}),
   }
 }
 
