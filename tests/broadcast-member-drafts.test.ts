@@ -162,7 +162,7 @@ test('attributes of the contact fill values, and a contact without one is skippe
   const { ask, api, get, provider, untilOver } = await startDrafting(t)
   await api.post('/contacts', { phone: phoneOf(1), name: 'Ann', attributes: { city: 'Paris', visits: 3 } })
   await api.post('/contacts', { phone: phoneOf(2), name: 'Bo', attributes: { visits: 4 } })
-  assert.deepEqual(await get('/broadcasts/fields'), { attributes: ['city', 'visits'] })
+  assert.deepEqual(await get('/broadcasts/fields'), { attributes: ['visits', 'city'] })
   const values = { ...template, params: ['{{contact.attributes.city}}', '{{contact.attributes.visits|0}}'] }
   const body = { name: 'Cities', template: values, audience: { segment_ids: [], excluded_segment_ids: [] } }
   const preview = (await ask('POST', '/broadcasts/preview', body)).data

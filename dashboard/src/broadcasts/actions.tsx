@@ -22,7 +22,9 @@ type DialogName = 'cancel' | 'delete' | 'reschedule' | 'resend' | 'start'
 export function Actions({ broadcast }: { broadcast: Broadcast }) {
   const [dialog, setDialog] = useState<DialogName>()
   const close = () => setDialog(undefined)
-  const [main, ...others] = useActions(broadcast, setDialog)
+  const actions = useActions(broadcast, setDialog)
+  const main = actions.find(({ danger }) => !danger)
+  const others = actions.filter((action) => action !== main)
   const dialogs: Record<DialogName, ReactNode> = {
     cancel: <CancelDialog broadcast={broadcast} onClose={close} />,
     delete: <DeleteDialog broadcast={broadcast} onClose={close} />,

@@ -107,7 +107,7 @@ function startText({ scheduled_at }: Broadcast): string {
 
 function About({ broadcast }: { broadcast: Broadcast }) {
   const { template, author, created_at, scheduled_at, started_at, completed_at } = broadcast
-  const name = (
+  const name = template.name && (
     <>
       <Link href={hrefOf(template)}>{template.name}</Link> <span className="soft small">{template.language}</span>
     </>
@@ -160,6 +160,7 @@ function SegmentLink({ id }: { id: string }) {
 function MessagePreview({ broadcast: { template, params } }: { broadcast: Broadcast }) {
   const query = useCall('GET /templates', {})
   const loaded = query.data?.find(({ name, language }) => name === template.name && language === template.language)
+  if (!template.name) return null
   if (loaded) return <TemplatePreview template={loaded} params={params} />
   return query.data ? <p className="soft small">{text.templateGone}</p> : null
 }

@@ -23,9 +23,8 @@ export function BroadcastList() {
   const query = status === 'paused' ? ({ is_paused: 'true' } as const) : status && { status }
   const pages = usePages('GET /broadcasts', query ? { query } : {}, { live: true })
   const isEmpty = pages.isSuccess && pages.items.length === 0
-  const create = useCanWrite() && (
-    <LinkButton label={text.create} variant="primary" icon="plus" href="/broadcasts/new" />
-  )
+  const canWrite = useCanWrite()
+  const create = canWrite && <LinkButton label={text.create} variant="primary" icon="plus" href="/broadcasts/new" />
   return (
     <Page title={text.title} lead={text.lead} actions={create}>
       <ViewerNote />
@@ -45,7 +44,7 @@ export function BroadcastList() {
       {isEmpty && !status && <EmptyState icon="broadcasts" title={text.empty} text={text.emptyText} action={create} />}
       {pages.items.length > 0 && (
         <div className="card">
-          <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columns} />
+          <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columnsOf(canWrite)} />
           <LoadMore pages={pages} />
         </div>
       )}
@@ -56,12 +55,12 @@ export function BroadcastList() {
 /** These are on the page of the broadcast; the list has them on a wide window. */
 const wideSteps: readonly Step[] = ['sent', 'tapped', 'opted_out']
 
-const columns: Column<Broadcast>[] = [
+const columnsOf = (canWrite: boolean): Column<Broadcast>[] => [
   {
     label: text.columns.name,
     cell: (broadcast) => (
       <div className="column">
-        <Link className="row-link" href={hrefOf(broadcast)}>
+        <Link className="row-link" href={hrefOf(broadcast, canWrite)}>
           {broadcast.name || text.untitled}
         </Link>
         <span className="soft small">
@@ -75,8 +74,7 @@ const columns: Column<Broadcast>[] = [
     label: text.columns.recipients,
     className: 'end',
     cellClassName: 'numeric',
-    cell: ({ total_count: total, status }) =>
-      total === 0 && status === 'scheduled' ? text.atStart : formatNumber(total),
+    cell: (broadcast) => (isUncounted(broadcast) ? text.atStart : formatNumber(broadcast.total_count)),
   },
   ...steps.map(shareColumn),
   { label: text.columns.when, cellClassName: 'soft', cell: whenOf },
@@ -97,9 +95,15 @@ function shareColumn(step: Step): Column<Broadcast> {
 /** Whether the funnel has a first value. */
 const isSent = ({ sent_count, failed_count }: Broadcast): boolean => sent_count + failed_count > 0
 
-/** A member continues to write a draft; that of an integration has a page like other broadcasts. */
-const hrefOf = (broadcast: Broadcast): string =>
-  broadcast.status === 'draft' && broadcast.saved_at !== null ? draftHref(broadcast) : `/broadcasts/${broadcast.id}`
+/** Whether it has an audience, which is not counted before the start. */
+const isUncounted = ({ status, total_count, segment_id, audience }: Broadcast): boolean =>
+  total_count === 0 && (status === 'scheduled' || (status === 'draft' && (segment_id !== null || audience !== null)))
+
+/** A member continues to write a draft. A viewer, and the draft of an integration, get the page that other broadcasts have. */
+const hrefOf = (broadcast: Broadcast, canWrite: boolean): string =>
+  canWrite && broadcast.status === 'draft' && broadcast.saved_at !== null
+    ? draftHref(broadcast)
+    : `/broadcasts/${broadcast.id}`
 
 function State({ broadcast }: { broadcast: Broadcast }) {
   const { status, total_count: total, pending_count: pending } = broadcast

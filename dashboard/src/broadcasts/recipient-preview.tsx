@@ -18,31 +18,24 @@ type Props = {
 
 export function RecipientPreview({ template, params, samples }: Props) {
   const [chosen, setChosen] = useState(0)
-  const index = Math.min(chosen, samples.length - 1)
+  const count = samples.length
+  const index = Math.min(chosen, count - 1)
+  // After the last one comes the first: a button that is disabled loses the focus.
+  const show = (next: number) => setChosen((next + count) % count)
   const sample = samples[index]
   if (!sample) return <TemplatePreview template={template} params={params} />
   return (
     <>
       <div className="row broadcasts-person">
-        <IconButton
-          label={text.previousRecipient}
-          icon="back"
-          disabled={index === 0}
-          onClick={() => setChosen(index - 1)}
-        />
+        {count > 1 && <IconButton label={text.previousRecipient} icon="back" onClick={() => show(index - 1)} />}
         <span className="grow column" role="status">
           <strong className="cut">{sample.name ?? sample.to}</strong>
           <span className="soft small numeric">
             {sample.name ? `${sample.to} · ` : ''}
-            {text.recipientOf(index + 1, samples.length)}
+            {text.recipientOf(index + 1, count)}
           </span>
         </span>
-        <IconButton
-          label={text.nextRecipient}
-          icon="right"
-          disabled={index === samples.length - 1}
-          onClick={() => setChosen(index + 1)}
-        />
+        {count > 1 && <IconButton label={text.nextRecipient} icon="right" onClick={() => show(index + 1)} />}
       </div>
       <TemplatePreview template={template} params={sample.params} />
     </>

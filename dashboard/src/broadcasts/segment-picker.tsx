@@ -1,5 +1,5 @@
 /** Several segments: a list to add one, and the chosen ones with a button that removes each. */
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { SelectField } from '../../../ui/controls.tsx'
 import { usePages } from '../lib/api.ts'
 import { QueryState } from '../ui/page.tsx'
@@ -34,11 +34,14 @@ const maxSegments = 10
 
 export function SegmentPicker({ label, placeholder, hint, error, ids, without, onChange }: SegmentPickerProps) {
   const pages = useSegments()
+  const box = useRef<HTMLDivElement>(null)
   if (!pages.data) return <QueryState query={pages} lines={2} />
+  // There is nothing to choose.
+  if (pages.items.length === 0 && ids.length === 0) return null
   const byId = new Map(pages.items.map((segment) => [segment.id, segment]))
   const offered = pages.items.filter(({ id }) => !ids.includes(id) && !without.includes(id))
   return (
-    <div className="stack broadcasts-segments">
+    <div className="stack broadcasts-segments" ref={box}>
       <SelectField
         label={label}
         hint={hint}
@@ -52,7 +55,11 @@ export function SegmentPicker({ label, placeholder, hint, error, ids, without, o
         <ul className="row broadcasts-chips" aria-label={text.chosen(label)}>
           {ids.map((id) => {
             const { name, color } = byId.get(id) ?? { name: words.broadcasts.detail.segmentGone, color: 'var(--soft)' }
-            const remove = () => onChange(ids.filter((other) => other !== id))
+            const remove = () => {
+              onChange(ids.filter((other) => other !== id))
+              // The button is gone after the next render, and the list may be enabled then.
+              requestAnimationFrame(() => box.current?.querySelector('select')?.focus())
+            }
             return (
               <li key={id}>
                 <Tag name={name} color={color} removeLabel={text.removeSegment(name)} onRemove={remove} />

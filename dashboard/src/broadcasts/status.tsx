@@ -95,6 +95,8 @@ export function Bar({ broadcast }: { broadcast: Broadcast }) {
 /** The text for a reason of the service or an error code of the provider. Unknown reasons are shown as they are. */
 export function reasonText(reason: string): string {
   const [code = ''] = reason.split(':')
+  const [, attribute] = /^the contact has no attributes\.(\w+)$/.exec(reason) ?? []
+  if (attribute) return text.noAttribute(attribute)
   const known = text.reasons[reason] ?? text.reasons[code]
   return known ?? reason.charAt(0).toUpperCase() + reason.slice(1)
 }

@@ -94,6 +94,7 @@ export const broadcasts = {
   recipientCount,
   back: 'Broadcasts',
   reasons,
+  noAttribute: (name: string) => `No ${name}, which the message requires`,
   compose: {
     title: 'New broadcast',
     lead: 'Nothing is sent until you confirm. The draft is saved while you write, and your team can continue it.',
