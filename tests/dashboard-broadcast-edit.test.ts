@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
-import { until } from './support.ts'
+import { pluck, until } from './support.ts'
 
 /** Choose from the menu of a broadcast's page. */
 async function chooseAction(page: Page, action: string): Promise<void> {
@@ -139,4 +139,59 @@ test('a draft is saved while it is written, and a colleague finds and continues 
   await agent.getByText('1 of 1 processed').waitFor()
   assert.deepEqual((await api.get('/broadcasts?status=draft')).body.data, [])
   await assertAccessible(agent)
+
+  // The first member still has the draft open.
+  await page.getByLabel('Name', { exact: true }).fill('Too late')
+  await page.getByText('it was sent or deleted by another member').waitFor()
+  await page.getByRole('button', { name: 'Send to 2 recipients' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send to 2 recipients' }).click()
+  await page.getByRole('dialog').getByText('Nothing was sent now.').waitFor()
+})
+
+test('a draft is saved when the connection returns, and a copy is one draft that survives a reload', {
+  skip,
+}, async (t) => {
+  const { page, api, window, member } = await openDashboard(t, '/broadcasts')
+  const sent = { name: 'May', template: { name: 'hello_world' }, recipients: [{ to: '+14155550109' }] }
+  const { id } = (await api.post('/broadcasts', sent)).body.data
+  await visit(page, `/broadcasts/${id}/copy`)
+  const name = page.getByLabel('Name', { exact: true })
+  await name.fill('June')
+  await page.waitForURL(`**/broadcasts/${id}/copy?draft=*`)
+  await page.getByText('Draft saved').waitFor()
+  await page.route('**/app/api/broadcasts/*/draft', (route) => route.abort())
+  await name.fill('June news')
+  await page.getByText('Draft not saved yet. Trying again…').waitFor()
+  await page.unroute('**/app/api/broadcasts/*/draft')
+  await page.getByText('Draft saved').waitFor()
+  await page.reload()
+  await until('the name', async () => (await name.inputValue()) === 'June news')
+  const drafts = async () => (await api.get('/broadcasts?status=draft')).body.data
+  assert.deepEqual(pluck(await drafts(), 'name'), ['June news'])
+
+  // A viewer reads what members write.
+  const viewer = await window({ as: await member('viewer') })
+  await viewer.goto('/broadcasts?status=draft')
+  await viewer.getByRole('link', { name: 'June news' }).click()
+  await viewer.getByText('Nothing is sent until a member sends it.').waitFor()
+  await assertAccessible(viewer)
+
+  // The commands open a new broadcast beside the draft.
+  await page.goto('/broadcasts?status=draft')
+  await page.getByRole('link', { name: 'June news' }).click()
+  await until('the draft', async () => (await name.inputValue()) === 'June news')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog').getByRole('combobox').fill('new broadcast')
+  await page.getByRole('option', { name: 'New broadcast' }).click()
+  await until('an empty name', async () => (await name.inputValue()) === '')
+})
+
+test('the draft of an integration without recipients can only be deleted', { skip }, async (t) => {
+  const { page, api } = await openDashboard(t, '/broadcasts')
+  const draft = { name: 'Empty', template: { name: 'hello_world' }, draft: true }
+  const { id } = (await api.post('/broadcasts', draft)).body.data
+  await visit(page, `/broadcasts/${id}`)
+  await chooseAction(page, 'Delete draft')
+  await page.getByRole('dialog', { name: 'Delete this draft?' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Send now' }).count(), 0)
 })

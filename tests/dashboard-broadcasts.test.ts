@@ -120,10 +120,16 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
   assert.match(download.suggestedFilename(), /^broadcast-.*\.csv$/)
   await assertAccessible(page)
-  const agent = await window({ as: await member('agent') })
+  const agent = await window({ as: await member('agent'), width: 390, height: 844 })
   await agent.goto(new URL(page.url()).pathname)
   await agent.getByRole('row', { name: /Uma Away/ }).waitFor()
+  await agent.getByText(/^Shares of 2 recipients/).waitFor()
+  await agent.getByText('Over time').waitFor()
+  await assertFits(agent)
   assert.equal(await agent.getByRole('link', { name: 'Download CSV' }).count(), 0, 'an agent exports nothing')
+  await agent.goto('/broadcasts')
+  await agent.getByRole('row', { name: /Order news/ }).waitFor()
+  await assertFits(agent)
   await agent.close()
 
   // The list and the page have the same shares.
