@@ -172,4 +172,8 @@ test('attributes of the contact fill values, and a contact without one is skippe
   const over = await untilOver(id)
   assert.deepEqual([over.sent_count, over.skipped_count], [1, 1])
   assert.match(JSON.stringify((await provider.sent(phoneOf(1)))[0]?.body), /Paris.*3/)
+  // A number without a contact has no attributes.
+  const list = { name: 'List', template: values, recipients: [{ to: phoneOf(1) }, { to: phoneOf(9) }] }
+  const listed = await untilOver((await ask('POST', '/broadcasts', list, 202)).data.id)
+  assert.deepEqual([listed.sent_count, listed.skipped_count], [1, 1])
 })

@@ -8,14 +8,16 @@
  */
 import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { maxAttributes } from '../contacts/attributes.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/sending/send.ts'
 import {
   attributeOf,
   expandValues,
   hasFields,
+  listRequiredFields,
   type ValuedContact,
-  type ValueField,
+  valueFields,
 } from '../messages/sending/values.ts'
 import {
   type AcceptContext,
@@ -68,11 +70,10 @@ export async function previewBroadcast(
   const audience = members
     ? await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, members, input.template))
     : await checkList(db, workspaceId, rows)
-  const { total, quotaUnits, skipped, people } = audience
+  const { total, quotaUnits, skipped, people, isSame } = audience
   const judge = createJudge(channel, { template, params, contact_fields })
   const judged = people.map((person) => ({ person, phone: person.phone, ...judge(person) }))
   const reached = judged.filter(({ message }) => message).slice(0, shownCount)
-  const isSame = audience.isSame
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
   const first = judged.find(({ message }) => message)
@@ -122,7 +123,9 @@ async function checkSegment(
   { params, contact_fields }: NewBroadcast['template'],
 ): Promise<Audience> {
   const isSame = !contact_fields || !hasFields(params)
-  const requiredFields = contact_fields ? listRequiredFields(params) : []
+  const requiredFields = contact_fields ? listRequiredFields(params).slice(0, maxRequired) : []
+  // Each number of fields is a text of its own.
+  const members = requiredFields.length > 0 ? plannedPerCall(sql, condition) : condition
   const missingFields = requiredFields.reduce(
     (cases, field) => sql`${cases} when ${isBlank(sql, field)} then ${missingFieldReason(field)}`,
     sql``,
@@ -131,13 +134,13 @@ async function checkSegment(
     case when c.phone is null then ${noPhoneReason} when c.opted_out_at is not null then ${optedOutReason} ${missingFields} end`
   const counted = await sql<{ reason: string | null; count: number }[]>`
     select ${reason} as reason, count(*)::int as count
-    from contacts c where c.workspace_id = ${workspaceId} and ${condition}
+    from contacts c where c.workspace_id = ${workspaceId} and ${members}
     group by 1`
   const skipped = new Map(counted.flatMap(({ reason, count }) => (reason === null ? [] : [[reason, count] as const])))
   const total = counted.reduce((sum, { count }) => sum + count, 0)
   const sample = await sql<ValuedContact[]>`
     select c.name, c.phone, c.email, c.company, c.attributes
-    from contacts c where c.workspace_id = ${workspaceId} and ${condition} and ${reason} is null
+    from contacts c where c.workspace_id = ${workspaceId} and ${members} and ${reason} is null
     order by c.id
     limit ${isSame ? shownCount : sampleSize}`
   const quotaUnits = total - (skipped.get(noPhoneReason) ?? 0) - (skipped.get(optedOutReason) ?? 0)
@@ -147,20 +150,8 @@ async function checkSegment(
 
 const unknownContact: ValuedContact = { name: null, phone: null, email: null, company: null }
 
-/** The fields without a fallback, in the order in which `expandValues` reports them. */
-function listRequiredFields(params: TemplateParams): string[] {
-  const attributes: Record<string, string> = {}
-  const contact = { ...unknownContact, attributes }
-  const needed: string[] = []
-  for (;;) {
-    const expanded = expandValues(params, contact)
-    if (expanded.ok || !expanded.missing) return needed
-    needed.push(expanded.missing)
-    const attribute = attributeOf(expanded.missing)
-    if (attribute === undefined) contact[expanded.missing as ValueField] = 'x'
-    else attributes[attribute] = 'x'
-  }
-}
+/** A contact has at most 50 attributes, so with one more it lacks one of the first. */
+const maxRequired = valueFields.length + maxAttributes + 1
 
 /** The characters that `trim` removes, so that the database and JavaScript agree on blank texts. */
 const blanks =
@@ -168,7 +159,7 @@ const blanks =
 
 function isBlank(sql: Sql, field: string): Fragment {
   const attribute = attributeOf(field)
-  const value = attribute === undefined ? sql`c.${sql(field)}` : sql`c.attributes ->> ${attribute}`
+  const value = attribute === undefined ? sql`c.${sql(field)}` : sql`c.attributes ->> ${attribute}::text`
   return sql`coalesce(btrim(${value}, ${blanks}), '') = ''`
 }
 

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { codePoint } from '../../lib/test-text.ts'
-import { expandValues, findValueFault, hasFields, type ValuedContact, valueFields } from './values.ts'
+import {
+  expandValues,
+  findValueFault,
+  hasFields,
+  listRequiredFields,
+  type ValuedContact,
+  valueFields,
+} from './values.ts'
 
 const ann: ValuedContact = { name: 'Ann', phone: '+14155550100', email: null, company: ' ' }
 const expand = (text: string, contact = ann) => {
@@ -30,7 +37,19 @@ test('an attribute is a field, and only an own property of the contact is one', 
   for (const name of ['shoe', 'constructor']) {
     assert.deepEqual(expand(`{{contact.attributes.${name}}}`, contact), { ok: false, missing: `attributes.${name}` })
   }
+  const unknown = { ...ann, attributes: null }
+  assert.deepEqual(expand('{{contact.attributes.city}}', unknown), { ok: false, missing: 'attributes.city' })
   assert.match(findValueFault({ body: ['{{contact.attributes.No}}'] }, 'p') ?? '', /^p\.body\[0\]: unknown field/)
+})
+
+test('the required fields are listed once and in order, without those that have a fallback', () => {
+  const params = {
+    body: ['{{contact.attributes.city}} {{contact.name|there}}', '{{contact.email}} {{contact.attributes.city }}'],
+    bodyNamed: { a: '{{contact.company}} {{contact.age}}' },
+  }
+  assert.deepEqual(listRequiredFields(params), ['attributes.city', 'email', 'company'])
+  const many = Array.from({ length: 100 }, (_, i) => `{{contact.attributes.a${i}}}`).join('')
+  assert.equal(listRequiredFields({ body: Array<string>(200).fill(many) }).length, 100)
 })
 
 test('values are filled wherever they stand, and everything else stays', () => {

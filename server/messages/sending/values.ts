@@ -12,8 +12,8 @@ import { lengthOf } from '../../lib/text.ts'
 export const valueFields = ['name', 'phone', 'email', 'company'] as const
 export type ValueField = (typeof valueFields)[number]
 export type ValuedContact = Record<ValueField, string | null> & {
-  /** `any`: every attribute has a value. */
-  attributes?: Readonly<Record<string, unknown>> | 'any' | undefined
+  /** `any`: every attribute has a value. Null: there is no contact. */
+  attributes?: Readonly<Record<string, unknown>> | 'any' | null | undefined
 }
 
 const attributePrefix = 'attributes.'
@@ -24,10 +24,11 @@ export function attributeOf(field: string): string | undefined {
   return namePattern.test(name) ? name : undefined
 }
 
-function readField({ attributes = {}, ...contact }: ValuedContact, field: string): string | null {
+function readField(contact: ValuedContact, field: string): string | null {
   if (isField(field)) return contact[field]
-  const name = attributeOf(field) ?? ''
+  const attributes = contact.attributes ?? {}
   if (attributes === 'any') return 'x'
+  const name = attributeOf(field) ?? ''
   const value = Object.hasOwn(attributes, name) ? attributes[name] : null
   return value === null || value === undefined ? null : String(value)
 }
@@ -50,6 +51,18 @@ export function findValueFault(params: TemplateParams, rootPath: string): string
 
 export const hasFields = (params: TemplateParams): boolean =>
   listTexts(params, '').some(({ text }) => text.match(reference) !== null)
+
+/** The fields without a fallback, in the order in which `expandValues` reports them. One pass: a request can name thousands. */
+export function listRequiredFields(params: TemplateParams): string[] {
+  const required = new Set<string>()
+  for (const { text } of listTexts(params, '')) {
+    for (const [, name = '', fallback] of text.matchAll(reference)) {
+      const field = name.trimEnd()
+      if (fallback === undefined && isKnown(field)) required.add(field)
+    }
+  }
+  return [...required]
+}
 
 /** A failure without a `missing` field: a value is longer than `maxTextLength` with its fields. */
 export type ExpandedValues = { ok: true; params: TemplateParams } | { ok: false; missing?: string }
