@@ -10,7 +10,7 @@ import { namePattern } from '../../contacts/attributes.ts'
 import { lengthOf } from '../../lib/text.ts'
 
 export const valueFields = ['name', 'phone', 'email', 'company'] as const
-export type ValueField = (typeof valueFields)[number]
+type ValueField = (typeof valueFields)[number]
 export type ValuedContact = Record<ValueField, string | null> & {
   /** `any`: every attribute has a value. Null: there is no contact. */
   attributes?: Readonly<Record<string, unknown>> | 'any' | null | undefined
