@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { seedTemplates } from '../../simulator/wire/templates.ts'
 import { optedOutReason } from '../broadcasts/broadcasts.ts'
-import { addCounts } from '../broadcasts/counts.ts'
+import { addCounts, recipientFollower } from '../broadcasts/counts.ts'
 import { noPhoneReason } from '../broadcasts/fill.ts'
 import type { Template } from '../channels/channel.ts'
 import { replaceTemplates } from '../channels/templates.ts'
@@ -331,29 +331,50 @@ async function insertBroadcast(
   const completed = new Date(startedMs + recipients.length * 1_000).toISOString()
   const count = recipients.length
   await sql`
-    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id, total_count,
-      filled_count, is_filled, position, created_at, started_at, served_at, completed_at)
+    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id, author_id,
+      total_count, filled_count, is_filled, position, created_at, started_at, served_at, completed_at)
     values (${workspaceId}, ${id}, ${name}, 'sent', ${template.name}, ${template.language},
-      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${count}, ${timeOfId(id)}, ${started},
+      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${past.ownerId}, ${count}, ${count}, true, ${count}, ${timeOfId(id)}, ${started},
       ${completed}, ${completed})`
   const rows = recipients.map(({ message, ...recipient }) => {
     const skippedReason = recipient.phone === null ? noPhoneReason : optedOutReason
     const outcome = message
       ? { status: message.status, reason: message.error }
       : { status: 'skipped', reason: skippedReason }
-    return { ...recipient, ...outcome, message_id: message?.id ?? null, attempt_count: message ? 1 : 0 }
+    const sent = { message_id: message?.id ?? null, attempt_count: message ? 1 : 0, sent_at: message?.created_at }
+    return { ...recipient, ...outcome, ...sent }
   })
   await sql`
     with inserted_recipients as (
       insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason, message_id,
-        attempt_count)
-      select ${workspaceId}, ${id}, place, contact_id, phone, status, reason, message_id, attempt_count
+        attempt_count, delivered_at, read_at)
+      select ${workspaceId}, ${id}, place, contact_id, phone, status, reason, message_id, attempt_count,
+        case when status in ('delivered', 'read') then sent_at + interval '4 seconds' end,
+        case when status = 'read' then sent_at + place * interval '5 minutes' end
       from json_to_recordset(${json(rows)}::text::json) as g (
-        place int, contact_id uuid, phone text, status text, reason text, message_id uuid, attempt_count int
+        place int, contact_id uuid, phone text, status text, reason text, message_id uuid, attempt_count int,
+        sent_at timestamptz
       )
       returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
     )
     ${addCounts(sql, sql`inserted_recipients`)}`
   await sql`
     update broadcast_counts set settled_at = ${completed} where workspace_id = ${workspaceId} and broadcast_id = ${id}`
+  await sql`
+    with
+    -- The messages of customers after the one of the broadcast.
+    answers as (
+      select m.workspace_id, o.id as message_id, m.content_type, m.created_at as at
+      from messages o
+      join messages m on m.workspace_id = o.workspace_id and m.conversation_id = o.conversation_id and m.id > o.id
+      where o.workspace_id = ${workspaceId} and o.broadcast_id = ${id} and m.direction = 'inbound'
+        and m.content_type <> 'reaction'
+    ),
+    responses as (
+      select workspace_id, message_id, 'replied' as kind, at from answers
+      union all
+      select workspace_id, message_id, 'tapped', at from answers where content_type = 'button'
+    ),
+    ${recipientFollower.respond(sql, sql`responses`)}
+    select count(*) from inserted_responses`
 }

@@ -119,6 +119,9 @@ test('the demo history is counted, searched and filtered like real messages', as
   const others = { read_count: having('read'), failed_count: having('failed'), skipped_count: having('skipped') }
   assertFields(broadcast, others)
   assert.ok(having('failed') > 0 && having('skipped') === 2)
+  const points = (await dataOf(browser, `/broadcasts/${broadcastId}/timeline`)) as Json[]
+  const { sent_count, delivered_count, replied_count } = broadcast
+  assertFields(points.at(-1), { sent: sent_count, delivered: delivered_count, replied: replied_count })
   assert.equal((await dataOf(browser, '/templates')).length, 7)
 })
 
