@@ -228,6 +228,10 @@ test('docs/limits.md has the numbers of the code', async () => {
       constant('server/broadcasts/limits.ts', 'maxDrafts'),
       constant('server/broadcasts/drafts.ts', 'draftDays'),
     ],
+    'segments of an audience (dashboard)': [
+      constant('server/broadcasts/audience.ts', 'maxSegments'),
+      constant('server/broadcasts/audience.ts', 'maxSegments'),
+    ],
     'recipients of a workspace that are not sent to yet': [constant('server/broadcasts/limits.ts', 'maxUnsent')],
     'endpoints of a workspace, integrations included': [constant('server/webhooks/endpoints.ts', 'maxEndpoints')],
     'time for an attempt': [times.webhooks.postMs / 1000],
