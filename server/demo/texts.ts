@@ -3,6 +3,8 @@
  *
  * `ago` is the age of a line in days, hours and minutes when the demo is created. The lines of a thread are in order. `quotes`
  * and `reacts` refer to a line by its index in the thread.
+ *
+ * Over 400 lines because it is one list of texts.
  */
 import type { TemplateParams } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/resource.ts'

@@ -1,3 +1,4 @@
+import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'
 
 /** What customers share on the social channel, keyed by the provider's type. */
@@ -377,28 +378,5 @@ export const inbox = {
     media: { image: 'Image', video: 'Video', document: 'Document', location: 'Location' },
   },
 
-  contact: {
-    label: 'Contact',
-    close: 'Close contact',
-    edit: 'Edit',
-    name: 'Name',
-    phone: 'Phone',
-    email: 'Email',
-    company: 'Company',
-    username: 'Username',
-    firstSeen: 'Added',
-    save: 'Save',
-    saved: 'Contact saved',
-    tags: 'Tags',
-    addTag: 'Add tag',
-    broadcasts: 'Broadcasts',
-    others: 'Other conversations',
-    block: 'Block',
-    unblock: 'Unblock',
-    isBlocked: 'Blocked',
-    blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
-    blockedHere: (at: string) => `Blocked on ${at}. Their messages are stored, but do not reopen the conversation.`,
-    markUnread: 'Mark as unread',
-    viewContact: 'View contact',
-  },
+  contact,
 }
