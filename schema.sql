@@ -61,14 +61,17 @@ create table audit_log (
   subject_id uuid,
   summary text,
   created_at timestamp with time zone not null,
+  subject_ids uuid[],
   constraint audit_log_pkey PRIMARY KEY (workspace_id, id),
   constraint audit_log_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table audit_log is 'What members did, kept for 400 days.';
+comment on column audit_log.subject_ids is 'The subjects of an action that changes many.';
 CREATE INDEX audit_log_by_age ON public.audit_log USING btree (created_at);
 CREATE INDEX audit_log_by_member ON public.audit_log USING btree (workspace_id, member_id, id);
 CREATE INDEX audit_log_by_object ON public.audit_log USING btree (workspace_id, rtrim(split_part(action, '.'::text, 1), 's'::text), id);
 CREATE INDEX audit_log_by_subject ON public.audit_log USING btree (workspace_id, subject_id, id) WHERE (subject_id IS NOT NULL);
+CREATE INDEX audit_log_by_subjects ON public.audit_log USING gin (subject_ids) WHERE (subject_ids IS NOT NULL);
 
 create table broadcast_counts (
   workspace_id uuid not null,
@@ -687,7 +690,7 @@ create table message_days (
   constraint message_days_pkey PRIMARY KEY (workspace_id, day, channel),
   constraint message_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
-comment on table message_days is 'Messages and answer times per day and channel.';
+comment on table message_days is 'Messages and answer times per day (UTC) and channel, counted by release 0.1.0. A read adds them to message_periods, at noon.';
 
 create table message_digest (
   is_only boolean not null default true,
@@ -726,9 +729,9 @@ create table message_periods (
   within_one_day integer not null,
   constraint message_periods_pkey PRIMARY KEY (workspace_id, at, channel),
   constraint message_periods_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
-) with (fillfactor=50);
-comment on table message_periods is 'Messages and answer times per quarter of an hour and channel, kept for 200 days. All time zones have whole quarters.';
-comment on column message_periods.at is 'The begin of the quarter. The counters of days before this table was created are at noon (UTC).';
+) with (fillfactor=80);
+comment on table message_periods is 'Messages and answer times per quarter of an hour and channel. All time zones have whole quarters.';
+comment on column message_periods.at is 'The begin of the quarter.';
 
 create table message_revisits (
   workspace_id uuid not null,

@@ -139,13 +139,6 @@ class Broadcast(TypedDict):
     failed_count: int
     # Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.
     skipped_count: int
-    # Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast
-    # that it quotes, otherwise for the last one sent to the contact.
-    replied_count: int
-    # Of those, recipients who tapped a quick-reply button of the message.
-    tapped_count: int
-    # Recipients who opted out of broadcasts within 72 hours of the delivery.
-    opted_out_count: int
     # No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a
     # member resumes it.
     is_paused: bool
@@ -303,7 +296,8 @@ class Conversation(TypedDict):
     # When the service received the last message of the customer. The 24-hour window starts at the time that the
     # channel gives for it, which can be earlier.
     last_inbound_at: Optional[str]
-    # Messages of the customer since a member last opened the conversation.
+    # Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as
+    # unread. Messages of a blocked contact do not count.
     unread_count: int
     # By name.
     labels: List[Label]

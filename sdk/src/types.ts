@@ -43,12 +43,6 @@ export type Broadcast = {
   failed_count: number
   /** Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled. */
   skipped_count: number
-  /** Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast that it quotes, otherwise for the last one sent to the contact. */
-  replied_count: number
-  /** Of those, recipients who tapped a quick-reply button of the message. */
-  tapped_count: number
-  /** Recipients who opted out of broadcasts within 72 hours of the delivery. */
-  opted_out_count: number
   /** No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it. */
   is_paused: boolean
   /** The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it. */
@@ -183,7 +177,7 @@ export type Conversation = {
   last_message_at: string | null
   /** When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier. */
   last_inbound_at: string | null
-  /** Messages of the customer since a member last opened the conversation. */
+  /** Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count. */
   unread_count: number
   /** By name. */
   labels: (Label)[]
