@@ -188,7 +188,7 @@ export async function listMembers(
 }
 
 /** Condition on contact `c`: it is a member. */
-export function memberCondition(
+function memberCondition(
   sql: Sql,
   workspaceId: string,
   fields: FilterFields,

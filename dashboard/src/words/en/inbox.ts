@@ -202,6 +202,7 @@ export const inbox = {
   },
 
   message: {
+    you: 'You',
     team: 'Your team',
     api: 'API',
     broadcast: 'Broadcast',
