@@ -1,4 +1,4 @@
-/** The texts and samples of the guides above the operations. */
+/** The texts and samples of the guides above the operations. Over 400 lines because it is one list of texts. */
 import { secret, timestamp } from './webhook-vectors.ts'
 
 /** `codes`: the same code in several languages, by the names of the tabs. */

@@ -95,7 +95,9 @@ function sendCsv(request: FastifyRequest, reply: FastifyReply, summary: ExportSu
 }
 
 /** Contacts that a member selected in a list. */
-const ContactIds = Type.Array(Uuid, { minItems: 1, maxItems: 500 })
+/** The contacts that a member selects. */
+const maxSelected = 500
+const ContactIds = Type.Array(Uuid, { minItems: 1, maxItems: maxSelected })
 const ContactTagging = Type.Object({
   ids: ContactIds,
   add_tags: Type.Optional(Type.Array(Type.String(), { maxItems: maxTags })),

@@ -15,11 +15,12 @@ import type { Conversation, Message } from '../model/data.ts'
 import { readNoteDraft } from '../model/notes.ts'
 import { send } from '../model/outbox.ts'
 import { ComposerPresence } from '../model/presence.tsx'
+import { findWritingPart } from '../model/writing-part.ts'
 import { NoteBox } from './note-box.tsx'
 import { ReplyBox } from './reply-box.tsx'
 import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
 import { ReplyWarning, useReplyGuard } from './reply-warning.tsx'
-import { findWritingPart, leaveComposer } from './text-box.ts'
+import { leaveComposer } from './text-box.ts'
 
 const { composer } = words.inbox
 

@@ -13,12 +13,6 @@ export function leaveComposer(event: KeyboardEvent<HTMLElement>): void {
   document.querySelector<HTMLElement>('.inbox-messages')?.focus({ preventScroll: true })
 }
 
-/** Where the member writes: the visible text box. In a closed reply window the button that chooses a template, else the reason. */
-export const findWritingPart = (): HTMLElement | null =>
-  document.querySelector(
-    '.inbox-composer > div:not([hidden]) :is(.inbox-write > textarea, .inbox-closed > button, .inbox-closed:not(:has(> button)))',
-  )
-
 export function useAutoHeight(box: { current: HTMLTextAreaElement | null }, text: string): void {
   useLayoutEffect(() => {
     const { current: element } = box
