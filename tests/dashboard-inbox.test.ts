@@ -259,7 +259,7 @@ test('the order stays still while a member works, and new conversations wait beh
   await until('the waiting order', async () => (await names(page)).join() === 'Ann Porter,Cleo Dane,Ben Carter')
   await page.keyboard.press('f')
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('Channel', { exact: true }).click()
+  await dialog.locator('summary').getByText('Channel', { exact: true }).click()
   const group = dialog.getByRole('group', { name: 'Channel' })
   await group.getByRole('checkbox').first().check()
   await page.keyboard.press('Escape')

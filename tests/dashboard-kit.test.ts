@@ -105,7 +105,7 @@ test('a notice stays while the pointer or the focus is in it', { skip }, async (
 
 test('figures that change have one width, and the hyphens of texts are narrow', { skip }, async (t) => {
   const { page } = await openDashboard(t, '/settings/workspace')
-  await page.getByRole('heading', { name: 'Workspace', exact: true }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()
   const widths = await page.evaluate<Record<string, number>>(`document.fonts.ready.then(() => {
     const widthOf = (text, tag, className) => {
       const element = Object.assign(document.createElement(tag), { textContent: text.repeat(20), className })

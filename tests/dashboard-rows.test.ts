@@ -100,7 +100,7 @@ test('a row shows the wait, who replied, the channel beside the avatar, and form
   await box(kim).fill('From Kim')
   await box(kim).press('Enter')
   await rowOf(page, 'Ann Porter').getByText('You:').waitFor()
-  await rowOf(page, 'Ben Carter').getByTitle('Kim Lee').waitFor()
+  await rowOf(page, 'Ben Carter').getByTitle('Kim Lee', { exact: true }).waitFor()
   await rowOf(page, 'Ben Carter').getByText('From Kim').waitFor()
   assert.equal(await rowOf(page, 'Ben Carter').getByText('You:').count(), 0)
   await rowOf(kim, 'Ben Carter').getByText('You:').waitFor()

@@ -11,7 +11,7 @@ test('settings are in groups, found by a search, and begin with the page of the 
   const { page, window, member } = await openDashboard(t, '/settings')
   await page.waitForURL('**/settings/profile')
   const menu = page.getByRole('navigation', { name: 'Settings' }).first()
-  const groups = ['You', 'Workspace', 'Inbox', 'Channels']
+  const groups = ['You', 'Workspace', 'Inbox', 'Channels', 'Server']
   assert.deepEqual(await menu.getByRole('heading', { level: 2 }).allInnerTexts(), groups)
   await menu.getByLabel('Search settings').fill('password')
   await until('one page', async () => (await menu.getByRole('link').allInnerTexts()).join() === 'Profile')

@@ -87,6 +87,7 @@ test('the sidebar counts open conversations of labels, members and saved views',
   await browser.call('PATCH', `/conversations/${b.id}`, { labels: ['Refund'] })
   const view = dataOf(
     await browser.call('POST', '/views', { name: 'Mine', filters: { assigned: 'me', status: 'open' } }),
+    201,
   )
   const counts = async () => dataOf(await browser.call('GET', '/inbox/counts'))
   const [label] = dataOf(await browser.call('GET', '/labels'))

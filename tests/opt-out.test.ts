@@ -291,6 +291,7 @@ test('an invalid contact or workspace is rejected by field, and a missing role b
       id: api.workspaceId,
       name: 'Acme',
       default_country: 'US',
+      time_zone: 'UTC',
       opt_out_words: [],
       requires_second_factor: false,
       assign_on_reply: false,
