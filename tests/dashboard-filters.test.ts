@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
-import { type Json, pluck, until } from './support.ts'
+import { createBrowser, type Json, pluck, until } from './support.ts'
 
 const ann = '+14155550101'
 const ben = '+14155550102'
@@ -10,15 +10,26 @@ const ben = '+14155550102'
 test('the sidebar lists views, labels and members with live counts, and filters are chips that can be removed', {
   skip,
 }, async (t) => {
-  const { page, api, provider, window } = await openDashboard(t, '/inbox', { width: 1440 })
+  const { page, api, provider, window, url, owner } = await openDashboard(t, '/inbox', { width: 1440 })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'one' })
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'two' })
   const conversations: Json[] = (await api.get('/conversations')).body.data
   const idOf = (name: string) => conversations.find(({ contact }) => contact.name === name)?.id
   await api.patch(`/conversations/${idOf('Ann Porter')}`, { labels: ['Refund'] })
+  const waiting = { name: 'Longest wait', filters: { status: 'open', sort: 'waiting' } }
+  const member = createBrowser(url, url)
+  await member.signIn(owner)
+  await member.ask('POST', '/views', waiting, 201)
   await visit(page, '/inbox')
-  await page.getByRole('button', { name: 'Views, labels and members' }).click()
+  // In the navigation of a wide window. A view also has an order.
   const sidebar = page.getByRole('navigation', { name: 'Views, labels and members' })
+  const marked = async () =>
+    (await sidebar.locator('[aria-current]').allInnerTexts()).map((text) => text.split('\n')[0])
+  await sidebar.getByRole('button', { name: /^Longest wait\s*2$/ }).waitFor()
+  assert.deepEqual(await marked(), ['Open conversations'])
+  await sidebar.getByRole('button', { name: 'Longest wait' }).click()
+  await until('the view', async () => (await marked()).join() === 'Longest wait')
+  await sidebar.getByRole('button', { name: 'Open conversations' }).click()
   await sidebar.getByRole('button', { name: /^Refund\s*1$/ }).click()
   const rows = page.locator('.inbox-list [data-row]')
   await until('one row', async () => (await rows.count()) === 1)

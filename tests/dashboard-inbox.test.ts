@@ -175,7 +175,7 @@ test('a conversation is found, opened, answered, assigned and closed by keyboard
   await page.getByRole('heading', { name: 'No conversation selected' }).waitFor()
 
   await page.getByRole('button', { name: 'Closed', exact: true }).click()
-  await page.getByRole('button', { name: /^Mine/ }).click()
+  await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: /^Mine/ }).click()
   await rowOf(page, 'Ben Carter').waitFor()
   assert.equal(new URL(page.url()).search, '?status=closed&assigned=me')
   await page.getByRole('button', { name: /^Unread/ }).click()
@@ -447,7 +447,7 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   // The next unread conversation matches the filters of the list.
   await provider.writes({ from: '+14155550208', name: 'Flo Gray', text: 'Hello' })
   await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
-  await page.getByRole('button', { name: /^Mine/ }).click()
+  await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: /^Mine/ }).click()
   await page.getByText('No conversations match these filters.').waitFor()
   await page.keyboard.press('o')
   await page.getByText('No unread conversations.').waitFor()

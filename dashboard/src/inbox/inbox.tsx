@@ -1,6 +1,6 @@
 /**
- * The inbox: conversation list, thread and contact panel, side by side on a wide window and one at a time on a phone. The URL
- * holds the open conversation and the filters.
+ * The inbox: conversation list, thread and contact panel, side by side on a wide window and one at a time on a phone. Its views are in
+ * the navigation. The URL holds the open conversation and the filters.
  */
 import './inbox.css'
 import './list/list.css'
@@ -14,7 +14,8 @@ import './composer/writing.css'
 import './list/flow.css'
 import './list/sidebar.css'
 import './narrow.css'
-import { useCallback, useEffect, useRef } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/display.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
@@ -52,6 +53,8 @@ export default function Inbox() {
   const contactPanel = useContactPanel()
   const sidebar = useSidebar()
   const lastOpenId = useRef('')
+  const [place, setPlace] = useState<HTMLElement | null>(null)
+  useLayoutEffect(() => setPlace(document.querySelector<HTMLElement>('#nav-page')), [])
 
   const back = useCallback(() => {
     lastOpenId.current = id
@@ -70,16 +73,11 @@ export default function Inbox() {
   useEffect(() => clearSelection, [])
 
   return (
-    <div
-      className="inbox"
-      data-open={id ? '' : undefined}
-      data-panel={id && contactPanel.isDocked ? '' : undefined}
-      data-sidebar={sidebar.isDocked ? '' : undefined}
-    >
+    <div className="inbox" data-open={id ? '' : undefined} data-panel={id && contactPanel.isDocked ? '' : undefined}>
       <h1 className="offscreen">{words.inbox.title}</h1>
       <ConnectionBanner />
       <DraftSync />
-      {sidebar.isDocked && <Sidebar />}
+      {sidebar.isDocked && place && createPortal(<Sidebar />, place)}
       {sidebar.isDrawerOpen && (
         <Drawer
           label={flow.sidebar}

@@ -124,6 +124,8 @@ export function Shell({ children }: { children: ReactNode }) {
             />
           </li>
         </ul>
+        {/* The inbox shows its views here. */}
+        <div id="nav-page" className="nav-page" />
         <Account onHelp={() => setHelpOpen(true)} />
       </nav>
       <div className="banners">

@@ -46,10 +46,15 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
     const found = all?.find((one) => one.id === id)
     return { count: found?.count, hasMore: found?.has_more ?? counts?.has_more }
   }
+  // A view also has an order. While one is shown, the list of the same filters is not marked too.
+  const shownView = views.find(({ filters: saved }) => {
+    const view = fromQuery(saved)
+    return !isMentions && view.sort === filters.sort && hasSameFilters(filters, view)
+  })
   const entryOf = (to: Partial<Filters>) => {
     const target: Filters = { ...noFilters, sort: filters.sort, ...to }
     return {
-      isOn: !isMentions && hasSameFilters(filters, target),
+      isOn: !isMentions && !shownView && hasSameFilters(filters, target),
       onClick: () => {
         setFilters(target)
         setMentions('')
@@ -82,8 +87,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
           </button>
         }
         entries={views.map(({ id, name, filters: saved }) => {
-          const target = fromQuery(saved)
-          const entry = entryOf(target)
+          const entry = { ...entryOf(fromQuery(saved)), isOn: id === shownView?.id }
           return <Entry key={id} icon="view" name={name} {...countOf(counts?.views, id)} {...entry} />
         })}
         empty={flow.noViews}

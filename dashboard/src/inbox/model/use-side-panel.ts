@@ -9,22 +9,20 @@ type SidePanelState = { isDocked: boolean; isDrawerOpen: boolean; toggle: () => 
 export type ContactPanelState = SidePanelState
 export type SidebarState = SidePanelState
 
-/** `shownQuery`: the windows in which it is docked before the member chose. */
-type SidePanel = { storageKey: string; wideQuery: string; shownQuery: string }
+type SidePanel = { storageKey: string; wideQuery: string }
 
-const wideQuery = '(min-width: 84rem)'
-const contactPanel: SidePanel = { storageKey: 'parley-inbox-contact', wideQuery, shownQuery: wideQuery }
-const sidebar: SidePanel = { storageKey: 'parley-inbox-sidebar', wideQuery, shownQuery: '(min-width: 104rem)' }
+const contactPanel: SidePanel = { storageKey: 'parley-inbox-contact', wideQuery: '(min-width: 84rem)' }
+/** Where the navigation has names (`shell.css`). */
+const sidebar: SidePanel = { storageKey: 'parley-inbox-sidebar', wideQuery: '(min-width: 68.01rem)' }
 
 export const useContactPanel = (): ContactPanelState => useSidePanel(contactPanel)
 export const useSidebar = (): SidebarState => useSidePanel(sidebar)
 
-function useSidePanel({ storageKey, wideQuery, shownQuery }: SidePanel): SidePanelState {
+function useSidePanel({ storageKey, wideQuery }: SidePanel): SidePanelState {
   const isWide = useMedia(wideQuery)
-  const isShownFirst = useMedia(shownQuery)
   const [stored, setStored] = useState(() => localStorage.getItem(storageKey))
   const [isDrawerOpen, setDrawerOpen] = useState(false)
-  const isShown = stored ? stored === 'shown' : isShownFirst
+  const isShown = stored !== 'folded'
   const toggle = useCallback(() => {
     if (!isWide) return setDrawerOpen((isOpen) => !isOpen)
     const next = isShown ? 'folded' : 'shown'
