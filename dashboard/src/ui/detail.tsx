@@ -62,8 +62,11 @@ function Beside({ id, title, steps, onClose, children }: DetailProps) {
     onClose()
   }
   useShortcuts({ j: () => steps.next?.(), k: () => steps.previous?.(), Escape: close })
+  // In braces: `scrollIntoView` returns a promise in new browsers, and React would call it as the cleanup.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the link is that of this row.
-  useEffect(() => openLink()?.scrollIntoView({ block: 'nearest' }), [id])
+  useEffect(() => {
+    openLink()?.scrollIntoView({ block: 'nearest' })
+  }, [id])
   return (
     <section className="card detail" aria-label={title}>
       <header>
