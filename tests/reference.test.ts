@@ -237,9 +237,12 @@ test('a signed-in owner tries calls with a temporary key, which gets only their 
   await page.goto(url)
   await until('the page knows', () => page.evaluate('localStorage.getItem("parley-signed-in") !== null'))
   await page.goto(`${url}/docs#operation-getMe`)
-  const listKeys = () => db<{ name: string; scopes: string[]; is_revoked: boolean }[]>`
-    select name, scopes, revoked_at is not null as is_revoked from api_keys
-    where workspace_id = ${api.workspaceId} and name = 'API reference' order by id`
+  const listKeys = async () => {
+    const keys = await db<{ name: string; scopes: string[]; is_revoked: boolean }[]>`
+      select name, scopes, revoked_at is not null as is_revoked from api_keys
+      where workspace_id = ${api.workspaceId} and name = 'API reference' order by id`
+    return [...keys]
+  }
 
   const [me, list] = [page.locator('#operation-getMe'), page.locator('#operation-listContacts')]
   await me.getByRole('button', { name: 'Try it' }).click()
