@@ -93,11 +93,11 @@ export function createApi(baseUrl: string, siteId: string): Api {
         signal: abort.signal,
       })
       const retryMs = Number(response.headers.get('retry-after')) * 1000 || undefined
-      // An error of a proxy is not JSON. A response without content, to a signal, is of no interest.
+      // An error of a proxy is not JSON, or not in the form of the service. A response without content, to a signal, is of no interest.
       const json = response.json()
       if (!response.ok) {
         const refusal = await json.catch(() => {})
-        return { ok: false, status: response.status, retryMs, message: refusal?.error.message }
+        return { ok: false, status: response.status, retryMs, message: refusal?.error?.message }
       }
       const { data, meta } = await json
       return { ok: true, data, nextCursor: meta?.next_cursor ?? null }
