@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
-import { pluck, until } from './support.ts'
+import { createBrowser, pluck, until } from './support.ts'
 
 /** Choose from the menu of a broadcast's page. */
 async function chooseAction(page: Page, action: string): Promise<void> {
@@ -104,7 +104,10 @@ test('a draft is deleted after a question', { skip }, async (t) => {
 })
 
 test('a draft is saved while it is written, and a colleague finds and continues it', { skip }, async (t) => {
-  const { page, api, window, member } = await openDashboard(t, '/broadcasts')
+  const { page, api, window, member, url, owner } = await openDashboard(t, '/broadcasts')
+  const browser = createBrowser(url, url)
+  await browser.signIn(owner)
+  await browser.ask('POST', '/templates/refresh')
   for (const [i, tag] of ['vip', 'new', 'staff'].entries()) {
     const phone = `+1415555020${i}`
     await api.post('/contacts', { phone, name: `No ${i}`, tags: [tag], attributes: { city: `City ${i}` } })
