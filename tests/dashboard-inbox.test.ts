@@ -185,7 +185,7 @@ test('a conversation is found, opened, answered, assigned and closed by keyboard
   await rowOf(page, 'Ann Porter').waitFor()
   await provider.writes({ from: ben, text: 'Once more' })
   await rowOf(page, 'Ben Carter').getByText('Once more').waitFor()
-  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: 'Open' }).click()
   const first = page.locator('[data-row]').first()
   await until('who wrote last, first', async () => /Ben Carter/.test((await first.textContent()) ?? ''))
 })

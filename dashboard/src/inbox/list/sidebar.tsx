@@ -52,7 +52,8 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
     return !isMentions && view.sort === filters.sort && hasSameFilters(filters, view)
   })
   const entryOf = (to: Partial<Filters>) => {
-    const target: Filters = { ...noFilters, sort: filters.sort, ...to }
+    // The order of a view ends with it.
+    const target: Filters = { ...noFilters, sort: (shownView ? noFilters : filters).sort, ...to }
     return {
       isOn: !isMentions && !shownView && hasSameFilters(filters, target),
       onClick: () => {
