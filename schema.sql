@@ -41,12 +41,16 @@ create table api_requests (
   error_code text,
   error_message text,
   body text,
+  response_headers text,
+  response_body text,
   constraint api_requests_pkey PRIMARY KEY (workspace_id, id)
 ) partition by RANGE (id);
 comment on table api_requests is 'The request log: requests of API keys, kept for 7 days in partitions of a day.';
 comment on column api_requests.id is 'Its time is the end of the request.';
 comment on column api_requests.status is 'Null if the client closed the connection before the response.';
 comment on column api_requests.body is 'The body of a write that failed, without secrets.';
+comment on column api_requests.response_headers is 'The headers of the response to a failed request, one per line, without secrets. Null if nothing was sent.';
+comment on column api_requests.response_body is 'The body of that response, without secrets.';
 
 create table audit_log (
   workspace_id uuid not null,
@@ -57,11 +61,17 @@ create table audit_log (
   subject_id uuid,
   summary text,
   created_at timestamp with time zone not null,
+  subject_ids uuid[],
   constraint audit_log_pkey PRIMARY KEY (workspace_id, id),
   constraint audit_log_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table audit_log is 'What members did, kept for 400 days.';
+comment on column audit_log.subject_ids is 'The subjects of an action that changes many.';
 CREATE INDEX audit_log_by_age ON public.audit_log USING btree (created_at);
+CREATE INDEX audit_log_by_member ON public.audit_log USING btree (workspace_id, member_id, id);
+CREATE INDEX audit_log_by_object ON public.audit_log USING btree (workspace_id, rtrim(split_part(action, '.'::text, 1), 's'::text), id);
+CREATE INDEX audit_log_by_subject ON public.audit_log USING btree (workspace_id, subject_id, id) WHERE (subject_id IS NOT NULL);
+CREATE INDEX audit_log_by_subjects ON public.audit_log USING gin (subject_ids) WHERE (subject_ids IS NOT NULL);
 
 create table broadcast_counts (
   workspace_id uuid not null,
@@ -73,10 +83,13 @@ create table broadcast_counts (
   failed integer not null,
   skipped integer not null,
   settled_at timestamp with time zone,
+  replied integer not null default 0,
+  tapped integer not null default 0,
+  opted_out integer not null default 0,
   constraint broadcast_counts_pkey PRIMARY KEY (workspace_id, broadcast_id, shard),
   constraint broadcast_counts_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE
 ) with (fillfactor=50);
-comment on table broadcast_counts is 'Counters of a broadcast in 16 shards; a read adds them up.';
+comment on table broadcast_counts is 'Counters of a broadcast in 16 shards, and its responses in 16 more; a read adds them up.';
 
 create table broadcast_paces (
   workspace_id uuid not null,
@@ -113,6 +126,8 @@ create table broadcast_recipients (
   message_id uuid,
   attempt_count integer not null default 0,
   retry_at timestamp with time zone,
+  delivered_at timestamp with time zone,
+  read_at timestamp with time zone,
   constraint broadcast_recipients_pkey PRIMARY KEY (workspace_id, broadcast_id, place),
   constraint broadcast_recipients_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE,
   constraint broadcast_recipients_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'delivered'::text, 'read'::text, 'failed'::text, 'skipped'::text])))
@@ -120,10 +135,26 @@ create table broadcast_recipients (
 comment on table broadcast_recipients is 'Recipients of broadcasts. Status and reason follow the message once there is one.';
 comment on column broadcast_recipients.place is 'The index of the recipient in its broadcast.';
 comment on column broadcast_recipients.identity is 'The phone number as the channel knows it, for erasing a contact.';
+comment on column broadcast_recipients.delivered_at is 'When the channel reported the delivery, by the clock of the database. Null in rows of earlier releases.';
+comment on column broadcast_recipients.read_at is 'When the channel reported that the message was read, by the clock of the database.';
 CREATE UNIQUE INDEX broadcast_recipients_by_message ON public.broadcast_recipients USING btree (workspace_id, message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX broadcast_recipients_to_retry ON public.broadcast_recipients USING btree (workspace_id, broadcast_id, retry_at) WHERE (retry_at IS NOT NULL);
 CREATE INDEX broadcast_recipients_unsent_by_contact ON public.broadcast_recipients USING btree (workspace_id, contact_id) WHERE ((message_id IS NULL) AND (contact_id IS NOT NULL));
 CREATE INDEX broadcast_recipients_unsent_by_identity ON public.broadcast_recipients USING btree (workspace_id, identity) WHERE ((message_id IS NULL) AND (identity IS NOT NULL));
+
+create table broadcast_responses (
+  workspace_id uuid not null,
+  broadcast_id uuid not null,
+  kind text not null,
+  place integer not null,
+  at timestamp with time zone not null,
+  constraint broadcast_responses_pkey PRIMARY KEY (workspace_id, broadcast_id, kind, place),
+  constraint broadcast_responses_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE,
+  constraint broadcast_responses_kind_check CHECK ((kind = ANY (ARRAY['replied'::text, 'tapped'::text, 'opted_out'::text])))
+);
+comment on table broadcast_responses is 'What recipients did within 72 hours of the delivery, each kind once.';
+comment on column broadcast_responses.place is 'The index of the recipient in its broadcast.';
+comment on column broadcast_responses.at is 'When the service received the first response of this kind.';
 
 create table broadcasts (
   workspace_id uuid not null,
@@ -152,6 +183,9 @@ create table broadcasts (
   completed_at timestamp with time zone,
   member_ids bytea,
   contact_fields boolean not null default true,
+  author_id uuid,
+  saved_at timestamp with time zone,
+  audience jsonb,
   constraint broadcasts_pkey PRIMARY KEY (workspace_id, id),
   constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
@@ -164,6 +198,9 @@ comment on column broadcasts.again_id is 'The broadcast that sends this one agai
 comment on column broadcasts.served_at is 'When the broadcast last had a batch. The broadcasts of a number take turns.';
 comment on column broadcasts.member_ids is 'The members of the segment when sending started, as packed ids.';
 comment on column broadcasts.contact_fields is 'Contact fields in template values, such as {{contact.name|there}}, are filled. Otherwise values are literal.';
+comment on column broadcasts.author_id is 'The member who created the broadcast. Null: a caller of the API, or an earlier release.';
+comment on column broadcasts.saved_at is 'When a member last saved the draft.';
+comment on column broadcasts.audience is 'All contacts or the members of any of segment_ids, without those of excluded_segment_ids. Null: the segment of segment_id, or a list.';
 CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
 CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
 CREATE INDEX broadcasts_unsent ON public.broadcasts USING btree (workspace_id) WHERE (completed_at IS NULL);
@@ -209,6 +246,8 @@ create table channel_connections (
   callback_verified_at timestamp with time zone,
   callback_received_at timestamp with time zone,
   signals jsonb not null default '[]'::jsonb,
+  identity_secret text,
+  identity_secret_at timestamp with time zone,
   constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
   constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
   constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
@@ -220,6 +259,8 @@ create table channel_connections (
 comment on table channel_connections is 'The account of a workspace on a channel. Secrets are sealed.';
 comment on column channel_connections.is_private is 'The base URL may be a private address, set by the operator.';
 comment on column channel_connections.signals is 'Restrictions and warnings that the provider reported about the account.';
+comment on column channel_connections.identity_secret is 'Web chat: the sealed secret with which the site''s server signs identity tokens of its customers.';
+comment on column channel_connections.identity_secret_at is 'When the identity secret was created.';
 CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USING btree (id);
 
 create table checklists (
@@ -240,12 +281,14 @@ create table contact_identities (
   external_id text not null,
   contact_id uuid not null,
   visit jsonb,
+  customer_id text,
   constraint contact_identities_pkey PRIMARY KEY (workspace_id, channel, external_id),
   constraint contact_identities_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint contact_identities_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text])))
 );
 comment on table contact_identities is 'The phone numbers and user ids by which channels know a contact.';
 comment on column contact_identities.visit is 'The last page and the browser of a web visitor.';
+comment on column contact_identities.customer_id is 'Web chat: the customer''s id on the site, from a token that the site''s server signed. Null: nothing proves who the visitor is.';
 CREATE INDEX contact_identities_by_channel ON public.contact_identities USING btree (workspace_id, channel, contact_id);
 CREATE INDEX contact_identities_by_contact ON public.contact_identities USING btree (workspace_id, contact_id, channel);
 
@@ -274,6 +317,7 @@ create table contact_notes (
 );
 comment on table contact_notes is 'Notes of members about a contact.';
 comment on column contact_notes.member_id is 'The author. Kept when the member is removed.';
+CREATE INDEX contact_notes_by_id ON public.contact_notes USING btree (workspace_id, id);
 
 create table contact_tags (
   workspace_id uuid not null,
@@ -325,6 +369,8 @@ comment on column contacts.opt_out_decided_at is 'The channel''s time of the lat
 comment on column contacts.attributes is 'Custom fields of the workspace: names with a text, number or boolean.';
 comment on column contacts.typed_email_key is 'The case-folded email address that a visitor of the web chat typed. While it equals email_key, no other source has given the address.';
 CREATE INDEX contacts_by_change ON public.contacts USING btree (workspace_id, updated_at, id);
+CREATE INDEX contacts_by_company ON public.contacts USING btree (workspace_id, "left"(company_key, 100), id) WHERE (company_key IS NOT NULL);
+CREATE INDEX contacts_by_name ON public.contacts USING btree (workspace_id, "left"(name_key, 100), id) WHERE (name_key IS NOT NULL);
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='8192');
 
@@ -357,6 +403,10 @@ create table conversations (
   snoozed_until timestamp with time zone,
   last_inbound_identity text,
   last_received_at timestamp with time zone,
+  last_broadcast_message_id uuid,
+  read_up_to timestamp with time zone,
+  blocked_at timestamp with time zone,
+  is_channel_blocked boolean not null default false,
   constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
@@ -371,6 +421,10 @@ comment on column conversations.waiting_since is 'The first message of the custo
 comment on column conversations.snoozed_until is 'The status is pending until then.';
 comment on column conversations.last_inbound_identity is 'The identity that the customer last wrote from. A contact may have several; replies go to this one.';
 comment on column conversations.last_received_at is 'When the service received the customer''s last message, by the clock of the database. The API shows it as last_inbound_at.';
+comment on column conversations.last_broadcast_message_id is 'The last message of a broadcast. A customer''s message that quotes no other one is a response to it.';
+comment on column conversations.read_up_to is 'The last_received_at when a member last read the conversation: the visitor of a web chat sees that earlier messages were seen.';
+comment on column conversations.blocked_at is 'When a member blocked the contact on this channel. New messages are stored, but do not reopen the conversation.';
+comment on column conversations.is_channel_blocked is 'The channel blocks the contact too: it accepts no messages of the contact.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
@@ -391,7 +445,7 @@ CREATE INDEX conversations_waiting ON public.conversations USING btree (workspac
 CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)))) EXECUTE FUNCTION count_inbox();
-CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at))) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
+CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
 
 create table drafts (
   workspace_id uuid not null,
@@ -636,7 +690,7 @@ create table message_days (
   constraint message_days_pkey PRIMARY KEY (workspace_id, day, channel),
   constraint message_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
-comment on table message_days is 'Messages and answer times per day and channel.';
+comment on table message_days is 'Messages and answer times per day (UTC) and channel, counted by release 0.1.0. A read adds them to message_periods, at noon.';
 
 create table message_digest (
   is_only boolean not null default true,
@@ -661,6 +715,23 @@ create table message_outcomes (
   constraint message_outcomes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
 comment on table message_outcomes is 'Statuses of the messages of a day in 8 shards; a read adds them up.';
+
+create table message_periods (
+  workspace_id uuid not null,
+  at timestamp with time zone not null,
+  channel text not null,
+  inbound integer not null,
+  outbound integer not null,
+  answers integer not null,
+  answer_seconds bigint not null,
+  within_five_minutes integer not null,
+  within_one_hour integer not null,
+  within_one_day integer not null,
+  constraint message_periods_pkey PRIMARY KEY (workspace_id, at, channel),
+  constraint message_periods_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=80);
+comment on table message_periods is 'Messages and answer times per quarter of an hour and channel. All time zones have whole quarters.';
+comment on column message_periods.at is 'The begin of the quarter.';
 
 create table message_revisits (
   workspace_id uuid not null,
@@ -909,10 +980,11 @@ create table timeline_entries (
   constraint timeline_entries_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint timeline_entries_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint timeline_entries_check CHECK (((kind = 'note'::text) = (text IS NOT NULL))),
-  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text])))
+  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text, 'blocked'::text, 'unblocked'::text])))
 );
 comment on table timeline_entries is 'Everything in a thread that is not a message: notes of members, and changes of the conversation.';
 comment on column timeline_entries.member_id is 'The author. Null when a customer, the API or a timer caused the change. Kept when the member is removed.';
+CREATE INDEX timeline_notes ON public.timeline_entries USING btree (workspace_id, id) WHERE (kind = 'note'::text);
 
 create table uploads (
   workspace_id uuid not null,
@@ -935,6 +1007,15 @@ comment on column uploads.is_visitor is 'A visitor of the web chat uploaded it; 
 CREATE UNIQUE INDEX uploads_by_token ON public.uploads USING btree (token);
 CREATE INDEX uploads_unused ON public.uploads USING btree (workspace_id, created_at) WHERE (used_at IS NULL);
 CREATE INDEX uploads_unused_by_age ON public.uploads USING btree (created_at) WHERE (used_at IS NULL);
+
+create unlogged table visitor_presence (
+  workspace_id uuid not null,
+  visitor_id text not null,
+  conversation_id uuid not null,
+  typing_until timestamp with time zone not null,
+  constraint visitor_presence_pkey PRIMARY KEY (workspace_id, visitor_id)
+) with (fillfactor=50);
+comment on table visitor_presence is 'Visitors of the web chat who type. Unlogged and without foreign keys, so that a signal writes no log.';
 
 create unlogged table visitor_windows (
   key text not null,
@@ -1041,11 +1122,15 @@ create table workspaces (
   created_at timestamp with time zone not null,
   opt_out_words text[] not null default '{}'::text[],
   requires_second_factor boolean not null default false,
+  assign_on_reply boolean not null default false,
+  time_zone text not null default 'UTC'::text,
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
 );
 comment on table workspaces is 'Tenants.';
 comment on column workspaces.requires_second_factor is 'Members without a second factor set one up when they sign in.';
+comment on column workspaces.assign_on_reply is 'A member who replies in an unassigned conversation is assigned to it.';
+comment on column workspaces.time_zone is 'IANA name, such as Europe/Berlin. Days of the overview and of the audit log begin at midnight there.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);

@@ -21,7 +21,7 @@ export async function fill({ db, workspaceId }: Service, size: Size): Promise<vo
     from messages where workspace_id = ${workspaceId} and direction = 'outbound' group by 1, 2 on conflict do nothing`
   await insertBroadcast(db, workspaceId, size.messages / 50)
   await insertEvents(db, workspaceId, size.messages / 50)
-  for (const table of ['message_words', 'message_days', 'message_slices']) await db`vacuum analyze ${db(table)}`
+  for (const table of ['message_words', 'message_periods', 'message_slices']) await db`vacuum analyze ${db(table)}`
 }
 
 /** Keeps the service from digesting messages while they have no indexes. */
@@ -124,12 +124,12 @@ async function insertDigest(db: Db, workspaceId: string): Promise<void> {
     from = last?.id
   }
   await restore()
-  await db`delete from message_days where workspace_id = ${workspaceId}`
+  await db`delete from message_periods where workspace_id = ${workspaceId}`
   await db`
-    insert into message_days (workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
       within_one_hour, within_one_day)
-    select ${workspaceId}, (created_at at time zone 'utc')::date, 'msgapp', count(*), count(*), count(*), 60 * count(*),
-      count(*), count(*), count(*)
+    select ${workspaceId}, date_bin('15 minutes', created_at, timestamptz 'epoch'), 'msgapp', count(*), count(*), count(*),
+      60 * count(*), count(*), count(*), count(*)
     from messages where workspace_id = ${workspaceId} group by 2`
 }
 

@@ -109,7 +109,7 @@ const entries: Entry[] = [
   },
   {
     caller: "callbacks with customers' messages, and the web chat",
-    run: (sql) => storeInbound(sql, [{ id, from: who, written: {} } as never], publicUrl),
+    run: (sql) => storeInbound(sql, [{ id, from: who, written: {} } as never], { publicUrl }),
     answers: [[thread]],
     statements: { insertMessages: 'Stores messages with their events and media, and updates their conversations.' },
   },

@@ -5,6 +5,7 @@
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
 import type { Times } from '../common/times.ts'
+import { auditTable } from './accounts/audit-routes.ts'
 import { requestsPerMinute } from './accounts/auth.ts'
 import { memberTable } from './accounts/member-routes.ts'
 import type { OperatorWorkspace } from './accounts/operator.ts'
@@ -20,6 +21,7 @@ import { sessionTable } from './accounts/sign-in/session-routes.ts'
 import type { Setup } from './accounts/sign-in/setup.ts'
 import { streamTable } from './accounts/stream.ts'
 import { mountForKeys, mountForMembers, type Row } from './accounts/table.ts'
+import { listBroadcastNames } from './broadcasts/broadcasts.ts'
 import { composeTable } from './broadcasts/compose-routes.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { createLiveSendCounter } from './broadcasts/pace.ts'
@@ -46,7 +48,9 @@ import { presenceFeed, presenceTable } from './conversations/presence-routes.ts'
 import { conversationTable } from './conversations/routes.ts'
 import { timelineTable } from './conversations/timeline-routes.ts'
 import { labelTable, viewTable } from './conversations/view-routes.ts'
+import { nameSubjects } from './insights/audit-subjects.ts'
 import { noteEventHeard } from './insights/checklist.ts'
+import { readReplyTime } from './insights/reply-time.ts'
 import { insightsTable } from './insights/routes.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
@@ -65,7 +69,7 @@ import { mediaRoutes } from './media/routes.ts'
 import { uploadTable } from './media/upload-routes.ts'
 import { createEraser } from './merge-erase/erase-contact.ts'
 import { completeMergesOf, createMerger } from './merge-erase/merge-contacts.ts'
-import { EventSchema, eventWebhooks } from './messages/event-schemas.ts'
+import { EventSchema, eventSamples, eventWebhooks } from './messages/event-schemas.ts'
 import { lastMessagesOf } from './messages/messages.ts'
 import { notificationTable } from './messages/notification-routes.ts'
 import { createIntake } from './messages/receiving/intake.ts'
@@ -228,6 +232,7 @@ async function registerApi(
   /** The tables of all modules, by their part of the API document. */
   const tables: [tag: string, rows: readonly Row[]][] = [
     ['Account', accountTable(db)],
+    ['', auditTable(db, nameSubjects)],
     ['', sessionTable({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace })],
     ['', oidcTable({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc })],
     ['', secondFactorTable(db, sealer, publicUrl)],
@@ -236,7 +241,7 @@ async function registerApi(
     ['', preferenceTable(db, signals)],
     ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
     ['', channelTable({ db, sealer, channels, publicUrl })],
-    ['', widgetTable(db)],
+    ['', widgetTable({ db, sealer, signals })],
     ['Contacts', contactTable(contactOptions)],
     ['', contactPanelTable({ db, slow })],
     ['', importTable({ db, signals })],
@@ -248,16 +253,19 @@ async function registerApi(
     ['', draftTable(db, signals)],
     ['', cannedReplyTable(db, publicUrl)],
     ['', labelTable(db)],
-    ['', viewTable(db)],
+    ['', viewTable(db, slow)],
     ['Messages', messageTable({ reads, sender, publicUrl })],
-    ['', threadTable({ db, sender, templates: channels.msgapp, ...threadContext })],
+    [
+      '',
+      threadTable({ db, sealer, sender, signals, templates: channels.msgapp, inbox: inboxContext, ...threadContext }),
+    ],
     ['Templates', templateTable({ db, sealer, channel: channels.msgapp })],
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
-    ['', insightsTable(db, slow)],
+    ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],
     ['', composeTable({ ...broadcasting, sender, threadContext })],
-    ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals })],
+    ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals, samples: eventSamples })],
     ['Webhooks', eventStreamTable({ ...streaming, schema: EventSchema, onHeard: onEventSent }, app)],
     ['', eventTable(db, slow)],
     ['', statusTable({ db, backups, operatorWorkspace })],
@@ -280,6 +288,7 @@ async function registerApi(
   await app.register(
     webChatRoutes({
       ...{ db: pools.messages, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs },
+      readReplyTime: (workspaceId) => readReplyTime(db, workspaceId),
       times: times.webChat,
     }),
   )

@@ -33,7 +33,7 @@ import { createFaults } from './state/faults.ts'
 import { openJournal } from './state/journal.ts'
 import type { Log } from './state/log.ts'
 import { createMediaStore } from './state/media.ts'
-import { createPhones } from './state/phones.ts'
+import { createPhones, type PastPhone } from './state/phones.ts'
 import { createBucket, defaultQuotas, type Quotas } from './state/quotas.ts'
 import { createSentMessages } from './state/sent-messages.ts'
 import { phoneError } from './wire/errors.ts'
@@ -43,6 +43,8 @@ import type { World } from './world.ts'
 
 export { createGate } from './gate.ts'
 export type { SimulatorAccount } from './state/accounts.ts'
+export type { PastPhone } from './state/phones.ts'
+export type { Bubble, RenderedTemplate } from './wire/bubble.ts'
 export { sendControlError } from './wire/http.ts'
 
 export type Simulator = {
@@ -70,6 +72,8 @@ type SimulatorOptions = {
   loadAccounts?: () => Promise<SimulatorAccount[]>
   /** Loads the customers who wrote recently but may be missing from the journal. Called once, at the start. */
   loadCustomers?: () => Promise<KnownCustomer[]>
+  /** Loads the phones with messages from before the journal, such as those of the demo. Called once, at the start. */
+  loadHistory?: () => Promise<PastPhone[]>
   log: Log
   quotas?: Partial<Quotas>
   times: Times['simulator']
@@ -89,7 +93,7 @@ const flushMs = 1_000
 
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { dir, name, publicUrl, browserUrl, hostnames = [], isPrivate = false } = options
-  const { loadAccounts, loadCustomers, log, times } = options
+  const { loadAccounts, loadCustomers, loadHistory, log, times } = options
   const quotas = { ...defaultQuotas, ...options.quotas }
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl
@@ -154,6 +158,10 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     const key = channel === 'msgapp' ? waIdOf(keyOf(id)) : id
     recordCustomer(accounts.resolveState(workspace_id, channel), key, Date.parse(last_inbound_at), names)
   }
+  const history = await loadHistory?.().catch((error) => {
+    log.warn({ err: error }, 'the simulator cannot read the messages of the demo')
+  })
+  phones.addHistory(history ?? [])
   replay.resume(world)
   // Reports of an unregistered account stay queued; this posts them once it is registered.
   const flushing = setInterval(() => callbacks.flush(), flushMs).unref()

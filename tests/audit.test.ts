@@ -1,14 +1,16 @@
 /** The audit log: it records every change of a member and contains no secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { en as words } from '../dashboard/src/words/en/en.ts'
 import { assertBadRequest, assertRefused } from './assertions.ts'
 import { sweepEntries } from './internals.ts'
-import { type Browser, createBrowser, createMember, type Json, signIn, start } from './support.ts'
+import { type Browser, createBrowser, createMember, type Json, pluck, signIn, start, withProvider } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
   'PATCH /preferences': 'only the pages of this member change',
   'POST /conversations/:id/read': 'looking at something changes nothing for others',
+  'POST /conversations/:id/unread': 'a mark for members, as it is read',
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
   'POST /conversations/:id/notes': 'the thread shows who wrote the note',
   'POST /mentions/read': 'it changes nothing for others',
@@ -26,6 +28,8 @@ const unrecorded: Record<string, string> = {
   'POST /conversations/:id/templates/preview': 'nothing is kept',
   'POST /segments/count': 'nothing is kept',
   'POST /broadcasts/preview': 'nothing is sent or kept',
+  'POST /broadcasts/drafts': 'a draft names its author, and nothing is sent',
+  'PATCH /broadcasts/:id/draft': 'it is saved every second; the broadcast that is sent is recorded',
   'POST /broadcasts/test': 'it is a message in its conversation, with who sent it',
 }
 
@@ -46,6 +50,14 @@ test('every dashboard call that changes data is recorded, or is listed as an exc
   assert.ok(count >= 30, `${count}`)
   assert.deepEqual(forgotten, [], 'say in their config what the audit log says of them')
   assert.deepEqual([...silent].sort(), Object.keys(unrecorded).sort())
+  const actions = memberRoutes.flatMap(({ config }) => (config?.audit ? [config.audit] : []))
+  const unworded = actions
+    .map((audit) => (typeof audit === 'string' ? audit : audit.action))
+    .filter((action) => !(action in words.settings.audit.actions))
+  assert.deepEqual(unworded, [], 'add a sentence to words/en/settings-audit.ts')
+  const kinds = Object.keys(words.settings.audit.actions).map((action) => action.replace(/s?\..*/, ''))
+  const unlisted = kinds.filter((kind) => !(kind in words.settings.audit.objects))
+  assert.deepEqual(unlisted, [], 'add the kind to the filter in words/en/settings-audit.ts')
 })
 
 const entriesOf = async (browser: Browser, query = ''): Promise<Json> => {
@@ -162,6 +174,85 @@ test('the audit log names the changed segment or tag and counts the contacts add
       ['segment.contacts_removed', 'Friends: 1 contacts'],
       ['segment.deleted', 'Friends'],
       ['tag.deleted', 'VIP'],
+    ],
+  )
+})
+
+test('the audit log is filtered by member, object and day of the workspace, names customers, and is exported', async (t) => {
+  const { url, owner, db, api } = await start(t)
+  const browser = createBrowser(url)
+  const cookie = (await browser.signIn(owner)).headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const agent = await createMember(browser, 'agent', { name: 'Kim Agent' })
+  const contact = (await api.post('/contacts', { phone: '+14155550100', name: 'Bob Customer' })).body.data
+  const change = await agent.call('PATCH', `/contacts/${contact.id}`, { email: 'bob@customer.test' })
+  assert.equal(change.status, 200, change.text)
+  await browser.call('POST', '/segments', { name: 'Friends' })
+  const namesOf = async (query: string) => pluck((await entriesOf(browser, query)).data, 'action')
+  assert.deepEqual(await namesOf('?object=segment'), ['segment.created'])
+  const { member, subject_name } = (await entriesOf(browser, '?object=contact')).data[0]
+  assert.deepEqual([member.name, subject_name], ['Kim Agent', 'Bob Customer'])
+  assert.deepEqual(await namesOf(`?member_id=${member.id}&object=contact`), ['contact.changed'])
+  assert.ok((await namesOf(`?member_id=${member.id}`)).every((action) => !action.startsWith('segment.')))
+
+  // Half an hour after midnight in Auckland is the day before in UTC.
+  const changed = await browser.call('PATCH', '/workspace', { time_zone: 'Pacific/Auckland' })
+  assert.equal(changed.body.data.time_zone, 'Pacific/Auckland')
+  const id = (time: string) =>
+    Date.parse(time)
+      .toString(16)
+      .padStart(12, '0')
+      .replace(/^(.{8})/, '$1-')
+  const late = '2026-03-01T11:30:00.000Z'
+  await db`
+    update audit_log set created_at = ${late}, id = (${id(late)} || substr(id::text, 14))::uuid
+    where workspace_id = ${api.workspaceId} and action = 'segment.created'`
+  assert.deepEqual(await namesOf('?day=2026-03-02'), ['segment.created'])
+  for (const day of ['2026-03-01', '0002-03-01', '9999-12-31']) assert.deepEqual(await namesOf(`?day=${day}`), [])
+  for (const query of ['?day=2026-02-31', '?day=0000-01-01', '?day=today', '?member_id=me']) {
+    assertBadRequest(await browser.call('GET', `/audit${query}`))
+  }
+  for (const time_zone of ['Mars/Base', 'posixrules', '']) {
+    assertBadRequest(await browser.call('PATCH', '/workspace', { time_zone }))
+  }
+
+  const download = (headers: Record<string, string>) => fetch(`${url}/app/api/audit.csv?object=contact`, { headers })
+  const csv = await (await download({ cookie })).text()
+  const [head, row, end] = csv.replace('\ufeff', '').split('\r\n')
+  assert.equal(head, 'at,member,email,action,subject_id,subject_name,summary')
+  assert.match(row ?? '', /,Kim Agent,[^,]+,contact\.changed,[^,]+,Bob Customer,email$/)
+  assert.equal(end, '')
+  assert.equal((await download({})).status, 401)
+  assert.deepEqual(await namesOf('?object=audit'), ['audit.exported'])
+  await api.patch(`/contacts/${contact.id}`, { name: '=1+1' })
+  assert.match(await (await download({ cookie })).text(), /,"?'=1\+1"?,/, 'no formula')
+  // The log keeps no name: it is gone with the contact.
+  await api.delete(`/contacts/${contact.id}`)
+  assert.equal((await entriesOf(browser, '?object=contact')).data[0].subject_name, null)
+})
+
+test('an entry refers to the customer or endpoint that its sentence names', async (t) => {
+  const { api, provider, url, owner } = await withProvider(start(t))
+  const browser = await signIn({ url, owner })
+  await provider.writes({ from: '+14155550100', name: 'Bob Customer', text: 'buy this' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  const hook = { url: 'https://127.0.0.1:9/x', events: ['contact.created'] }
+  const endpoint = (await api.post('/webhooks', hook)).body.data
+  const calls = [
+    [`/conversations/${id}/block`, undefined],
+    [`/conversations/${id}/unblock`, undefined],
+    [`/webhooks/${endpoint.id}/test`, { event: 'contact.created' }],
+  ] as const
+  for (const [path, body] of calls) {
+    const answer = await browser.call('POST', path, body)
+    assert.ok(answer.status < 300, answer.text)
+  }
+  const { data } = await entriesOf(browser)
+  assert.deepEqual(
+    data.slice(0, 3).map(({ action, subject_id, subject_name }: Json) => [action, subject_id, subject_name]),
+    [
+      ['webhook.tested', endpoint.id, null],
+      ['contact.unblocked', id, 'Bob Customer'],
+      ['contact.blocked', id, 'Bob Customer'],
     ],
   )
 })

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
-import { assertBadRequest, assertRefused, dataOf, type Json, main, signIn, start, until } from './support.ts'
+import {
+  assertBadRequest,
+  assertRefused,
+  createMember,
+  dataOf,
+  type Json,
+  main,
+  signIn,
+  start,
+  until,
+} from './support.ts'
 
 test('GET /me describes the key, even one without scopes', main, async (t) => {
   const { api } = await start(t)
@@ -59,6 +69,67 @@ test('a revoked key is rejected by every process from the next request on', asyn
   await browser.call('POST', `/keys/${id}/revoke`)
 
   assert.deepEqual([await ask(other), await ask(url)], [401, 401])
+})
+
+test('a changed key has its new scopes and expiry from the next request on, in every process', async (t) => {
+  const world = await start(t)
+  const { api, db, url } = world
+  const other = await world.twin()
+  const browser = await signIn(world)
+  const soon = new Date(Date.now() + 3_600_000).toISOString()
+  const made = await browser.call('POST', '/keys', { name: 'Shop', scopes: ['contacts:read'], expires_at: soon })
+  const { key, id, ...shown } = dataOf(made, 201)
+  assert.deepEqual([shown.expires_at, shown.state], [soon, 'active'])
+  const ask = async (base: string, path: string) =>
+    (await fetch(`${base}/v1${path}`, { headers: { authorization: `Bearer ${key}` } })).status
+  assert.deepEqual([await ask(url, '/contacts'), await ask(other, '/conversations')], [200, 403])
+
+  const change = (body: object) => browser.call('PATCH', `/keys/${id}`, body)
+  const changed = dataOf(await change({ name: ' Store ', scopes: ['conversations:read', 'conversations:read'] }))
+  assert.deepEqual([changed.name, changed.scopes, changed.expires_at], ['Store', ['conversations:read'], soon])
+  assert.deepEqual([await ask(url, '/contacts'), await ask(other, '/conversations')], [403, 200])
+  assert.equal(dataOf(await change({ expires_at: null })).expires_at, null)
+  assert.deepEqual(dataOf(await change({})).scopes, ['conversations:read'])
+
+  const past = new Date(Date.now() - 1_000).toISOString()
+  for (const [body, message] of [
+    [{ scopes: ['all'] }, /^scopes: unknown scope 'all'/],
+    [{ expires_at: past }, /^expires_at: must be in the future/],
+    [{ expires_at: 'tomorrow' }, /expires_at/],
+    [{ name: ' ' }, /^name: /],
+  ] as const) {
+    assertBadRequest(await change(body), message)
+  }
+  assertBadRequest(await browser.call('POST', '/keys', { name: 'Old', scopes: [], expires_at: past }), /^expires_at: /)
+  const agent = await createMember(browser, 'agent')
+  assertRefused(await agent.call('PATCH', `/keys/${id}`, { scopes: [] }), 403, 'forbidden')
+  assertRefused(await browser.call('PATCH', '/keys/nonsense', { scopes: [] }), 404, 'not_found')
+
+  // An ended key cannot be revived.
+  await db`update api_keys set expires_at = now() where workspace_id = ${api.workspaceId} and id = ${id}`
+  assertBadRequest(await change({ expires_at: null }), /revoked or expired/)
+  await browser.call('POST', `/keys/${id}/revoke`)
+  assertBadRequest(await change({ expires_at: soon }), /revoked or expired/)
+})
+
+test('the key of the API reference has only the requested scopes, ends within 15 minutes, and is no first step', async (t) => {
+  const world = await start(t)
+  const browser = await signIn(world)
+  const made = dataOf(await browser.call('POST', '/keys/temporary', { scopes: ['contacts:read'] }), 201)
+  assert.deepEqual([made.name, made.scopes, made.state], ['API reference', ['contacts:read'], 'active'])
+  const leftMs = Date.parse(made.expires_at) - Date.now()
+  assert.ok(leftMs > 840_000 && leftMs < 960_000, `${leftMs}`)
+  assert.equal((await world.api.get('/contacts', { key: made.key })).status, 200)
+  assertRefused(await world.api.get('/conversations', { key: made.key }), 403, 'forbidden')
+  assertBadRequest(await browser.call('POST', '/keys/temporary', { scopes: ['all'] }), /^scopes: /)
+  const isKeyMade = async (): Promise<boolean> =>
+    dataOf(await browser.call('GET', '/checklist')).items.find(({ name }: Json) => name === 'key_made').done
+  assert.equal(await isKeyMade(), false)
+  const soon = new Date(Date.now() + 3_600_000).toISOString()
+  dataOf(await browser.call('POST', '/keys', { name: 'Shop', scopes: [], expires_at: soon }), 201)
+  assert.equal(await isKeyMade(), true)
+  const agent = await createMember(browser, 'agent')
+  assertRefused(await agent.call('POST', '/keys/temporary', { scopes: [] }), 403, 'forbidden')
 })
 
 test('a legacy key works until its expiry date', async (t) => {

@@ -64,7 +64,11 @@ test('a member sends a broadcast and finds it in the list with its counters', as
   })
   const shown = (await api.get(`/broadcasts/${first.id}`)).body.data
   const idle = { channel_error: null, next_attempt_at: null, awaiting_count: 0, cancel_reason: null, again_id: null }
-  assert.deepEqual(done, { ...shown, params: {}, ...idle })
+  const { id: authorId, name: author } = done.author
+  assert.ok(authorId && author)
+  const responses = { replied_count: 0, tapped_count: 0, opted_out_count: 0 }
+  const members = { audience: null, author: done.author, saved_at: null, ...responses }
+  assert.deepEqual(done, { ...shown, params: {}, ...idle, ...members })
   assert.equal((await provider.sent()).length, 3)
 
   const second = await send({ name: 'Second', recipients: people(1), scheduled_at: tomorrow() })
@@ -179,7 +183,12 @@ test('a preview of a list counts the reachable recipients, gives a reason for ea
   const before = [...(await counted())]
   const { data } = await ask('POST', '/broadcasts/preview', { template, recipients })
   assert.deepEqual(
-    { ...data, skipped: data.skipped.map(({ reason, count }: Json) => `${count} ${reason}`).sort(), sample: null },
+    {
+      ...data,
+      skipped: data.skipped.map(({ reason, count }: Json) => `${count} ${reason}`).sort(),
+      sample: null,
+      samples: null,
+    },
     {
       total: 7,
       sendable: 3,
@@ -193,8 +202,11 @@ test('a preview of a list counts the reachable recipients, gives a reason for ea
       duration_seconds: 2,
       plan: { left: null, fits: true, state: 'active' },
       sample: null,
+      samples: null,
     },
   )
+  assert.deepEqual(data.samples[0], { name: 'Ann', to: phoneOf(0), params: { body: ['Ann', 'Acme'] } })
+  assert.equal(data.samples.length, 3)
   assert.equal(data.sample.to, phoneOf(0))
   assert.match(data.sample.text, /Ann.*Acme/s)
   assert.deepEqual([...(await counted())], before)

@@ -42,9 +42,11 @@ test('a scheduled broadcast is edited and started now; each recipient gets one m
   assert.deepEqual([renamed.name, renamed.total_count, renamed.scheduled_at], ['Orders 2', 3, at])
   const source = await get(`/broadcasts/${id}/source`)
   assert.deepEqual(source, {
+    status: 'scheduled',
     name: 'Orders 2',
     template: { ...template, params: (await get(`/broadcasts/${id}`)).params, contact_fields: true },
     segment_id: null,
+    audience: null,
     recipients: [
       { to: phoneOf(2), name: null },
       { to: phoneOf(3), name: 'Cy' },

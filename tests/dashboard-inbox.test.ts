@@ -1,7 +1,7 @@
 /** The inbox in a real browser: customers write, members answer, and both see it at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Page, Request } from 'playwright-core'
+import type { Locator, Page, Request } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { fixture } from './internals.ts'
 import type { Provider } from './provider.ts'
@@ -53,6 +53,8 @@ test('an inbound message appears live, and a reply shows its status up to read',
   await provider.fault({ to: ann, mode: 'reject', code: 131026, count: 1 })
   await answer(page, 'Does this arrive?')
   await said(page, 'This number cannot be reached on the channel.').waitFor()
+  await said(page, '131026').waitFor()
+  await assertFailureBelow(page, 'Does this arrive?', 'Yes, all of us')
   await page.getByRole('button', { name: 'Retry' }).click()
   await isRead(page, 'Does this arrive?')
 
@@ -81,6 +83,25 @@ test('an inbound message appears live, and a reply shows its status up to read',
   await until('it to be there once', async () => (await bubble(page, 'Past a tired proxy').count()) === 1)
   await page.unroute('**/messages')
 })
+
+/** The reason and the buttons of a failed message are below its bubble, and both end where the bubble of a sent one ends. */
+async function assertFailureBelow(page: Page, failed: string, sent: string): Promise<void> {
+  const edges = (part: Locator) =>
+    part.evaluate((element) => {
+      const { top, bottom, right } = element.getBoundingClientRect()
+      return { top, bottom, right: Math.round(right) }
+    })
+  const failedBubble = await edges(bubble(page, failed).locator('.inbox-bubble'))
+  const sentBubble = await edges(bubble(page, sent).last().locator('.inbox-bubble'))
+  const note = await edges(bubble(page, failed).locator('.inbox-failed'))
+  const retry = await edges(bubble(page, failed).getByRole('button', { name: 'Retry' }))
+  assert.ok(note.top >= failedBubble.bottom, 'the reason is below the bubble')
+  assert.ok(retry.top > failedBubble.bottom, 'the button is below the bubble')
+  assert.deepEqual(
+    [failedBubble.right, note.right, retry.right],
+    [sentBubble.right, sentBubble.right, sentBubble.right],
+  )
+}
 
 test('an event during the first load of the inbox is shown', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/contacts')
@@ -154,7 +175,7 @@ test('a conversation is found, opened, answered, assigned and closed by keyboard
   await page.getByRole('heading', { name: 'No conversation selected' }).waitFor()
 
   await page.getByRole('button', { name: 'Closed', exact: true }).click()
-  await page.getByRole('button', { name: /^Mine/ }).click()
+  await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: /^Mine/ }).click()
   await rowOf(page, 'Ben Carter').waitFor()
   assert.equal(new URL(page.url()).search, '?status=closed&assigned=me')
   await page.getByRole('button', { name: /^Unread/ }).click()
@@ -164,7 +185,7 @@ test('a conversation is found, opened, answered, assigned and closed by keyboard
   await rowOf(page, 'Ann Porter').waitFor()
   await provider.writes({ from: ben, text: 'Once more' })
   await rowOf(page, 'Ben Carter').getByText('Once more').waitFor()
-  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: 'Open' }).click()
   const first = page.locator('[data-row]').first()
   await until('who wrote last, first', async () => /Ben Carter/.test((await first.textContent()) ?? ''))
 })
@@ -238,7 +259,9 @@ test('the order stays still while a member works, and new conversations wait beh
   await until('the waiting order', async () => (await names(page)).join() === 'Ann Porter,Cleo Dane,Ben Carter')
   await page.keyboard.press('f')
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Channel').selectOption('msgapp')
+  await dialog.locator('summary').getByText('Channel', { exact: true }).click()
+  const group = dialog.getByRole('group', { name: 'Channel' })
+  await group.getByRole('checkbox').first().check()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Filters: 1 filter' }).waitFor()
   await page.keyboard.press('v')
@@ -375,7 +398,7 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await provider.fault({ to: '+14155550200', mode: 'reject', code: 131026, count: 1 })
   await box(page).fill('Refused')
   await box(page).press('Control+Enter')
-  await page.getByText('The reply was not sent. The conversation is open again.').waitFor()
+  await page.getByText('The reply to Dan Early was not sent. The conversation is open again.').waitFor()
   await becomes('it open', (all) => all['Dan Early'].status === 'open')
 
   // An unread conversation behind "1 new" appears in the list when it opens. When it closes, the list continues with the next row.
@@ -424,7 +447,7 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   // The next unread conversation matches the filters of the list.
   await provider.writes({ from: '+14155550208', name: 'Flo Gray', text: 'Hello' })
   await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
-  await page.getByRole('button', { name: /^Mine/ }).click()
+  await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: /^Mine/ }).click()
   await page.getByText('No conversations match these filters.').waitFor()
   await page.keyboard.press('o')
   await page.getByText('No unread conversations.').waitFor()
@@ -605,6 +628,8 @@ test('a long thread keeps its scroll position; a contact edited beside it update
   await panel.getByLabel('Company').fill('Porter & Sons')
   await panel.getByRole('button', { name: 'Save' }).click()
   await panel.getByText('Porter & Sons').waitFor()
+  // Sections without content are folded.
+  await panel.getByText('Tags', { exact: true }).click()
   await panel.getByRole('combobox', { name: 'Add tag' }).fill('vip')
   await panel.getByRole('combobox', { name: 'Add tag' }).press('Enter')
   await panel.getByRole('button', { name: 'Remove tag vip' }).waitFor()

@@ -92,13 +92,69 @@ test('a notice stays while the pointer or the focus is in it', { skip }, async (
   await page.getByLabel('New keyword').fill('BAJA')
   await page.getByLabel('New keyword').press('Enter')
   const notice = page.locator('.toast', { hasText: 'Saved' })
-  const close = notice.getByRole('button', { name: 'Close' })
-  await close.focus()
+  const dismiss = notice.getByRole('button', { name: 'Dismiss' })
+  await dismiss.focus()
   await page.clock.fastForward(60_000)
   assert.equal(await notice.isVisible(), true)
   await notice.hover()
-  await close.blur()
+  await dismiss.blur()
   await page.getByLabel('New keyword').hover()
   await page.clock.fastForward(60_000)
   await notice.waitFor({ state: 'detached' })
+})
+
+test('figures that change have one width, and the hyphens of texts are narrow', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/settings/workspace')
+  await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()
+  const widths = await page.evaluate<Record<string, number>>(`document.fonts.ready.then(() => {
+    const widthOf = (text, tag, className) => {
+      const element = Object.assign(document.createElement(tag), { textContent: text.repeat(20), className })
+      element.style.cssText = 'position: absolute; white-space: nowrap'
+      document.querySelector('main').append(element)
+      const { width } = element.getBoundingClientRect()
+      element.remove()
+      return width
+    }
+    const ofTag = (tag, className = '') => ['-', '0', '1'].map((text) => widthOf(text, tag, className))
+    const [hyphen, zero] = ofTag('p')
+    const [, timeZero, timeOne] = ofTag('time')
+    const [, countZero, countOne] = ofTag('span', 'numeric')
+    return { hyphen: hyphen / zero, time: timeOne / timeZero, count: countOne / countZero }
+  })`)
+  assert.ok((widths.hyphen ?? 1) < 0.85, `a hyphen has ${widths.hyphen} of the width of a figure`)
+  assert.deepEqual([widths.time, widths.count], [1, 1])
+})
+
+/** The contrasts of the outlines of badges and of the empty bars of a health strip with the card around them. */
+const contrasts = `(() => {
+  const channels = (color) => /^color/.test(color)
+    ? color.match(/[\\d.]+/g).slice(0, 3).map(Number)
+    : color.match(/[\\d.]+/g).slice(0, 3).map((value) => value / 255)
+  const light = (color) => {
+    const [r, g, b] = channels(color).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const card = document.createElement('div')
+  card.className = 'card'
+  document.body.append(card)
+  const tones = ['', 'green', 'blue', 'amber', 'red', 'accent'].map((tone) => '<span class="badge" data-tone="' + tone + '">x</span>')
+  card.innerHTML = tones.join('').replace(' data-tone=""', '') + '<div class="hooks-strip"><span></span></div>'
+  const behind = light(getComputedStyle(card).backgroundColor)
+  const found = [...card.querySelectorAll('span')].map((span) => {
+    const outline = light(getComputedStyle(span).boxShadow.match(/(color|rgba?)\\([^)]*\\)/)[0])
+    return (Math.max(outline, behind) + 0.05) / (Math.min(outline, behind) + 0.05)
+  })
+  card.remove()
+  return found
+})()`
+
+test('badges and empty health strips stand out from their card in both themes', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/webhooks')
+  await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    const found = await page.evaluate<number[]>(contrasts)
+    assert.equal(found.length, 7)
+    assert.ok(Math.min(...found) >= 3, `${colorScheme}: ${found.map((value) => value.toFixed(2)).join()}`)
+  }
 })

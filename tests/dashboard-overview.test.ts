@@ -12,7 +12,7 @@ const rowOf = async (page: Page, name: string | RegExp): Promise<number[]> => {
 }
 
 test('tiles, chart and table show the counts of inbound and outbound messages', { skip }, async (t) => {
-  const { page, api, provider, url, owner } = await openDashboard(t, '/overview')
+  const { page, api, db, provider, url, owner } = await openDashboard(t, '/overview')
   await page.getByRole('heading', { name: 'No data yet' }).waitFor()
   await page.getByRole('link', { name: 'Connect a channel' }).waitFor()
 
@@ -29,10 +29,15 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
     return today.msgapp.inbound === 3 && today.social.inbound === 1 && today.msgapp.outbound === 2 && funnel.read === 2
   })
 
+  await db`
+    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+      within_one_hour, within_one_day)
+    values (${api.workspaceId}, now() - interval '2 days', 'web', 2, 0, 0, 0, 0, 0, 0)`
+
   await visit(page, '/overview?days=7')
   const tile = (name: string) =>
     page.getByRole('list', { name: 'Key metrics' }).getByRole('listitem').filter({ hasText: name })
-  await tile('Messages received').getByText('4', { exact: true }).waitFor()
+  await tile('Messages received').getByText('6', { exact: true }).waitFor()
   await tile('Messages sent').getByText('2', { exact: true }).waitFor()
   await tile('Delivered').getByText('100%').waitFor()
   assert.equal(await tile('Open').getByRole('link').getAttribute('href'), '/inbox?status=open')
@@ -51,9 +56,28 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
 
   await page.getByRole('button', { name: 'Table' }).click()
   await page.getByRole('table', { name: 'Messages per day and channel' }).waitFor()
-  assert.deepEqual(await rowOf(page, 'Total'), [3, 1, 0, 4, 2, 0, 0, 2])
-  assert.equal(await page.getByRole('rowheader').count(), 8, 'a row a day, and their sum')
+  assert.deepEqual(await rowOf(page, 'Total'), [3, 1, 2, 6, 2, 0, 0, 2])
+  assert.equal(
+    await page.getByRole('rowheader').count(),
+    4,
+    'a row a day since the first one with messages, and their sum',
+  )
   await page.getByText('30 days').click()
-  await until('thirty days', async () => (await page.getByRole('rowheader').count()) === 31)
+  await page.waitForURL(/days=30|overview\?as=table/)
+  assert.equal(await page.getByRole('rowheader').count(), 4)
   await page.waitForURL(/as=table/)
+  await page.getByText('Today', { exact: true }).click()
+  await page.getByRole('table', { name: 'Messages per hour and channel' }).waitFor()
+  assert.equal(await page.getByRole('rowheader').count(), 25, 'a row an hour, and their sum')
+  await page.getByRole('button', { name: 'Chart' }).click()
+  await page.getByRole('slider', { name: /^Messages per hour/ }).waitFor()
+  await page.getByText('Days are in UTC.').waitFor()
+
+  // The period before was as long, so the change is shown.
+  await db`
+    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+      within_one_hour, within_one_day)
+    values (${api.workspaceId}, now() - interval '13 days', 'web', 3, 0, 0, 0, 0, 0, 0)`
+  await page.getByText('7 days', { exact: true }).click()
+  await tile('Messages received').getByText('Up 100% from the 7 days before').waitFor()
 })

@@ -77,7 +77,7 @@ async function walk(page: Page, name: string): Promise<void> {
 const settle = (page: Page, heading = '') =>
   until(`the heading ${heading}`, () =>
     page.evaluate<boolean>(
-      `document.querySelector('h1')?.textContent.includes(${JSON.stringify(heading)}) === true && !document.querySelector('.skeleton')`,
+      `document.querySelector('h1')?.textContent.includes(${JSON.stringify(heading)}) === true && !document.querySelector('.skeleton, .placeholder')`,
     ),
   )
 
@@ -96,10 +96,15 @@ async function inspectPage(page: Page): Promise<void> {
   await resize(page, 1280, 'light')
 }
 
-/** Opens a dialog by keyboard, walks it, and closes it with Escape: the focus returns to its button. */
+/**
+ * Opens a dialog by keyboard, walks it, and closes it with Escape: the focus returns to its button. `More actions › Cancel` is an
+ * item of a menu.
+ */
 async function walkDialog(page: Page, button: string): Promise<void> {
-  const opener = page.getByRole('button', { name: button, exact: true }).first()
+  const [name = '', item] = button.split(' › ')
+  const opener = page.getByRole('button', { name, exact: true }).first()
   await opener.press('Enter')
+  if (item) await page.getByRole('menuitem', { name: item }).press('Enter')
   await page.locator('dialog[open]').waitFor()
   await settle(page)
   await walk(page, `${page.url()} ${button}`)
@@ -201,7 +206,11 @@ async function openFullWorkspace(t: TestContext) {
     [`/segments/${segment}/edit`, 'Edit segment', []],
     ['/broadcasts', 'Broadcasts', []],
     ['/broadcasts/new', 'New broadcast', []],
-    [`/broadcasts/${broadcast}`, 'Later', ['Reschedule', 'Send now', 'Cancel broadcast']],
+    [
+      `/broadcasts/${broadcast}`,
+      'Later',
+      ['Reschedule', 'Send now', 'Cancel broadcast'].map((item) => `More actions › ${item}`),
+    ],
     [`/broadcasts/${broadcast}/edit`, 'Edit broadcast', []],
     ['/templates', 'Templates', []],
     ['/templates/hello_world/en_US', 'hello_world', []],
@@ -209,9 +218,9 @@ async function openFullWorkspace(t: TestContext) {
     ['/developers/requests', 'Requests', []],
     ['/developers/events', 'Events', []],
     ['/webhooks', 'Webhooks', ['Add endpoint']],
-    [`/webhooks/${endpoint.id}`, '127.0.0.1', ['Edit', 'Replay events', 'Rotate secret']],
+    [`/webhooks/${endpoint.id}`, '127.0.0.1', ['Edit', 'Send test event', 'Replay events', 'Rotate secret']],
     ['/integrations', 'Integrations', ['Connect']],
-    ['/settings/keys', 'API keys', ['Create API key']],
+    ['/developers/keys', 'API keys', ['Create API key']],
     ['/settings/members', 'Members', ['Invite member']],
     ['/settings/channels', 'Channels', ['Disconnect']],
     ['/settings/channels/social', 'Connect social', []],

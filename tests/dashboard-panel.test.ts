@@ -16,6 +16,7 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await visit(page, `/inbox/${open.id}`)
   const panel = page.locator('.inbox-contact')
 
+  await panel.getByText('Attributes', { exact: true }).click()
   await panel.getByRole('button', { name: 'Add attribute' }).click()
   await page.keyboard.type('Customer no')
   await panel.getByLabel('Type').selectOption('number')
@@ -32,6 +33,7 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   const edit = panel.getByRole('button', { name: /^Edit customer_no/ })
   await until('focus to return', () => edit.evaluate((element) => element.matches(':focus')))
 
+  await panel.getByText('Notes', { exact: true }).click()
   await panel.getByLabel('Write a note about this contact').fill('Prefers mornings')
   await page.keyboard.press('ControlOrMeta+Enter')
   await panel.locator('.contact-notes').getByText('Prefers mornings').waitFor()
@@ -75,7 +77,9 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await until('one contact', async () => (await api.get('/contacts')).body.data.length === 1)
   assert.equal((await api.get('/contacts')).body.data[0].email, 'ann@porter.test')
   await narrow.getByText('customer_no').waitFor()
-  await narrow.getByText('Prefers mornings').waitFor()
+  await narrow.locator('.contact-notes').getByText('Prefers mornings').waitFor()
+  // The history has it too.
+  await narrow.locator('.contact-history').getByText('Prefers mornings').waitFor()
   await assertFits(narrow)
 })
 
@@ -139,4 +143,40 @@ test('the palette finds people, conversations, pages and actions by keyboard', {
   await input.fill('segm')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/segments')
+})
+
+test('a contact is blocked and unblocked in the panel, and a conversation stays unread after a mark', {
+  skip,
+}, async (t) => {
+  const { page, api, provider } = await openDashboard(t, '/inbox', { width: 1440 })
+  await provider.writes({ from: '+14155550101', name: 'Ann Porter', text: 'Buy now' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  await visit(page, `/inbox/${id}`)
+  const panel = page.locator('.inbox-contact')
+  const read = async (): Promise<Json> => (await api.get(`/conversations/${id}`)).body.data
+  await until('it to be read', async () => (await read()).unread_count === 0)
+  await panel.getByRole('button', { name: 'Mark as unread' }).click()
+  await page.getByText('Conversation with Ann Porter marked as unread').waitFor()
+  assert.equal((await read()).unread_count, 1)
+  await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+  await until('it to be read again', async () => (await read()).unread_count === 0)
+
+  await panel.getByRole('button', { name: 'Block', exact: true }).click()
+  await panel.getByText(/The channel refuses their messages/).waitFor()
+  await page
+    .locator('.inbox-thread-head')
+    .getByText(/^Blocked/)
+    .waitFor()
+  await assertAccessible(page)
+  assert.equal((await read()).status, 'closed')
+  // The key undoes the block, and the closing with it.
+  await page.getByText('Ann Porter blocked', { exact: true }).waitFor()
+  await page.keyboard.press('z')
+  await panel.getByRole('button', { name: 'Block', exact: true }).waitFor()
+  await until('it open again', async () => (await read()).status === 'open')
+  await panel.getByRole('button', { name: 'Block', exact: true }).click()
+  await panel.getByRole('button', { name: 'Unblock' }).click()
+  await panel.getByRole('button', { name: 'Block', exact: true }).waitFor()
+  await provider.writes({ from: '+14155550101', text: 'Sorry' })
+  await page.locator('.inbox-messages').getByText('Sorry').first().waitFor()
 })

@@ -7,9 +7,51 @@ import { assertAccessible, assertFits, openDashboard, skip, visit } from './dash
 import { createKey, importKey } from './internals.ts'
 import { until } from './support.ts'
 
+test('settings are in groups, found by a search, and begin with the page of the member', { skip }, async (t) => {
+  const { page, window, member } = await openDashboard(t, '/settings')
+  await page.waitForURL('**/settings/profile')
+  const menu = page.getByRole('navigation', { name: 'Settings' }).first()
+  const groups = ['You', 'Workspace', 'Inbox', 'Channels', 'Server']
+  assert.deepEqual(await menu.getByRole('heading', { level: 2 }).allInnerTexts(), groups)
+  await menu.getByLabel('Search settings').fill('password')
+  await until('one page', async () => (await menu.getByRole('link').allInnerTexts()).join() === 'Profile')
+  await menu.getByLabel('Search settings').fill('no such setting')
+  await menu.getByText('No settings match “no such setting”.').waitFor()
+  // The API keys are not a page of the settings any more.
+  await menu.getByLabel('Search settings').fill('key')
+  const keys = menu.getByRole('region', { name: 'Developers' }).getByRole('link', { name: 'API keys' })
+  assert.equal(await keys.getAttribute('href'), '/developers/keys')
+  await menu.getByLabel('Search settings').fill('time zone')
+  await menu.getByRole('link', { name: 'Workspace' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()
+
+  // Forms stay readable on a wide window, and the title of a card begins where its table begins.
+  await page.setViewportSize({ width: 1920, height: 860 })
+  await page.getByLabel('Default country').waitFor()
+  const widths = await page.evaluate<number[]>(
+    "[...document.querySelectorAll('.card')].map((card) => card.clientWidth)",
+  )
+  assert.ok(widths.length > 1 && widths.every((width) => width <= 640), widths.join())
+  await visit(page, '/settings/members')
+  await page.getByRole('table').waitFor()
+  const inset = await page.evaluate<string>("getComputedStyle(document.querySelector('.table th')).paddingLeft")
+  assert.equal(inset, '20px')
+
+  const agent = await window({ as: await member('agent'), width: 390 })
+  await agent.goto('/settings')
+  await agent.waitForURL('**/settings/profile')
+  await agent.getByLabel('Search settings').last().fill('label')
+  await agent.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Labels' }).click()
+  await agent.waitForURL('**/settings/labels')
+  await assertFits(agent)
+})
+
 test('a key is created, shown once, works, is listed, and is rejected once revoked', { skip }, async (t) => {
-  const { page, url } = await openDashboard(t, '/settings')
-  await page.waitForURL('**/settings/keys')
+  // The earlier paths of the page lead to it.
+  const { page, url } = await openDashboard(t, '/settings/keys?q=')
+  await page.waitForURL('**/developers/keys?q=')
+  await page.goto('/settings/api-keys')
+  await page.waitForURL('**/developers/keys')
   const me = async (key: string) =>
     (await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status
 
@@ -52,6 +94,18 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
     return (await row.getByText('Never', { exact: true }).count()) === 0
   })
 
+  await row.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('contacts:read').uncheck()
+  await dialog.getByLabel('Expires').selectOption('In 30 days')
+  await assertAccessible(page)
+  await dialog.getByRole('button', { name: 'Save changes' }).click()
+  await row.getByText(/^Expires /).waitFor()
+  await row.getByText('contacts:read').waitFor({ state: 'hidden' })
+  await row.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('Expires').selectOption('Never')
+  await dialog.getByRole('button', { name: 'Save changes' }).click()
+  await row.getByText(/^Expires /).waitFor({ state: 'hidden' })
+
   await row.getByRole('button', { name: 'Revoke' }).click()
   await dialog.getByText('This cannot be undone.').waitFor()
   await dialog.getByRole('button', { name: 'Revoke' }).click()
@@ -61,7 +115,7 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
 })
 
 test('a key is found among many, an expired key is marked, and an agent can only read', { skip }, async (t) => {
-  const { db, api, page, window, member } = await openDashboard(t, '/settings/keys')
+  const { db, api, page, window, member } = await openDashboard(t, '/developers/keys')
   const old = { name: 'Old shop', key: 'legacy_live_abcdef0123456789', scopes: ['messages:send'] }
   await importKey(db, api.workspaceId, { ...old, expires_at: '2020-01-02T12:00:00Z' })
   for (let i = 0; i < 120; i++) {
@@ -78,9 +132,11 @@ test('a key is found among many, an expired key is marked, and an agent can only
 
   const agent = await window({ as: await member('agent') })
   await agent.goto('/settings/keys?q=Old')
-  await agent.getByText('Only owners and admins can create and revoke API keys.').waitFor()
+  await agent.getByText('Only owners and admins can create, edit and revoke API keys.').waitFor()
   await agent.getByRole('row').filter({ hasText: 'Old shop' }).waitFor()
-  assert.equal(await agent.getByRole('button', { name: /create api key|revoke/i }).count(), 0)
+  assert.equal(await agent.getByRole('button', { name: /create api key|edit|revoke/i }).count(), 0)
+  await visit(agent, '/settings/members')
+  await agent.getByRole('heading', { name: 'Members' }).waitFor()
   assert.equal(await agent.getByRole('link', { name: 'Audit log' }).count(), 0)
   await visit(agent, '/settings/channels/msgapp')
   await agent.waitForURL('**/settings/channels')
@@ -244,6 +300,7 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   const { page, window, owner, db, api } = await openDashboard(t, '/settings/workspace')
   await page.getByLabel('Name').fill('Acme Bakery')
   await page.getByLabel('Default country').selectOption({ label: 'Portugal' })
+  await page.getByLabel('Time zone').selectOption('Europe/Lisbon')
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.getByRole('navigation', { name: 'Main' }).getByText('Acme Bakery').waitFor()
   const words = page.getByRole('list', { name: 'Opt-out keywords' })
@@ -302,6 +359,20 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   for (const done of ['Updated the workspace', 'Updated their profile', 'Signed in']) {
     await page.getByRole('cell', { name: done }).first().waitFor()
   }
+  await page.getByLabel('Object').selectOption({ label: 'Workspace' })
+  await page.getByRole('cell', { name: 'signed in' }).first().waitFor({ state: 'hidden' })
+  assert.equal(
+    await page.getByRole('link', { name: 'updated the workspace' }).first().getAttribute('href'),
+    '/settings/workspace',
+  )
+  assert.match(
+    (await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')) ?? '',
+    /audit\.csv\?object=workspace$/,
+  )
+  await page.getByLabel('Day').fill('2020-01-31')
+  await page.getByText('No matching entries').waitFor()
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await page.getByRole('cell', { name: 'signed in' }).first().waitFor()
 
   const again = await window({ as: { ...owner, password: 'another long one' } })
   await again.goto('/settings/profile')

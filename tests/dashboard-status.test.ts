@@ -81,7 +81,7 @@ test('the page is for the operator only; it shows what it can when a part is unk
   assert.equal((await stranger.call('GET', '/status')).status, 403)
 
   await page.clock.install()
-  await page.goto('/settings/keys')
+  await page.goto('/settings/members')
   const release = await holdTransaction(db, 'lock table contact_merges in access exclusive mode')
   await page.getByRole('link', { name: 'Status' }).click()
   await page

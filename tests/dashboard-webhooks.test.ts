@@ -8,6 +8,8 @@ import { startReceiver } from './receiver.ts'
 import { until } from './support.ts'
 
 const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name })
+/** The details of a delivery, beside the log. */
+const panel = (page: Page, name: string | RegExp) => page.getByRole('region', { name })
 const said = (page: Page, text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).last()
 
 test('an endpoint is created, tested, inspected and sent an event again', { skip }, async (t) => {
@@ -44,7 +46,7 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await row.filter({ hasText: 'Delivered' }).filter({ hasText: '200' }).waitFor()
 
   await row.getByRole('link').click()
-  const whole = dialog(page, 'contact.created')
+  const whole = panel(page, 'contact.created')
   await whole.getByText('"thanks": 12345678901234567890').waitFor()
   await whole.getByText(`"contact_id": "${contactId}"`).waitFor()
   await whole.getByText('Headers').click()
@@ -59,12 +61,26 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await page.keyboard.press('Escape')
   await page.getByRole('row').filter({ hasText: 'Delivered' }).nth(1).waitFor()
 
+  await page.getByRole('button', { name: 'Send test event' }).click()
+  const testing = dialog(page, 'Send a test event')
+  await testing.getByLabel('Event').selectOption('message.received')
+  await testing.getByText('The endpoint is not subscribed to this event.').waitFor()
+  await testing.getByRole('button', { name: 'Send test event' }).click()
+  await testing.getByText(/Test event delivered: HTTP 200/).waitFor()
+  await assertAccessible(page)
+  assert.equal((await receiver.until(3))[2]?.body.event, 'message.received')
+  await testing.getByRole('link', { name: 'View delivery' }).click()
+  await testing.waitFor({ state: 'hidden' })
+  await panel(page, 'message.received.test').getByText('"event": "message.received"').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'message.received.test' }).waitFor()
+
   await page.getByRole('button', { name: 'Replay events' }).click()
   const replay = dialog(page, 'Replay events')
   await replay.getByRole('button', { name: 'Last 24 hours' }).click()
   await replay.getByRole('button', { name: 'Replay events' }).click()
   await said(page, '1 event queued').waitFor()
-  await receiver.until(3)
+  await receiver.until(4)
 
   await page.getByRole('button', { name: 'Rotate secret' }).click()
   const rotation = dialog(page, 'Rotate signing secret')
@@ -80,7 +96,7 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await agent.goto(page.url())
   await agent.getByRole('table', { name: 'Deliveries' }).waitFor()
   await assertFits(agent)
-  for (const name of ['Replay events', 'Edit', 'More actions', 'Rotate secret'])
+  for (const name of ['Send test event', 'Replay events', 'Edit', 'More actions', 'Rotate secret'])
     assert.equal(await agent.getByRole('button', { name }).count(), 0, name)
   await agent.getByRole('link', { name: 'contact.created' }).first().click()
   await dialog(agent, 'contact.created').getByText('Request').waitFor()
@@ -110,8 +126,8 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
   const failed = page.getByRole('row').filter({ hasText: 'Failed' })
   assert.match(await failed.first().innerText(), /410/)
   await failed.first().getByRole('link').click()
-  await dialog(page, 'contact.created').getByText('HTTP 410').waitFor()
-  await dialog(page, 'contact.created').getByText('answer 410').waitFor()
+  await panel(page, 'contact.created').getByText('HTTP 410').waitFor()
+  await panel(page, 'contact.created').getByText('answer 410').waitFor()
   assert.ok(await page.getByRole('button', { name: 'Resend' }).isDisabled())
   await page.keyboard.press('Escape')
 
@@ -161,12 +177,15 @@ test('a failing receiver is shown with its reason, and a deactivated endpoint ca
 test('a tool is connected, tested live, and disconnected', { skip }, async (t) => {
   const { page, api, window, member } = await openDashboard(t, '/integrations')
   const receiver = await startReceiver(t)
-  const tool = page.getByRole('region', { name: 'Workflow tool' })
+  const tool = page.getByRole('region', { name: 'n8n', exact: true })
+  await tool.getByText('Copy the Production URL of the node.').waitFor()
+  for (const name of ['Make', 'Other tools']) await page.getByRole('list', { name: `How to connect ${name}` }).waitFor()
+  assert.equal(await page.getByText(/tool_[ab]/).count(), 0)
   await tool.getByRole('button', { name: 'Connect' }).click()
-  const form = dialog(page, 'Connect Workflow tool')
+  const form = dialog(page, 'Connect n8n')
   await form.getByLabel('Webhook URL').fill(receiver.url)
   await form.getByRole('button', { name: 'Connect' }).click()
-  const once = dialog(page, 'Workflow tool connected')
+  const once = dialog(page, 'n8n connected')
   assert.match(await once.locator('code').innerText(), /^whsec_/)
   await once.getByRole('button', { name: 'Done' }).click()
   await tool.getByText('1 connection').waitFor()
@@ -194,7 +213,7 @@ test('a tool is connected, tested live, and disconnected', { skip }, async (t) =
   assert.equal(await page.getByRole('table', { name: 'Endpoints' }).count(), 0, 'not listed twice')
   await page.getByRole('link', { name: 'View integrations' }).click()
   await tool.getByRole('button', { name: 'Disconnect' }).click()
-  await dialog(page, 'Disconnect Workflow tool?').getByRole('button', { name: 'Disconnect' }).click()
+  await dialog(page, 'Disconnect n8n?').getByRole('button', { name: 'Disconnect' }).click()
   await tool.getByText('Not connected').waitFor()
   await until('nothing is connected', async () => (await api.get('/webhooks')).body.data.length === 0)
 })

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { after, type TestContext } from 'node:test'
+import { after, afterEach, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import type { Provider } from './provider.ts'
@@ -21,6 +21,20 @@ export const skip = executablePath ? false : 'no Chromium found; looked in the u
 
 let browser: Promise<Browser> | undefined
 after(async () => (await browser)?.close())
+
+/** The windows of a test, and what the browser reported in them. */
+type Windows = { contexts: BrowserContext[]; complaints: string[] }
+const windowsOf = new Map<unknown, Windows>()
+// Not `t.after`: if it fails, the runner skips the later ones of the test, and a server that stays open keeps the process running.
+afterEach(async (t) => {
+  const { contexts, complaints } = windowsOf.get(t) ?? { contexts: [], complaints: [] }
+  windowsOf.delete(t)
+  await Promise.all(contexts.map((context) => context.close()))
+  // The runner shows only the first error of a test.
+  if ('passed' in t && !t.passed)
+    for (const complaint of complaints) t.diagnostic(`the browser complained: ${complaint}`)
+  else assert.deepEqual(complaints, [], 'the browser complained')
+})
 
 /** The Chromium of the run, or one of this file when it runs by itself. */
 export function resolveBrowser(): Promise<Browser> {
@@ -58,12 +72,8 @@ export async function openDashboard(
   starting: Starting = {},
 ): Promise<Dashboard> {
   const world = await withProvider(start(t, { pages: true, ...starting }))
-  const complaints: string[] = []
-  const contexts: BrowserContext[] = []
-  t.after(async () => {
-    await Promise.all(contexts.map((context) => context.close()))
-    assert.deepEqual(complaints, [], 'the browser complained')
-  })
+  const { contexts, complaints } = windowsOf.get(t) ?? { contexts: [], complaints: [] }
+  windowsOf.set(t, { contexts, complaints })
 
   const window: Dashboard['window'] = async ({
     width = 1280,

@@ -170,7 +170,7 @@ test('docs/limits.md has the numbers of the code', async () => {
       schema('TemplateParams.properties.body', 'maxItems'),
       length('TemplateParams.properties.body.items'),
     ],
-    'text of a message that is searched': [constant('server/insights/words.ts', 'maxSearchedLength')],
+    'text of a message or note that is searched': [constant('server/insights/words.ts', 'maxSearchedLength')],
     'all texts of a template with their values': [constant('server/channels/msgapp/template.ts', 'maxFilledLength')],
     'templates of a channel': [
       constant('server/channels/msgapp/msgapp.ts', 'maxTemplates'),
@@ -210,6 +210,7 @@ test('docs/limits.md has the numbers of the code', async () => {
     'name of a tag': [constant('server/contacts/tags.ts', 'maxTagLength')],
     'attributes of a contact': [constant('server/contacts/attributes.ts', 'maxAttributes')],
     'text of an attribute': [constant('server/contacts/attributes.ts', 'maxAttributeLength')],
+    'contacts that a member tags or exports as a selection': [constant('server/contacts/routes.ts', 'maxSelected')],
     '`contact_ids` per request': [schema('ContactIds.properties.contact_ids', 'maxItems')],
     'name, description of a segment': [
       described('NewSegment.properties.name'),
@@ -220,6 +221,13 @@ test('docs/limits.md has the numbers of the code', async () => {
     'value of a rule': [constant('server/segments/filter.ts', 'maxValueLength')],
     'labels of a conversation': [constant('server/conversations/labels.ts', 'maxLabels')],
     'labels of a workspace': [constant('server/conversations/labels.ts', 'maxInWorkspace')],
+    'values of one filter of the inbox': [constant('server/conversations/inbox-query.ts', 'maxValues')],
+    'open conversations among which the sidebar counts labels and members': [
+      constant('server/conversations/counts.ts', 'maxOpen'),
+    ],
+    'conversations among which it counts a saved view, for the first 30 views': [
+      constant('server/conversations/inbox.ts', 'maxScannedForCount'),
+    ],
     'text of a note': [constant('server/conversations/timeline.ts', 'maxNoteLength')],
     '`snoozed_until`': [constant('server/conversations/changes.ts', 'maxSnoozeDays')],
     name: [described('NewBroadcast.properties.name')],
@@ -227,6 +235,10 @@ test('docs/limits.md has the numbers of the code', async () => {
     'drafts of a workspace': [
       constant('server/broadcasts/limits.ts', 'maxDrafts'),
       constant('server/broadcasts/drafts.ts', 'draftDays'),
+    ],
+    'segments of an audience (dashboard)': [
+      constant('server/broadcasts/audience.ts', 'maxSegments'),
+      constant('server/broadcasts/audience.ts', 'maxSegments'),
     ],
     'recipients of a workspace that are not sent to yet': [constant('server/broadcasts/limits.ts', 'maxUnsent')],
     'endpoints of a workspace, integrations included': [constant('server/webhooks/endpoints.ts', 'maxEndpoints')],
@@ -242,6 +254,13 @@ test('docs/limits.md has the numbers of the code', async () => {
     'new visitors per minute and address': [visitors('visitorsPerMinute')],
     'messages of a visitor': [visitors('messagesPerMinute'), visitors('messagesPerDay')],
     'messages from an address': [visitors('messagesPerNetwork'), visitors('messagesPerNetworkAndDay')],
+    'identity tokens per minute and address': [visitors('identitiesPerNetwork')],
+    'life of an identity token': [constant('server/webchat/identity.ts', 'maxLifeMs') / 3_600_000],
+    'customer id, name, email in an identity token': ['maxCustomerId', 'maxName', 'maxEmail'].map((name) =>
+      constant('server/webchat/identity.ts', name),
+    ),
+    'signals of a visitor (typing, read marks)': [visitors('signalsPerMinute')],
+    'signals from an address': [visitors('signalsPerNetwork')],
     'title, greeting of the widget': [
       constant('server/channels/widget.ts', 'maxTitle'),
       constant('server/channels/widget.ts', 'maxGreeting'),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
-import { assertBadRequest, assertRefused, pluck } from './assertions.ts'
+import { assertBadRequest, assertRefused, dataOf, pluck } from './assertions.ts'
 import { type Db, idAt, newId, pastId, scopes, sweepListeners } from './internals.ts'
-import { type Api, type Json, main, start, until, withProvider } from './support.ts'
+import { type Api, type Json, main, signIn, start, until, withProvider } from './support.ts'
 
 type Line = {
   response: Response
@@ -181,6 +181,16 @@ test('a stream ends when its key is revoked, and delivers events even without a 
   await keep(db, api.workspaceId, newId(), 'unannounced')
   await line.until(1)
   await db`update api_keys set revoked_at = now() where workspace_id = ${api.workspaceId}`
+  await line.ended
+})
+
+test('a stream ends when its key loses the scope', async (t) => {
+  const world = await start(t, { limits: { heartbeatMs: 50 } })
+  const owner = await signIn(world)
+  const wanted = ['contacts:read', 'webhooks:manage']
+  const { id, key } = dataOf(await owner.call('POST', '/keys', { name: 'Listener', scopes: wanted }), 201)
+  const line = await open(t, world.url, key)
+  dataOf(await owner.call('PATCH', `/keys/${id}`, { scopes: ['contacts:read'] }))
   await line.ended
 })
 

@@ -62,6 +62,7 @@ const tables: Record<string, readonly string[]> = {
   conversations: [
     'conversations',
     'member_presence',
+    'visitor_presence',
     'mentions',
     'merged_conversations',
     'timeline_entries',
@@ -80,11 +81,12 @@ const tables: Record<string, readonly string[]> = {
     'message_words',
     'message_slices',
     'message_days',
+    'message_periods',
     'message_waits',
     'message_answers',
     'checklists',
   ],
-  broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
+  broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces', 'broadcast_responses'],
   'merge-erase': ['contact_merges'],
 }
 

@@ -165,6 +165,8 @@ test('API keys and invitations, which are stored only as hashes, are never repla
   assert.deepEqual([first.status, second.status], [201, 201])
   assert.notEqual(second.body.data.key, first.body.data.key)
   assert.equal(second.headers.get('idempotent-replayed'), null)
+  const temporaryKey = async () => (await browser.call('POST', '/keys/temporary', { scopes: [] }, once)).body.data.key
+  assert.notEqual(await temporaryKey(), await temporaryKey())
   const invite = () => browser.call('POST', '/members', { email: 'new@acme.test', role: 'agent' }, once)
   const invited = await invite()
   assert.equal(invited.status, 201, invited.text)
@@ -173,7 +175,8 @@ test('API keys and invitations, which are stored only as hashes, are never repla
 })
 
 test('a response with a secret is replayed only to the API key or the member that made the request', async (t) => {
-  const { api, url, browser, contract, memberRoutes } = await startSignedIn(t)
+  const { api, url, browser, contract, memberRoutes, connect } = await startSignedIn(t)
+  await connect()
   const invited = await browser.call('POST', '/members', { email: 'second@acme.test', role: 'admin' })
   const second = createBrowser(url)
   const join = { name: 'Second', password: 'long enough' }
@@ -190,11 +193,12 @@ test('a response with a secret is replayed only to the API key or the member tha
     'POST /v1/webhooks/:id/rotate-secret': byKey(`/webhooks/${id}/rotate-secret`, {}),
     'POST /app/api/webhooks': byMember('/webhooks', endpoint),
     'POST /app/api/webhooks/:id/rotate-secret': byMember(`/webhooks/${id}/rotate-secret`, {}),
+    'POST /app/api/channels/web/identity-secret': byMember('/channels/web/identity-secret', {}),
     'POST /app/api/integrations': byMember('/integrations', { ...endpoint, provider: 'tool_a' }),
   }
   for (const [name, call] of Object.entries(calls)) {
     const first = await call(0)
-    assert.match(first.body.data?.secret ?? '', /^whsec_/, `${name}: ${first.text}`)
+    assert.match(first.body.data?.secret ?? '', /^(?:wh|id)sec_/, `${name}: ${first.text}`)
     assertBadRequest(await call(1), /^Idempotency-Key: .*another caller/)
     const again = await call(0)
     assert.deepEqual([again.text, again.headers.get('idempotent-replayed')], [first.text, 'true'], name)

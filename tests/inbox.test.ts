@@ -3,7 +3,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { hashPassword, insertMember, newId } from './internals.ts'
-import { type Browser, createBrowser, type Json, main, start, until, type World, withProvider } from './support.ts'
+import {
+  type Browser,
+  createBrowser,
+  createMember,
+  type Json,
+  main,
+  start,
+  until,
+  type World,
+  withProvider,
+} from './support.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const channels = ['msgapp', 'social', 'web'] as const
@@ -538,7 +548,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   }
   for (const row of [social, msgapp]) {
     assertWindow(row.window_closes_at, row.last_inbound_at, dayMs)
-    const last = { direction: 'inbound', content_type: 'text', content_kind: null, status: 'received' }
+    const last = { direction: 'inbound', content_type: 'text', content_kind: null, status: 'received', sender: null }
     assert.deepEqual(row.last_message, { ...last, content_text: row.last_message_text })
     assert.deepEqual([row.assigned_agent, row.unread_count], [null, 1])
   }
@@ -554,6 +564,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   await browser.call('POST', `${path}/messages`, { text: 'hello back' })
   await until('the ticks of the answer', async () => {
     const { last_message: last } = (await browser.call('GET', path)).body.data
+    assert.equal(last.sender?.id, me.id)
     return last.direction === 'outbound' && last.status === 'read'
   })
   const [first] = (await browser.call('GET', '/conversations')).body.data
@@ -564,6 +575,37 @@ test('a conversation shows when its window closes, its assignee and its last mes
   assert.equal(published[0].id, social.id)
   await db`update conversations set last_inbound_at = null where id = ${msgapp.id}`
   assert.equal((await browser.call('GET', path)).body.data.window_closes_at, null)
+})
+
+test('a reply assigns an unassigned conversation to its author, if the workspace wants it', async (t) => {
+  const { provider, browser, me } = await withProvider(startInbox(t))
+  await provider.writes({ from: '+14155550100', text: 'first' })
+  await provider.writes({ from: '+14155550101', text: 'second' })
+  const [{ id: second }, { id: first }] = (await browser.call('GET', '/conversations')).body.data
+  const agent = await createMember(browser, 'agent', { name: 'Kim' })
+  const agentOf = async (id: string) => (await browser.call('GET', `/conversations/${id}`)).body.data.assigned_agent_id
+  const reply = (id: string, body: Json, by = agent) => by.ask('POST', `/conversations/${id}/messages`, body, 201)
+
+  await reply(first, { text: 'not yet' })
+  assert.equal(await agentOf(first), null)
+  assertRefused(await agent.call('PATCH', '/workspace', { assign_on_reply: true }), 403, 'forbidden')
+  assertRefused(await browser.call('PATCH', '/workspace', { assign_on_reply: 'yes' }), 400, 'bad_request')
+  assert.equal((await browser.ask('PATCH', '/workspace', { assign_on_reply: true })).data.assign_on_reply, true)
+
+  // A reaction is no reply, and a refused reply assigns no member.
+  const [{ id: message }] = (await browser.call('GET', `/conversations/${first}/messages`)).body.data.slice(-1)
+  await reply(first, { type: 'reaction', reaction: { message_id: message, emoji: '👍' } })
+  await provider.fault({ to: '+14155550100', mode: 'reject', code: 131026, count: 1 })
+  assert.equal((await agent.call('POST', `/conversations/${first}/messages`, { text: 'refused' })).status, 502)
+  assert.equal(await agentOf(first), null)
+  await reply(first, { text: 'mine now' })
+  assert.equal(await agentOf(first), agent.id)
+  const timeline = (await browser.call('GET', `/conversations/${first}/timeline`)).body.data
+  assert.deepEqual(pluck(timeline, 'kind'), ['assigned'])
+  // An assigned conversation keeps its member.
+  await browser.ask('PATCH', `/conversations/${second}`, { assigned_agent_id: me.id })
+  await reply(second, { text: 'for you' })
+  assert.equal(await agentOf(second), me.id)
 })
 
 test('a message shows its author, the quoted message, its file, and an explanation of its failure', async (t) => {

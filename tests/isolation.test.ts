@@ -428,6 +428,9 @@ test('a member reads, answers and changes conversations and channels of their ow
       ['PATCH', '', { labels: ['Taken'] }],
       ['PATCH', '', {}],
       ['POST', '/read'],
+      ['POST', '/unread'],
+      ['POST', '/block'],
+      ['POST', '/unblock'],
       ['GET', '/messages'],
       ['POST', '/messages', { text: 'hello' }],
       ['POST', '/templates/preview', { name: 'hello_world' }],
@@ -460,6 +463,7 @@ test('a member reads, answers and changes conversations and channels of their ow
   })
   for (const word of ['theirword', 'theirw', 'theirword text', '1.theirword', "2.text' | '1.text"]) {
     assert.deepEqual((await call('GET', `/search?q=${encodeURIComponent(word)}`)).body.data, [], word)
+    assert.deepEqual((await call('GET', `/search/notes?q=${encodeURIComponent(word)}`)).body.data, [], word)
   }
   assert.ok((await call('GET', '/search?q=ourword')).body.data.length >= 5)
   const { data: overview } = (await call('GET', '/overview?days=7')).body
@@ -468,6 +472,7 @@ test('a member reads, answers and changes conversations and channels of their ow
 
   for (const id of [foreign.contacts, foreign.conversations, theirs.workspaceId]) {
     assertRefused(await call('GET', `/contacts/${id}`), 404, 'not_found')
+    assertRefused(await call('GET', `/contacts/${id}/history`), 404, 'not_found')
     for (const change of [{}, { opted_out: true }, { name: 'Taken', tags: ['Taken'], opted_out: true }]) {
       assertRefused(await call('PATCH', `/contacts/${id}`, change), 404, 'not_found')
     }
@@ -539,6 +544,8 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
       ['GET', '/recipients'],
       ['GET', '/recipients?status=read'],
       ['GET', '/recipients.csv'],
+      ['GET', '/source'],
+      ['GET', '/timeline'],
       ['POST', '/pause'],
       ['POST', '/resume'],
       ['POST', '/cancel'],
@@ -546,6 +553,9 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
     ] as const) {
       assertRefused(await call(method, `/broadcasts/${id}${path}`), 404, 'not_found')
     }
+    const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: shared.phone }] }
+    assertRefused(await call('PATCH', `/broadcasts/${id}/draft`, body), 404, 'not_found')
+    assertRefused(await call('POST', `/broadcasts/${id}/send`, body), 404, 'not_found')
   }
   for (const query of ['', '?status=sent', `?cursor=${encodeCursor(foreign.broadcasts)}`])
     await call('GET', `/broadcasts${query}`)
@@ -557,6 +567,11 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
   for (const path of ['/broadcasts', '/broadcasts/preview']) {
     for (const segment_id of [foreign.segments, foreign.dynamicSegments]) {
       assertRefused(await call('POST', path, { name: 'News', template, segment_id }), 404, 'not_found')
+      for (const audience of [
+        { segment_ids: [own.segments, segment_id], excluded_segment_ids: [] },
+        { segment_ids: [], excluded_segment_ids: [segment_id] },
+      ])
+        assertRefused(await call('POST', path, { name: 'News', template, audience }), 404, 'not_found')
     }
     const theirTemplate = { name: 'News', template: { name: 'theirword_template' }, segment_id: own.segments }
     assertBadRequest(await call('POST', path, theirTemplate))
@@ -705,6 +720,8 @@ test('a member reads and changes keys and members of their own workspace only', 
 
   for (const id of [...theirKeys.map(({ id }) => id), theirs.workspaceId, foreign.contacts, foreign.webhooks]) {
     assertRefused(await call('POST', `/keys/${id}/revoke`), 404, 'not_found')
+    assertRefused(await call('PATCH', `/keys/${id}`, { scopes: [], expires_at: null }), 404, 'not_found')
+    assertRefused(await call('POST', `/webhooks/${id}/test`, { event: 'contact.created' }), 404, 'not_found')
   }
   assert.deepEqual(await states(), before)
   assert.equal((await theirs.get('/contacts', { key: theirKey })).status, 200)
@@ -845,6 +862,7 @@ const across: Record<string, string> = {
   'with requested_keys as (': 'a key is found by its hash: it is what says which workspace the caller is of',
   'from invitations i join workspaces w': 'and what it is to',
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
+  'delete from visitor_presence where typing_until': 'sweep of what has run out, for all',
   'delete from invitations i where (i.token_hash':
     'an invitation is found by its token: it says which workspace one joins',
   'w.name as workspace_name, m.id, m.password_hash from members m':

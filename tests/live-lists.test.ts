@@ -75,6 +75,31 @@ test('a conversation enters and leaves lists by their filters', () => {
   assert.deepEqual([lists.all(), lists.contact()], ['', ''])
 })
 
+test('a filter with several values, a tag, a period and a missing reply decide as the service does', () => {
+  const recent = new Date(Date.now() - 3_600_000).toISOString()
+  const tagged = row('a', 1, {
+    inbox_at: recent,
+    waiting_since: recent,
+    assigned_agent_id: me,
+    contact: { tags: [{ id: 't-1', name: 'VIP', color: '#000000' }] } as Conversation['contact'],
+  })
+  const shows = (query: ListQuery) => {
+    const list = listOf(query, [])
+    list.show(tagged)
+    return list() === 'a'
+  }
+  assert.deepEqual([shows({ channel: 'web,msgapp' }), shows({ channel: 'web,social' })], [true, false])
+  assert.deepEqual(
+    [shows({ assigned: ['nobody', 'me'].join() }), shows({ assigned: ['nobody', 'm-2'].join() })],
+    [true, false],
+  )
+  assert.deepEqual([shows({ tag: 't-2,t-1' }), shows({ tag: 'vip' }), shows({ tag: 't-2' })], [true, true, false])
+  assert.deepEqual([shows({ active_days: '1' }), shows({ active_before: at(1) })], [true, false])
+  assert.deepEqual([shows({ no_reply: 'true' }), shows({ active_after: recent })], [true, true])
+  tagged.waiting_since = null
+  assert.equal(shows({ no_reply: 'true' }), false)
+})
+
 test('a conversation beyond the loaded pages is not shown at their end', () => {
   const partial = listOf({ status: 'open' }, [row('a', 9), row('b', 8)], 'more')
   const whole = listOf({ status: 'open', channel: 'msgapp' }, [row('a', 9), row('b', 8)])

@@ -79,7 +79,7 @@ test('a message that cannot be digested does not stop the others', async (t) => 
   assert.equal((await search(browser, 'after')).data.length, 20)
   assert.equal((await search(browser, 'between')).data.length, 0)
   const [today] = await db<{ inbound: number }[]>`
-    select sum(inbound)::int as inbound from message_days where workspace_id = ${api.workspaceId}`
+    select sum(inbound)::int as inbound from message_periods where workspace_id = ${api.workspaceId}`
   assert.equal(today?.inbound, 43)
 })
 

@@ -291,8 +291,10 @@ test('an invalid contact or workspace is rejected by field, and a missing role b
       id: api.workspaceId,
       name: 'Acme',
       default_country: 'US',
+      time_zone: 'UTC',
       opt_out_words: [],
       requires_second_factor: false,
+      assign_on_reply: false,
       plan: { state: 'active', messages_per_month: null, used: 0, left: null, resets_at: '' },
     },
   )

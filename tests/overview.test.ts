@@ -84,9 +84,16 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
   /** `meanwhile` happens after the digest has read what `begin` wrote, and before it has counted it. */
   const whileCounting = <Begun>(begin: () => PromiseLike<Begun>, meanwhile: (begun: Begun) => Promise<unknown>) =>
     db.begin(async (sql) => {
-      await sql`select 1 from message_days where workspace_id = ${api.workspaceId} for update`
+      // The counters of this quarter of an hour and of the next one.
+      await sql`
+        insert into message_periods as p (workspace_id, at, channel, inbound, outbound, answers, answer_seconds,
+          within_five_minutes, within_one_hour, within_one_day)
+        select ${api.workspaceId}, date_bin('15 minutes', now() + n * interval '15 minutes', timestamptz 'epoch'), 'msgapp',
+          0, 0, 0, 0, 0, 0, 0
+        from generate_series(0, 1) n
+        on conflict (workspace_id, at, channel) do update set inbound = p.inbound`
       const begun = await begin()
-      await untilWaiting(db, 1, 'into message_days')
+      await untilWaiting(db, 1, 'into message_periods')
       await meanwhile(begun)
     })
   const lost = await reply('lost on the way')
@@ -137,6 +144,66 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
   assert.equal(later.unassigned_conversations, later.open_conversations - 1)
   assertBadRequest(await browser.call('GET', '/overview?days=8'))
   assertRefused(await createBrowser(url).call('GET', '/overview'), 401, 'unauthorized')
+})
+
+test('the overview has the days and hours of the workspace’s time zone, its first day, and the period before', async (t) => {
+  const { api, db, browser, overview } = await startLooking(t)
+  const before = await overview()
+  assert.deepEqual([before.time_zone, before.first_day, before.previous, before.hours], ['UTC', null, null, []])
+  // Two zones without summer time and without whole hours: it is not near midnight in one of them.
+  const [{ zone } = assert.fail()] = await db<{ zone: string }[]>`
+    select zone from unnest(array['Asia/Kolkata', 'Pacific/Marquesas']) zone
+    order by abs(extract(hour from now() at time zone zone) - 12) limit 1`
+  assert.equal((await browser.call('PATCH', '/workspace', { time_zone: zone })).status, 200)
+  const [local] = await db<{ today: string; midnight: string }[]>`
+    select (now() at time zone ${zone})::date::text as today,
+      to_char(date_trunc('day', now() at time zone ${zone}) at time zone ${zone} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI"Z"') as midnight`
+  assert.ok(local)
+  const dayMs = 86_400_000
+  const atMidnight = (days: number) => Date.parse(local.midnight) - days * dayMs
+  const count = async (ms: number, inbound: number, answers = 0, seconds = 0) => {
+    await db`
+      insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+        within_one_hour, within_one_day)
+      values (${api.workspaceId}, ${new Date(ms).toISOString()}, 'msgapp', ${inbound}, 1, ${answers}, ${seconds}, 0, 0, 0)`
+  }
+  // The last quarter of an hour of a day and the first one of the next.
+  await count(atMidnight(0), 5, 2, 120)
+  await count(atMidnight(0) - 900_000, 3)
+  await count(atMidnight(13), 2, 1, 600)
+  const week = await overview('?days=7')
+  const inboundOf = (days: Json[]) => days.map(({ msgapp }) => msgapp.inbound)
+  assert.deepEqual(inboundOf(week.days), [0, 0, 0, 0, 0, 3, 5])
+  assert.deepEqual([week.time_zone, week.days.at(-1).day], [zone, local.today])
+  assert.equal(week.first_day, new Date(Date.parse(local.today) - 13 * dayMs).toISOString().slice(0, 10))
+  assert.deepEqual([week.previous.inbound, week.previous.responses], [2, { count: 1, average_seconds: 600 }])
+  assert.equal(week.responses.average_seconds, 60)
+  // Nothing is compared with days on which the workspace was not in use.
+  const month = await overview('?days=30')
+  assert.deepEqual([month.previous, month.first_day], [null, week.first_day])
+  // Today is compared with yesterday until the same time.
+  await count(atMidnight(1), 4)
+  await count(Date.now() - dayMs + 1_200_000, 100)
+  const today = await overview('?days=1')
+  assert.equal(today.hours.length, 24)
+  assert.equal(Date.parse(today.hours[0].at), Date.parse(local.midnight))
+  assert.deepEqual([today.hours[0].msgapp.inbound, today.previous.inbound], [5, 4])
+})
+
+test('what the previous release counted by day is a part of the overview', async (t) => {
+  const { api, db, provider, overview } = await withProvider(startLooking(t))
+  await provider.writes({ from: phone, text: 'counted by quarter' })
+  await until('the message', async () => (await overview()).days.at(-1).msgapp.inbound === 1)
+  await db`
+    insert into message_days (workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+      within_one_hour, within_one_day)
+    select ${api.workspaceId}, (now() at time zone 'utc')::date - n, 'msgapp', 4, 0, 2, 240, 2, 2, 2
+    from generate_series(0, 1) n`
+  const { days, responses, first_day } = await overview()
+  assert.deepEqual([days.at(-2).msgapp.inbound, days.at(-1).msgapp.inbound], [4, 5])
+  assert.deepEqual([responses.count, responses.average_seconds, first_day], [4, 120, days.at(-2).day])
+  const { hours } = await overview('?days=1')
+  assert.equal(sum(hours, 'msgapp', 'inbound'), 5)
 })
 
 test('the counts of open conversations stay exact while conversations change and rows are folded', main, async (t) => {

@@ -143,7 +143,14 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     for (const wake of waiting.splice(0)) wake()
     if (path === '/phones') {
       const picked = all.find(({ workspace_id }) => workspace_id === searchParams.get('workspace_id')) ?? workspace
-      return json({ data: { workspace: picked, workspaces: all, phones: picked === workspace ? state.phones : [] } })
+      return json({
+        data: {
+          workspace: picked,
+          workspaces: all,
+          phones: picked === workspace ? state.phones : [],
+          has_dashboard: true,
+        },
+      })
     }
     if (path === '/inbound') {
       const nth = state.calls.filter((known) => known.path === path).length
@@ -580,6 +587,7 @@ test('several workspaces can be chosen from', { skip }, async (t) => {
   await page.locator('.chat-head').getByText('Other Ltd').waitFor()
   assert.equal(new URL(page.url()).searchParams.get('workspace_id'), 'w2')
   assert.equal(await message(page, 'a').count(), 0)
+  assert.equal(await page.getByRole('link', { name: 'Dashboard' }).getAttribute('href'), '/inbox')
 })
 
 test('of thousands of phones a dozen are shown, the others are found by name or number', { skip }, async (t) => {

@@ -192,12 +192,91 @@ test('slash focuses the search, and Enter opens the first result', { skip }, asy
 
   await page.keyboard.press('/')
   await page.keyboard.type('patch contacts/')
-  await page.getByText('1 found').waitFor()
+  await page.getByText(/^\d+ found$/).waitFor()
 
-  assert.equal(await page.locator('#links li:visible span').first().textContent(), 'Change a contact')
+  assert.equal(await page.locator('#links .result-title').first().textContent(), 'Change a contact')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/docs#operation-updateContact')
   await page.locator('#links a[aria-current][href="#operation-updateContact"]').waitFor()
+})
+
+test('the search finds the texts of guides, errors and fields, and leads to them', { skip }, async (t) => {
+  const { page } = await open(t)
+  const results = page.getByRole('list', { name: 'Search results' })
+  const box = page.getByLabel('Search the reference')
+  for (const [query, kind, hash] of [
+    ['constant time', 'Guide', '#verifying'],
+    ['plan_limit_reached', 'Error', '#error-plan_limit_reached'],
+    ['snoozed_until', 'Field', '#operation-'],
+    ['every valid key may call', 'GET', '#operation-getMe'],
+  ] as const) {
+    await box.fill(query)
+    const badge = page.locator('.method, .result-kind', { hasText: new RegExp(`^${kind}$`) })
+    const found = results.getByRole('link').filter({ has: badge }).first()
+    await found.waitFor()
+    assert.ok((await found.getAttribute('href'))?.startsWith(hash), query)
+  }
+  await assertAccessible(page)
+  await box.fill('plan_limit_reached')
+  await box.press('Enter')
+  await page.waitForURL('**/docs#error-plan_limit_reached')
+  await until('the error on the screen', async () => {
+    const at = await page.locator('#error-plan_limit_reached').boundingBox()
+    return at !== null && at.y > 0 && at.y < 900
+  })
+  await box.fill('')
+  await page.locator('#links .nav-group').first().waitFor()
+})
+
+test('a signed-in owner tries calls with a temporary key, which gets only their scopes and ends with the page', {
+  skip,
+}, async (t) => {
+  const { page, url, owner, api, db } = await open(t)
+  const session = await page.request.post(`${url}/app/api/session`, { data: owner, headers: { origin: url } })
+  assert.equal(session.status(), 200)
+  await page.goto(url)
+  await until('the page knows', () => page.evaluate('localStorage.getItem("parley-signed-in") !== null'))
+  await page.goto(`${url}/docs#operation-getMe`)
+  const listKeys = async () => {
+    const keys = await db<{ name: string; scopes: string[]; is_revoked: boolean }[]>`
+      select name, scopes, revoked_at is not null as is_revoked from api_keys
+      where workspace_id = ${api.workspaceId} and name = 'API reference' order by id`
+    return [...keys]
+  }
+
+  const [me, list] = [page.locator('#operation-getMe'), page.locator('#operation-listContacts')]
+  await me.getByRole('button', { name: 'Try it' }).click()
+  await me.getByText('You are signed in, so you need no key').waitFor()
+  assert.deepEqual(await listKeys(), [])
+  await me.getByRole('button', { name: 'Send request' }).click()
+  await me.locator('.outcome', { hasText: '200' }).waitFor()
+  await me.getByText(/Temporary key svc_live_.*without scopes/).waitFor()
+
+  await list.getByRole('button', { name: 'Try it' }).click()
+  await list.getByRole('button', { name: 'Send request' }).click()
+  await list.locator('.outcome', { hasText: '200' }).waitFor()
+  await list.getByText(/scopes: contacts:read/).waitFor()
+  const key = { name: 'API reference', scopes: ['contacts:read'] }
+  assert.deepEqual(await listKeys(), [{ ...key, is_revoked: false }])
+  await assertAccessible(page)
+
+  await list.getByRole('button', { name: 'Revoke the temporary key' }).click()
+  await list.getByText('You are signed in, so you need no key').waitFor()
+  assert.deepEqual(await listKeys(), [{ ...key, is_revoked: true }])
+  await list.getByRole('button', { name: 'Send request' }).click()
+  await list.getByText(/scopes: contacts:read/).waitFor()
+  // A key that was revoked elsewhere is replaced.
+  await db`update api_keys set revoked_at = now() where workspace_id = ${api.workspaceId} and name = 'API reference'`
+  await list.getByRole('button', { name: 'Send request' }).click()
+  await until('another key', async () => (await listKeys()).length === 3)
+  await list.locator('.outcome', { hasText: '200' }).waitFor()
+  assert.equal(
+    await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage }).includes("svc_live_")'),
+    false,
+  )
+  await page.goto(`${url}/healthz`)
+  await until('the revocation', async () => (await listKeys()).every(({ is_revoked }) => is_revoked))
+  assert.equal((await listKeys()).length, 3)
 })
 
 test('no letter typed after the slash is lost, also where it opens the drawer', { skip }, async (t) => {

@@ -51,7 +51,7 @@ test(
       assert.ok(one.duration_ms >= 0 && one.duration_ms < 30_000)
       assert.ok(Math.abs(Date.parse(one.at) - Date.now()) < 60_000, one.at)
     }
-    const { body: _, ...summary } = await logged(refused)
+    const { body: _, response: _r, ...summary } = await logged(refused)
     assert.deepEqual(summary, requests[1])
     assert.deepEqual(summary.error, { code: 'forbidden', message: refused.body.error.message })
     assert.equal((await logged(traced)).request_id, 'trace-7')
@@ -149,6 +149,32 @@ test('the body of a failed write is kept without secrets, that of any other requ
   assert.ok(rows.every(({ row }) => !row.includes(secret) && !row.includes('svc_live_')))
 })
 
+test('the response of a failed request is kept as it was sent, without secrets', async (t) => {
+  const { api, logged } = await startReader(t)
+  const secret = 'hunter2-hunter2'
+  const answers = [
+    await api.get('/nothing'),
+    await api.post('/contacts', { phone: 'nonsense' }),
+    await api.post('/contacts', { phone: '+14155550100' }),
+    await api.patch(`/contacts/${crypto.randomUUID()}`, { name: 'x' }),
+  ]
+  for (const answer of answers) {
+    const { response } = await logged(answer)
+    if (answer.status < 400) {
+      assert.equal(response, null)
+      continue
+    }
+    assert.equal(response.body, answer.text)
+    const sent = new Map<string, string>(response.headers.map(({ name, value }: Json) => [name, value]))
+    for (const name of ['x-request-id', 'x-ratelimit-remaining', 'content-type', 'content-length']) {
+      assert.equal(sent.get(name), answer.headers.get(name), name)
+    }
+  }
+  const quoted = await api.post('/webhooks', { url: `https://x.test/?token=${secret}`, events: [`token=${secret}`] })
+  assert.equal(quoted.status, 400)
+  assert.ok(!JSON.stringify(await logged(quoted)).includes(secret))
+})
+
 test('a replayed failure has its error, and a request whose client left has no status', async (t) => {
   const { api, url, provider, get, list, logged } = await withProvider(startReader(t))
   const [rejected, slow] = ['+14155550101', '+14155550102']
@@ -175,11 +201,12 @@ test('a replayed failure has its error, and a request whose client left has no s
     async () => (await list('?path=/v1/messages&status=failed'))[2] && (await list('?path=/v1/messages'))[0],
   )
   const kept = await get(`/requests/${left.id}`)
-  assert.deepEqual([kept.status, kept.error, JSON.parse(kept.body).to], [null, null, slow])
+  assert.deepEqual([kept.status, kept.error, kept.response, JSON.parse(kept.body).to], [null, null, null, slow])
   for (const answer of [first, replayed]) {
-    const { status, error, body } = await logged(answer)
+    const { status, error, body, response } = await logged(answer)
     const { code, message } = answer.body.error
     assert.deepEqual([status, error, JSON.parse(body).to], [502, { code, message }, rejected])
+    assert.deepEqual(JSON.parse(response.body), answer.body)
   }
 })
 

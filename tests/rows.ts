@@ -7,7 +7,7 @@ const counters = ['api_keys', 'api_key_windows', 'api_requests']
 /** Derived from messages and conversations by a background loop. */
 const digested = [
   ...['inbox_counts', 'message_words', 'message_slices', 'message_days', 'message_waits', 'message_answers'],
-  'message_revisits',
+  ...['message_periods', 'message_revisits'],
 ]
 
 /** Tables whose rows belong to a workspace. */

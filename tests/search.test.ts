@@ -166,6 +166,31 @@ test('pages have no gaps and no repeats, over slices and with equal words', asyn
   assert.equal(textsOf(await search(browser, 'common', '&limit=1'))[0], 'common again')
 })
 
+test('a note is found by its words, in a thread and about a contact, until it is deleted', async (t) => {
+  const world = await withProvider(startSearching(t))
+  const { provider, browser, workspace } = world
+  await provider.writes({ from: phone, name: 'Ann', text: 'Hello' })
+  const [{ id, contact_id: contactId }] = (await browser.call('GET', '/conversations')).body.data
+  const inThread = await browser.call('POST', `/conversations/${id}/notes`, { text: 'Ask the Café about the refund' })
+  await browser.call('POST', `/contacts/${contactId}/notes`, { text: 'Refunds only with a receipt' })
+  const find = (by: Browser, q: string, more = '') => by.call('GET', `/search/notes?q=${encodeURIComponent(q)}${more}`)
+  const found = async (q: string) => (await find(browser, q)).body.data.map(({ snippet }: Json) => snippet)
+  assert.deepEqual(await found('refund'), ['Refunds only with a receipt', 'Ask the Café about the refund'])
+  assert.deepEqual(await found('CAFE'), ['Ask the Café about the refund'])
+  assert.deepEqual(await found('refund absent'), [])
+  assert.deepEqual(await found('?'), [])
+  const [about, thread] = (await find(browser, 'refund')).body.data
+  assert.deepEqual([about.conversation, about.contact.id], [null, contactId])
+  assert.deepEqual([thread.conversation.id, thread.contact.name], [id, 'Ann'])
+  const first = await find(browser, 'refund', '&limit=1')
+  const next = await find(browser, 'refund', `&limit=1&cursor=${first.body.meta.next_cursor}`)
+  assert.deepEqual([first.body.data[0].id, next.body.data[0].id], [about.id, thread.id])
+  assertBadRequest(await find(browser, ' '), /^q: /)
+  assert.deepEqual((await find(await signIn(world, (await workspace()).owner), 'refund')).body.data, [])
+  await browser.call('DELETE', `/conversations/${id}/notes/${inThread.body.data.id}`)
+  assert.deepEqual(await found('cafe'), [])
+})
+
 test('no query causes a 500', async (t) => {
   const { connect, browser, digested } = await startSearching(t)
   await (await connect()).writes({ from: phone, text: `it's a 100% (test) & more | less: * \\ "quoted" <b>` })

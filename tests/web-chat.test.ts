@@ -1,6 +1,6 @@
 /** The API of the widget: a visitor writes, a member replies, the page receives it. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -115,7 +115,7 @@ test('the first message creates contact, conversation and events', main, async (
   assert.deepEqual((await api.get(`/contacts/${contact.id}`)).body.data.channels, ['web'])
   const [kept] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
   const { content, error, broadcast_id, ...visible } = kept
-  assert.deepEqual(visible, message)
+  assert.deepEqual({ ...visible, sender: null }, message)
   assert.deepEqual(
     [kept.direction, kept.sender_type, kept.content_type, kept.status, kept.msgapp_message_id, kept.message_id],
     ['inbound', 'customer', 'text', 'received', null, kept.id],
@@ -205,7 +205,11 @@ test("a visitor receives a member's reply at once, in every tab and from every p
       idempotency_key,
       ...shown
     } = reply
-    assert.deepEqual(first?.data, shown)
+    assert.deepEqual(
+      first?.data,
+      { ...shown, sender: null },
+      'the member has no name, and an email address is not shown',
+    )
     const listed = await page.thread('?limit=2')
     assert.deepEqual(pluck(received, 'data'), listed.reverse(), 'a message is the same in the stream and in the list')
   }
@@ -718,13 +722,16 @@ test('an untrusted proxy cannot set the address of its visitors', async (t) => {
 test('members configure the appearance of the chat, and every page may read it', async (t) => {
   const { url, siteId, browser, page, workspace } = await startSite(t)
   const looks = () => page.call('GET', '/settings')
-  const plain = { title: null, greeting: null, color: '#5442dc', position: 'right', ask_details: 'never' }
+  const look = { title: null, greeting: null, color: '#5442dc', position: 'right', ask_details: 'never' }
+  const plain = { ...look, reply_time: null }
   assert.deepEqual((await looks()).body, { data: plain })
   const set = (changes: Json) => browser.call('PATCH', '/channels/web/widget', changes)
   const changed = await set({ title: ' Help ', color: '#FFD400', position: 'left', ask_details: 'optional' })
-  const now = { ...plain, title: 'Help', color: '#ffd400', position: 'left', ask_details: 'optional' }
-  assert.deepEqual(changed.body.data, { ...now, id: siteId, allowed_origins: [] })
-  assert.deepEqual((await looks()).body.data, now)
+  const now = { ...look, title: 'Help', color: '#ffd400', position: 'left', ask_details: 'optional' }
+  const team = { member_names: 'first', show_reply_time: true }
+  const stored = { ...now, ...team, id: siteId, allowed_origins: [], identity_secret_at: null }
+  assert.deepEqual(changed.body.data, stored)
+  assert.deepEqual((await looks()).body.data, { ...now, reply_time: null })
   assert.deepEqual((await set({ title: ' ' })).body.data.title, null)
   assert.deepEqual((await browser.call('PUT', '/channels/web', {})).status, 200)
   assert.equal((await looks()).body.data.color, '#ffd400', 'connecting again changes nothing of it')
@@ -735,6 +742,8 @@ test('members configure the appearance of the chat, and every page may read it',
     [{ color: '#fff;}' }, /^color: /],
     [{ position: 'top' }, /^position: /],
     [{ ask_details: true }, /^ask_details: /],
+    [{ member_names: 'nick' }, /^member_names: /],
+    [{ show_reply_time: 'yes' }, /^show_reply_time: /],
     [{ allowed_origins: ['https://a.test', 'b.test'] }, /^allowed_origins\[1\]: /],
     [{ allowed_origins: ['https://a.test/shop'] }, /^allowed_origins\[0\]: /],
     [{ allowed_origins: ['*'] }, /^allowed_origins\[0\]: /],
@@ -766,6 +775,9 @@ test('with a list of allowed sites, calls from other sites are rejected', async 
     ['POST', '/messages', { text: 'hi' }],
     ['POST', '/messages', { text: '' }],
     ['GET', '/messages'],
+    ['POST', '/identity', { token: 'x' }],
+    ['POST', '/typing', { is_typing: true }],
+    ['POST', '/seen', { message_id: randomUUID() }],
     ['GET', `/stream?token=${encodeURIComponent(page.token)}`],
     ['OPTIONS', '/messages'],
   ]
@@ -808,4 +820,311 @@ test('with a list of allowed sites, calls from other sites are rejected', async 
   await browser.call('PATCH', '/channels/web/widget', { allowed_origins: ['http://parley.test'] })
   assert.equal((await call(undefined, 'GET', '/messages')).status, 200)
   assert.equal((await call(undefined, 'POST', '/visitors')).status, 403)
+})
+
+const seconds = () => Math.floor(Date.now() / 1_000)
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** An identity token as a site's server signs it. */
+function signIdentity(
+  secret: string,
+  claims: Json,
+  header: Json = { alg: 'HS256', typ: 'JWT' },
+  hash = 'sha256',
+): string {
+  const signed = `${encode(header)}.${encode({ exp: seconds() + 600, ...claims })}`
+  return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`
+}
+
+/** A site whose server can sign identities. `identify` returns the page of the customer in another browser. */
+async function startSignedSite(t: TestContext) {
+  const site = await startSite(t)
+  const secret: string = dataOf(await site.browser.call('POST', '/channels/web/identity-secret'), 201).secret
+  const send = (token: string) => site.page.call('POST', '/identity', { token })
+  const identify = async (claims: Json) =>
+    site.open(dataOf(await send(signIdentity(secret, claims)), 201).visitor_token)
+  return { ...site, secret, send, identify }
+}
+
+test(
+  'a customer whom the site signs in has one conversation on all devices, apart from the anonymous visitor',
+  main,
+  async (t) => {
+    const { page, identify, api, answers, browser } = await startSignedSite(t)
+    await page.says('before the sign-in')
+    const customer = { sub: 'customer 4711/ä', name: 'Ann Lee', email: 'ann@example.com' }
+    const phone = await identify(customer)
+    const { conversation_id } = (await phone.says('from my phone', { name: 'Mallory', email: 'm@example.com' })).body
+      .data
+    const laptop = await identify(customer)
+    const stream = await laptop.stream()
+    assert.deepEqual(pluck(await laptop.thread(), 'content_text'), ['from my phone'])
+    await answers(conversation_id, 'welcome back')
+    assert.deepEqual(await stream.texts(1), ['welcome back'])
+    await laptop.says('from my laptop')
+    const texts = ['from my laptop', 'welcome back', 'from my phone']
+    assert.deepEqual(pluck(await phone.thread(), 'content_text'), texts)
+    assert.deepEqual(pluck(await page.thread(), 'content_text'), ['before the sign-in'])
+
+    const { contact } = (await api.get(`/conversations/${conversation_id}`)).body.data
+    assert.deepEqual(
+      [contact.name, contact.email],
+      ['Ann Lee', 'ann@example.com'],
+      'the signed values, not those of the page',
+    )
+    await phone.says('here', { page: { url: 'https://shop.test/orders' } })
+    const visit = (await browser.call('GET', `/contacts/${contact.id}/visit`)).body.data
+    assert.equal(visit.customer_id, customer.sub)
+
+    const other = await identify({ sub: 'customer 4712' })
+    assert.deepEqual(await other.thread(), [])
+    assert.notEqual((await other.says('hi')).body.data.conversation_id, conversation_id)
+  },
+)
+
+test('an identity that is unsigned, wrongly signed, expired or of another site is refused with the reason', async (t) => {
+  const { secret, send, identify, page, siteId, workspace, connect, url } = await startSignedSite(t)
+  const victim = await identify({ sub: 'victim' })
+  await victim.says('secret')
+  const claims = { sub: 'victim' }
+  const good = signIdentity(secret, claims)
+  const [header = '', payload = '', signature = ''] = good.split('.')
+  const cases: [token: string, reason: RegExp][] = [
+    ['', /not a JSON Web Token/],
+    ['a.b', /not a JSON Web Token/],
+    [`${encode([])}.${payload}.${signature}`, /not a JSON Web Token/],
+    [`${encode({ alg: 'none' })}.${payload}.`, /not a JSON Web Token/],
+    [`${encode({ alg: 'none' })}.${payload}.${signature}`, /alg must be HS256/],
+    [signIdentity(secret, claims, { alg: 'HS512' }, 'sha512'), /alg must be HS256/],
+    [signIdentity(secret, claims, { alg: 'HS256', crit: ['x'] }), /crit is not supported/],
+    [signIdentity('', claims), /wrong signature/],
+    [signIdentity(secret.slice(6), claims), /wrong signature/],
+    [`${header}.${encode({ sub: 'victim', exp: seconds() + 60 })}.${signature}`, /wrong signature/],
+    [`${header}.${payload}.${signature.slice(0, -4)}`, /wrong signature/],
+    [signIdentity(secret, { ...claims, exp: seconds() - 1 }), /it has expired/],
+    [signIdentity(secret, { ...claims, exp: seconds() + 90_000 }), /at most 24 hours/],
+    [signIdentity(secret, { ...claims, exp: undefined }), /exp is required/],
+    [signIdentity(secret, { ...claims, exp: '2099-01-01' }), /exp is required/],
+    [signIdentity(secret, { ...claims, nbf: seconds() + 600 }), /not valid yet/],
+    [signIdentity(secret, { ...claims, nbf: 'tomorrow' }), /nbf must be a number/],
+    [signIdentity(secret, { ...claims, aud: randomUUID() }), /aud must be the id of this site/],
+    [signIdentity(secret, { sub: 4711 }), /sub must be a string/],
+    [signIdentity(secret, { sub: ' ' }), /sub is required/],
+    [signIdentity(secret, {}), /sub is required/],
+    [signIdentity(secret, { sub: 'x'.repeat(201) }), /sub must have at most 200/],
+    [signIdentity(secret, { sub: 'a\0b' }), /cannot be stored/],
+    [signIdentity(secret, { ...claims, name: {} }), /name must be a string/],
+  ]
+  for (const [token, reason] of cases) {
+    const refused = await send(token)
+    assertRefused(refused, 401, 'unauthorized', /^identity token: /)
+    assert.match(refused.body.error.message, reason, token)
+  }
+  assertBadRequest(await page.call('POST', '/identity', {}), /^token: /)
+  assertBadRequest(await send('x'.repeat(8_001)), /^token: /)
+  assert.equal((await send(signIdentity(secret, { ...claims, aud: [siteId] }))).status, 201)
+
+  // A token may be used again, and leads to the same customer. It is no visitor token.
+  const [one, two] = [dataOf(await send(good), 201), dataOf(await send(good), 201)]
+  assert.equal(one.visitor_id, two.visitor_id)
+  assert.equal((await page.call('GET', '/messages', undefined, { 'x-visitor-token': good })).status, 401)
+
+  // Another workspace refuses the token and the session, with and without a secret of its own.
+  const { owner, api: theirApi } = await workspace()
+  const otherId = (await connect({ workspaceId: theirApi.workspaceId })).connections.web.id
+  const elsewhere = async (path: string, token: string, method = 'POST') =>
+    fetch(`${url}/web-chat/${otherId}${path}`, {
+      method,
+      headers: { origin, 'content-type': 'application/json', 'x-visitor-token': one.visitor_token },
+      ...(method === 'POST' ? { body: JSON.stringify({ token }) } : {}),
+    })
+  const without = await elsewhere('/identity', good)
+  assert.match(await without.text(), /the site has no identity secret/)
+  const stranger = createBrowser(url)
+  await stranger.signIn(owner)
+  const theirs: string = dataOf(await stranger.call('POST', '/channels/web/identity-secret'), 201).secret
+  assert.equal((await elsewhere('/identity', good)).status, 401)
+  assert.equal((await elsewhere('/messages', '', 'GET')).status, 401)
+  const twin = await elsewhere('/identity', signIdentity(theirs, claims))
+  const twinVisitor: Json = await twin.json()
+  assert.notEqual(twinVisitor.data.visitor_id, one.visitor_id, 'the same customer id elsewhere is another visitor')
+})
+
+test('a session ends when its identity token expires, and with the identity secret, which is shown once', async (t) => {
+  const { browser, secret, send, identify, page, open, db, api, url, workspace } = await startSignedSite(t)
+  const brief = await identify({ sub: 'a', exp: seconds() + 2 })
+  assert.equal((await brief.call('GET', '/messages')).status, 200)
+  const stream = await brief.stream()
+  await stream.ended
+  await until('the end of the session', async () => (await brief.call('GET', '/messages')).status === 401)
+  assertRefused(await brief.says('hi'), 401, 'unauthorized')
+
+  const session = await identify({ sub: 'a' })
+  const old = signIdentity(secret, { sub: 'a' })
+  const [row] = await db<{ identity_secret: string }[]>`
+    select identity_secret from channel_connections where workspace_id = ${api.workspaceId} and channel = 'web'`
+  assert.match(row?.identity_secret ?? '', /^v2\./)
+  assert.equal(row?.identity_secret.includes(secret), false)
+  const widget = (await browser.call('GET', '/channels/web/widget')).body.data
+  assert.equal(JSON.stringify(widget).includes('idsec_'), false)
+  assert.ok(Date.parse(widget.identity_secret_at) <= Date.now())
+  assert.equal((await browser.call('PUT', '/channels/web', {})).status, 200)
+  assert.equal((await session.call('GET', '/messages')).status, 200, 'connecting again keeps the secret')
+
+  const streams = { customer: await session.stream(), visitor: await page.stream() }
+  const next: string = dataOf(await browser.call('POST', '/channels/web/identity-secret'), 201).secret
+  assert.notEqual(next, secret)
+  await streams.customer.ended
+  await page.says('marker')
+  assert.deepEqual(await streams.visitor.texts(1), ['marker'], 'the stream of an anonymous visitor stays open')
+  assert.equal((await session.call('GET', '/messages')).status, 401)
+  assertRefused(await send(old), 401, 'unauthorized', /wrong signature/)
+  const renewed = await open(dataOf(await send(signIdentity(next, { sub: 'a' })), 201).visitor_token)
+  assert.equal((await browser.call('DELETE', '/channels/web/identity-secret')).status, 200)
+  assert.equal((await renewed.call('GET', '/messages')).status, 401)
+  assertRefused(await send(signIdentity(next, { sub: 'a' })), 401, 'unauthorized', /no identity secret/)
+  assert.equal((await page.says('still here')).status, 201, 'anonymous visitors keep their sessions')
+
+  const agent = await createMember(browser, 'agent')
+  assertRefused(await agent.call('POST', '/channels/web/identity-secret'), 403, 'forbidden')
+  const stranger = createBrowser(url)
+  await stranger.signIn((await workspace()).owner)
+  assertRefused(await stranger.call('POST', '/channels/web/identity-secret'), 404, 'not_found')
+  const actions = pluck((await browser.call('GET', '/audit')).body.data, 'action')
+  assert.equal(actions.filter((action) => action === 'widget.secret_created').length, 2)
+  assert.ok(actions.includes('widget.secret_deleted'))
+})
+
+test("a visitor sees the member's name, that a member types, and that a member has read their message", async (t) => {
+  const { page, answers, browser, open } = await startSite(t)
+  assert.equal((await browser.call('PATCH', '/profile', { name: 'Ann Miller' })).status, 200)
+  const { conversation_id } = (await page.says('question')).body.data
+  const stream = await page.stream()
+  const last = (event: string) => stream.received.findLast((one) => one.event === event)?.data
+  const report = (typing: string | null, state = 'open') =>
+    browser.call('POST', '/presence', { page_id: '0'.repeat(32), conversation_id, typing, state })
+  await report('reply')
+  await until('the member types', async () => last('typing')?.is_typing === true)
+  assert.deepEqual(last('typing'), { is_typing: true, name: 'Ann' })
+  // A visitor with another conversation sees nothing of it.
+  const other = await open()
+  await other.says('hello')
+  const quiet = await other.stream()
+  await report('note')
+  await until('the member stopped', async () => last('typing')?.is_typing === false)
+  await report(null, 'closed')
+  assert.equal((await browser.call('POST', `/conversations/${conversation_id}/read`)).status, 200)
+  await until('the message is seen', async () => last('seen'))
+  const [seen] = await page.thread()
+  assert.equal(seen?.status, 'read')
+  assert.ok(Date.parse(last('seen')?.up_to) >= Date.parse(seen?.created_at))
+  await page.says('later')
+  assert.equal((await page.thread())[0]?.status, 'received')
+
+  await answers(conversation_id, 'answer')
+  await until('the reply', async () => stream.received.some(({ data }) => data.content_text === 'answer'))
+  const listed = async (name: string) => {
+    await browser.call('PATCH', '/channels/web/widget', { member_names: name })
+    return (await page.thread())[0]?.sender
+  }
+  assert.deepEqual(last('message')?.sender, { name: 'Ann' })
+  assert.deepEqual(await listed('first'), { name: 'Ann' })
+  assert.deepEqual(await listed('full'), { name: 'Ann Miller' })
+  assert.equal(await listed('hidden'), null)
+  // A stream that is open follows the setting.
+  await until('a reply without a name', async () => {
+    const { id } = await answers(conversation_id, 'nameless')
+    const shown = await until('the reply', async () => stream.received.find(({ data }) => data.id === id))
+    return shown.data.sender === null
+  })
+  await other.says('marker')
+  assert.deepEqual(await quiet.texts(1), ['marker'])
+})
+
+test('members see that a visitor types, with one row for any number of signals', async (t) => {
+  const { page, open, browser, db, api, url } = await startSite(t)
+  const typing = (isTyping: boolean, from = page) => from.call('POST', '/typing', { is_typing: isTyping })
+  const rows = () => db<{ conversation_id: string }[]>`
+    select conversation_id from visitor_presence where workspace_id = ${api.workspaceId}`
+  const strangerTypes = await typing(true, await open())
+  assert.deepEqual([strangerTypes.status, (await rows()).length], [204, 0], 'a visitor who has not written has no row')
+  const { conversation_id } = (await page.says('question')).body.data
+  const stream = await openStream(t, `${url}/app/api/stream`, { cookie: browser.cookie(), origin: publicUrl })
+  const visitors = () => stream.received.findLast(({ event }) => event === 'presence')?.data.visitors
+  // 60 a minute: the minute may begin in between.
+  const statuses: number[] = []
+  while (statuses.length <= 120 && statuses.at(-1) !== 429) statuses.push((await typing(true)).status)
+  assert.deepEqual([statuses[0], statuses.at(-1)], [204, 429])
+  assert.deepEqual(pluck(await rows(), 'conversation_id'), [conversation_id])
+  await until('members see it', async () => visitors()?.includes(conversation_id))
+  // The page of the visitor vanished: the next report of a member's page removes the row.
+  await db`update visitor_presence set typing_until = now() where workspace_id = ${api.workspaceId}`
+  await browser.call('POST', '/presence', { page_id: '1'.repeat(32), conversation_id: null, state: 'open' })
+  await until('members no longer see it', async () => visitors()?.length === 0)
+  assert.equal((await rows()).length, 0)
+})
+
+test('read marks of a visitor reach the members, and replies in the web chat do not lower the delivery rate', async (t) => {
+  const { page, open, answers, browser } = await startSite(t)
+  const { conversation_id } = (await page.says('question')).body.data
+  const one = await answers(conversation_id, 'one')
+  const two = await answers(conversation_id, 'two')
+  const other = await open()
+  await other.says('not mine')
+  assert.equal((await other.call('POST', '/seen', { message_id: two.id })).status, 204)
+  assertBadRequest(await other.call('POST', '/seen', { message_id: 'x' }), /^message_id: /)
+  assert.equal((await page.call('POST', '/seen', { message_id: one.id })).status, 204)
+  const statuses = async () =>
+    (await browser.call('GET', `/conversations/${conversation_id}/messages`)).body.data.map(
+      ({ status }: Json) => status,
+    )
+  assert.deepEqual(await statuses(), ['sent', 'read', 'received'])
+  assert.equal((await page.thread())[1]?.status, 'read')
+  const { funnel } = (await browser.call('GET', '/overview?days=7')).body.data
+  assert.deepEqual(funnel, { sent: 0, delivered: 0, read: 0, failed: 0 })
+})
+
+test('visitors see how soon members usually reply, once there are enough replies', async (t) => {
+  const { page, browser, db, api } = await startSite(t)
+  const replyTime = async () => (await page.call('GET', '/settings')).body.data.reply_time
+  await db`
+    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+      within_one_hour, within_one_day)
+    values (${api.workspaceId}, now(), 'web', 9, 9, 9, 9000, 2, 5, 9)`
+  assert.equal(await replyTime(), 'hour')
+  await browser.call('PATCH', '/channels/web/widget', { show_reply_time: false })
+  assert.equal(await replyTime(), null)
+})
+
+test('marking as unread and merging do not show a visitor more than members have read', async (t) => {
+  const { page, open, browser, api } = await startSite(t)
+  const { conversation_id } = (await page.says('read')).body.data
+  const statuses = async (from = page) => pluck(await from.thread(), 'status')
+  const mark = async (what: 'read' | 'unread', id = conversation_id) =>
+    assert.equal((await browser.call('POST', `/conversations/${id}/${what}`)).status, 200)
+  const other = await open()
+  const unread = (await other.says('no member opens this')).body.data.conversation_id
+  await page.says('read, and later than the message of the other visitor')
+  await mark('read')
+  assert.deepEqual(await statuses(), ['read', 'read'])
+  await mark('unread')
+  assert.deepEqual(await statuses(), ['read', 'read'], 'a visitor does not see that members want to return to it')
+  await page.says('new')
+  assert.deepEqual(await statuses(), ['received', 'read', 'read'])
+
+  const contactOf = async (id: string) => (await api.get(`/conversations/${id}`)).body.data.contact.id
+  const [toId, fromId] = [await contactOf(conversation_id), await contactOf(unread)]
+  const merged = await browser.call('POST', `/contacts/${toId}/merge`, { contact_id: fromId })
+  assert.equal(merged.status, 200, merged.text)
+  assert.deepEqual(await statuses(other), ['received'], 'no member has read it')
+  await mark('read')
+  assert.deepEqual([await statuses(other), await statuses()], [['read'], ['read', 'read', 'read']])
+})
+
+test('members do not see that a blocked visitor types', async (t) => {
+  const { page, browser, db, api } = await startSite(t)
+  const { conversation_id } = (await page.says('question')).body.data
+  assert.equal((await browser.call('POST', `/conversations/${conversation_id}/block`)).status, 200)
+  assert.equal((await page.call('POST', '/typing', { is_typing: true })).status, 204)
+  assert.equal((await db`select from visitor_presence where workspace_id = ${api.workspaceId}`).length, 0)
 })

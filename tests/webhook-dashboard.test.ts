@@ -128,6 +128,54 @@ test('members see the last attempt of each endpoint, even while the event is ret
   assert.ok(isHidden, 'not in the public API')
 })
 
+test('a sample of any event reaches one endpoint as a real one would, and nothing else', async (t) => {
+  const world = await start(t)
+  const { api, db, url } = world
+  const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
+  const { id } = await addEndpoint(api, receiver.url)
+  await addEndpoint(api, other.url)
+  const owner = await signIn(world)
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as Json
+  const names = Object.keys(document.webhooks)
+  for (const [index, event] of names.entries()) {
+    const queued = dataOf(await owner.call('POST', `/webhooks/${id}/test`, { event }), 201)
+    assert.deepEqual([queued.event, queued.status], [`${event}.test`, 'pending'])
+    const sent = (await receiver.until(index + 1))[index]
+    const named = [sent?.headers['x-service-event'], sent?.body.event, sent?.body.account_id]
+    assert.deepEqual(named, [event, event, api.workspaceId])
+    const { content } = document.webhooks[event].post.requestBody
+    assert.deepEqual(sent?.body.data, content['application/json'].example.data)
+    const { request } = dataOf(await owner.call('GET', `/deliveries/${queued.id}`))
+    assert.ok(request.headers.some(({ name, value }: Json) => name === 'X-Service-Event' && value === event))
+  }
+  // No replay contains them.
+  const range = {
+    from: new Date(Date.now() - 3_600_000).toISOString(),
+    to: new Date(Date.now() + 60_000).toISOString(),
+  }
+  assert.equal(dataOf(await owner.call('POST', `/webhooks/${id}/replay`, range), 202).queued, 0)
+
+  // A failed sample does not count towards the deactivation of the endpoint.
+  receiver.answers(410)
+  await owner.call('POST', `/webhooks/${id}/test`, { event: 'contact.created' })
+  const [entry] = dataOf(await owner.call('GET', '/audit'))
+  assert.deepEqual([entry.action, entry.subject_id, entry.summary], ['webhook.tested', id, 'contact.created.test'])
+  await waitForAttempts(db, id, names.length + 1)
+  assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 0)
+  assert.equal(other.received.length, 0)
+
+  assertBadRequest(await owner.call('POST', `/webhooks/${id}/test`, { event: 'contact.created.test' }), /event/)
+  assertRefused(
+    await owner.call('POST', `/webhooks/${randomUUID()}/test`, { event: 'contact.created' }),
+    404,
+    'not_found',
+  )
+  const agent = await createMember(owner, 'agent')
+  assertRefused(await agent.call('POST', `/webhooks/${id}/test`, { event: 'contact.created' }), 403, 'forbidden')
+  await api.patch(`/webhooks/${id}`, { is_active: false })
+  assertBadRequest(await owner.call('POST', `/webhooks/${id}/test`, { event: 'contact.created' }), /not active/)
+})
+
 test('a delivery shows its request and response', async (t) => {
   const world = await start(t)
   const { api, db } = world

@@ -15,10 +15,10 @@ export const Badge = ({ tone, children }: { tone?: Tone | undefined; children: R
 
 const hues = [248, 200, 160, 24, 330, 280, 96, 50]
 
-type AvatarProps = { name: string; size?: 'small' | 'large' | undefined; children?: ReactNode }
+type AvatarProps = { name: string; size?: 'small' | 'large' | undefined }
 
-/** A person's initials on a colour derived from the name. `children` go on its corner. */
-export function Avatar({ name, size, children }: AvatarProps) {
+/** A person's initials on a colour derived from the name. */
+export function Avatar({ name, size }: AvatarProps) {
   const hue = hues[[...name].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0) % hues.length]
   return (
     <span
@@ -30,7 +30,6 @@ export function Avatar({ name, size, children }: AvatarProps) {
       }}
     >
       <span aria-hidden="true">{initialsOf(name)}</span>
-      {children}
     </span>
   )
 }

@@ -112,14 +112,23 @@ export function Confirm(props: ConfirmProps) {
   )
 }
 
-type Toast = {
-  id: number
-  text: string
-  tone: 'red' | undefined
-  undo: (() => void) | undefined
-  durationMs: number
+type Undo = {
+  run: () => void
+  /** The label of the button, by default "Undo". */
+  label?: string | undefined
+  /** The shortcut that does the same, to show it. */
+  keys?: string
 }
-type ShowToast = { success: (text: string, undo?: () => void) => void; error: (error: unknown) => void }
+/** `key`: the toast replaces the visible one with the same key. By default equal texts are one toast, unless each has an undo of its own. */
+type ToastOptions = { undo?: Undo; key?: string; onRemoved?: () => void }
+type Toast = ToastOptions & { id: number; key: string; text: string; tone: 'red' | undefined; durationMs: number }
+type ShowToast = {
+  /** `undo`: what the undo button does. */
+  success: (text: string, undo?: (() => void) | ToastOptions) => void
+  error: (error: unknown) => void
+  /** Removes the toast with this key. */
+  remove: (key: string) => void
+}
 
 const maxToasts = 4
 const successMs = 4_000
@@ -127,7 +136,7 @@ const successMs = 4_000
 const undoMs = 8_000
 const errorMs = 12_000
 
-const ToastContext = createContext<ShowToast>({ success: () => {}, error: () => {} })
+const ToastContext = createContext<ShowToast>({ success: () => {}, error: () => {}, remove: () => {} })
 
 export const useToast = (): ShowToast => useContext(ToastContext)
 
@@ -140,39 +149,57 @@ type ToastsProps = { describeError: (error: unknown) => string; children: ReactN
 export function Toasts({ describeError, children }: ToastsProps) {
   const [toasts, setToasts] = useState<readonly Toast[]>([])
   const lastId = useRef(0)
-  const remove = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), [])
-  const show = useMemo(() => {
+  const remove = useCallback((key: string) => setToasts((all) => all.filter((toast) => toast.key !== key)), [])
+  const show = useMemo((): ShowToast => {
     const add = (toast: Omit<Toast, 'id'>) => {
-      const id = ++lastId.current
-      setToasts((all) => [...all.slice(1 - maxToasts), { id, ...toast }])
+      const added = { ...toast, id: ++lastId.current }
+      // At its position: an element that moves loses the focus.
+      setToasts((all) =>
+        all.some(({ key }) => key === added.key)
+          ? all.map((one) => (one.key === added.key ? added : one))
+          : [...all.slice(1 - maxToasts), added],
+      )
     }
     return {
-      success: (text: string, undo?: () => void) =>
-        add({ text, tone: undefined, undo, durationMs: undo ? undoMs : successMs }),
-      error: (error: unknown) => add({ text: describeError(error), tone: 'red', undo: undefined, durationMs: errorMs }),
+      success(text, undo) {
+        const options = typeof undo === 'function' ? { undo: { run: undo }, key: `${text} ${lastId.current}` } : undo
+        add({ key: text, text, tone: undefined, durationMs: options?.undo ? undoMs : successMs, ...options })
+      },
+      error(error) {
+        const text = describeError(error)
+        add({ key: text, text, tone: 'red', durationMs: errorMs })
+      },
+      remove,
     }
-  }, [describeError])
+  }, [describeError, remove])
+  const previous = useRef(toasts)
+  useEffect(() => {
+    const keys = new Set(toasts.map(({ key }) => key))
+    for (const { key, onRemoved } of previous.current) if (!keys.has(key)) onRemoved?.()
+    previous.current = toasts
+  }, [toasts])
   return (
     <ToastContext value={show}>
       {children}
       <div className="toasts" role="status" aria-live="polite">
         {toasts.map((toast) => (
-          <ToastBox key={toast.id} toast={toast} onRemove={remove} />
+          <ToastBox key={toast.key} toast={toast} onRemove={remove} />
         ))}
       </div>
     </ToastContext>
   )
 }
 
-function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (id: number) => void }) {
-  const { id, text, tone, undo, durationMs } = toast
+function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (key: string) => void }) {
+  const { id, key, text, tone, undo, durationMs } = toast
   const words = useKitWords()
   const [isHeld, setHeld] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the time starts again when another toast replaces this one.
   useEffect(() => {
     if (isHeld) return
-    const timer = setTimeout(() => onRemove(id), durationMs)
+    const timer = setTimeout(() => onRemove(key), durationMs)
     return () => clearTimeout(timer)
-  }, [isHeld, id, durationMs, onRemove])
+  }, [isHeld, id, key, durationMs, onRemove])
   const hold = () => setHeld(true)
   const release = () => setHeld(false)
   return (
@@ -181,18 +208,20 @@ function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (id: number) =>
       <Icon name={tone ? 'alert' : 'check'} />
       <p>{text}</p>
       {undo && (
-        <button
-          type="button"
-          className="toast-undo"
-          onClick={() => {
-            undo()
-            onRemove(id)
-          }}
-        >
-          {words.undo}
-        </button>
+        <span className="toast-undo">
+          <button
+            type="button"
+            onClick={() => {
+              undo.run()
+              onRemove(key)
+            }}
+          >
+            {undo.label ?? words.undo}
+          </button>
+          {undo.keys && <kbd>{undo.keys}</kbd>}
+        </span>
       )}
-      <button type="button" aria-label={words.close} onClick={() => onRemove(id)}>
+      <button type="button" aria-label={words.dismiss} onClick={() => onRemove(key)}>
         <Icon name="close" />
       </button>
     </div>

@@ -3,6 +3,8 @@ import { createContext, useContext } from 'react'
 
 export type KitWords = {
   close: string
+  /** Removes a toast. Not "Close", which other buttons of a page have. */
+  dismiss: string
   cancel: string
   undo: string
   copy: string

@@ -8,6 +8,8 @@ export default defineConfig({
   build: {
     // Customers' sites also serve older browsers.
     target: 'es2020',
+    // Browsers of 2021: for older ones the compiler would add 380 selectors by language, a tenth of the script.
+    cssTarget: ['chrome89', 'edge89', 'firefox94', 'safari15'],
     emptyOutDir: true,
     reportCompressedSize: false,
     lib: {

@@ -8,6 +8,7 @@ import { SessionProvider } from './lib/session.tsx'
 import { ErrorBoundary, NotFound, Offline, PageLoadError } from './shell/errors.tsx'
 import { Shell, ShellFrame } from './shell/shell.tsx'
 import { QueryState } from './ui/page.tsx'
+import { PagePlaceholder } from './ui/placeholder.tsx'
 
 type Page = { default: ComponentType }
 const page = (load: () => Promise<Page>) =>
@@ -89,7 +90,7 @@ function SignedIn() {
       <LiveUpdates>
         <Shell>
           <ErrorBoundary key={path.split('/')[1]}>
-            <Suspense fallback={<Skeleton />}>
+            <Suspense fallback={<PagePlaceholder path={path} />}>
               <Switch>
                 <Route path="/">
                   <Redirect to="/inbox" replace />

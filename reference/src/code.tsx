@@ -2,6 +2,7 @@
 import { createContext, type ReactNode, useContext, useId, useState } from 'react'
 import { CopyButton } from '../../ui/display.tsx'
 import { highlight } from './samples.ts'
+import { noTemporaryKey, type TemporaryKey } from './temporary-key.ts'
 
 /** Choices that all sections share. The API key is stored for this tab only. */
 type Preferences = {
@@ -9,12 +10,14 @@ type Preferences = {
   setLanguage: (language: string) => void
   apiKey: string
   setApiKey: (key: string) => void
+  temporaryKey: TemporaryKey
 }
 export const PreferencesContext = createContext<Preferences>({
   language: null,
   setLanguage: () => {},
   apiKey: '',
   setApiKey: () => {},
+  temporaryKey: noTemporaryKey,
 })
 export const usePreferences = (): Preferences => useContext(PreferencesContext)
 

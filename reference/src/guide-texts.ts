@@ -1,4 +1,4 @@
-/** The texts and samples of the guides above the operations. */
+/** The texts and samples of the guides above the operations. Over 400 lines because it is one list of texts. */
 import { secret, timestamp } from './webhook-vectors.ts'
 
 /** `codes`: the same code in several languages, by the names of the tabs. */
@@ -146,7 +146,8 @@ npx parley-sdk help`,
     id: 'authentication',
     title: 'Authentication',
     text: `Send an API key as a bearer token with every request. A key belongs to one workspace and cannot access others. Create keys in
-the dashboard under **Settings, API keys**. A key is shown only once, when you create it.
+the dashboard under **Developers, API keys**, with an expiry if you want one. A key is shown only once, when you create it. If you are
+signed in as an owner or admin, the forms on this page make a temporary key for you.
 
 An operation requires at most one scope, which is shown next to it. Without that scope the response is \`403\`, and the message names
 the missing scope. [\`GET /me\`](#operation-getMe) works with every key and lists its scopes.
@@ -390,4 +391,23 @@ X-Service-Signature: t=1767225600,v1=9f2c…`,
     after: 'vectors',
     side: 'receivers',
   },
+]
+
+/** The outcomes of a send that failed at the channel. */
+export const outcomes: readonly (readonly [outcome: string, meaning: string, action: string])[] = [
+  [
+    'rejected',
+    'The channel refused the message. Nothing was sent. The message is `failed`.',
+    'Fix the reason, then send with a new key.',
+  ],
+  [
+    'unsent',
+    'Nothing reached the channel. The message is `failed` at once and does not count against the plan.',
+    'Send again later with a new key.',
+  ],
+  [
+    'unknown',
+    'The channel may have sent it. The message is `pending` until a report settles it, and `failed` after 15 minutes without one.',
+    'Do not send again. Wait for `message.status_updated`, or read `GET /messages/{id}`.',
+  ],
 ]

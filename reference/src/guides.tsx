@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useId, useState } from 'react'
 import { CopyButton } from '../../ui/display.tsx'
 import { Anchor, CodeCard, Inline, LanguageCard, Prose, StatusBadge, Tabs } from './code.tsx'
 import { errorMeanings } from './errors.ts'
-import { guides, type Sample } from './guide-texts.ts'
+import { guides, outcomes, type Sample } from './guide-texts.ts'
 import type { ApiDocument, Operation } from './openapi.ts'
 import { samples as languages } from './samples.ts'
 import { vectors } from './webhook-vectors.ts'
@@ -130,6 +130,7 @@ function ErrorTable({ document }: GuidesProps) {
         const { status, meaning = 'See the message.' } = errorMeanings[code] ?? {}
         return {
           key: code,
+          id: `error-${code}`,
           cells: [
             status ? <StatusBadge key="status" status={status} /> : '',
             <div key="meaning">
@@ -145,29 +146,10 @@ function ErrorTable({ document }: GuidesProps) {
   )
 }
 
-/** The outcomes of a send that failed at the channel. */
-const outcomes = [
-  [
-    'rejected',
-    'The channel refused the message. Nothing was sent. The message is `failed`.',
-    'Fix the reason, then send with a new key.',
-  ],
-  [
-    'unsent',
-    'Nothing reached the channel. The message is `failed` at once and does not count against the plan.',
-    'Send again later with a new key.',
-  ],
-  [
-    'unknown',
-    'The channel may have sent it. The message is `pending` until a report settles it, and `failed` after 15 minutes without one.',
-    'Do not send again. Wait for `message.status_updated`, or read `GET /messages/{id}`.',
-  ],
-]
-
 const OutcomeTable = () => (
   <Table
     heads={['Outcome', 'Meaning', 'What to do']}
-    rows={outcomes.map(([outcome = '', meaning = '', action = '']) => ({
+    rows={outcomes.map(([outcome, meaning, action]) => ({
       key: outcome,
       cells: [
         <code key="outcome">{outcome}</code>,
@@ -186,7 +168,7 @@ function VectorTable() {
   return <Table heads={['Body', 'v1']} rows={rows} />
 }
 
-type TableProps = { heads: string[]; rows: { key: string; cells: ReactNode[] }[] }
+type TableProps = { heads: string[]; rows: { key: string; id?: string; cells: ReactNode[] }[] }
 
 const Table = ({ heads, rows }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
@@ -202,8 +184,8 @@ const Table = ({ heads, rows }: TableProps) => (
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ key, cells }) => (
-          <tr key={key}>
+        {rows.map(({ key, id, cells }) => (
+          <tr key={key} id={id}>
             {cells.map((cell, index) => (
               <td key={heads[index]}>{cell}</td>
             ))}

@@ -12,6 +12,7 @@ import { readStored, themeKey } from './storage.ts'
 
 const words = {
   close: 'Close',
+  dismiss: 'Dismiss',
   cancel: 'Cancel',
   undo: 'Undo',
   copy: 'Copy',

@@ -1,25 +1,29 @@
-/** The navigation: links to all sections, a search box that filters them, and a marker for the current section. */
-import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+/** The navigation: links to all sections with a marker for the current one, or the results of the search box. */
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { Icon } from '../../ui/icon.tsx'
 import { MethodBadge } from './code.tsx'
+import { type Entry, maxResults, type Result, search as searchIndex } from './search.ts'
 
-type NavigationItem = { id: string; title: string; method?: string; searchText: string }
+type NavigationItem = { id: string; title: string; method?: string }
 export type NavigationGroup = { id?: string; title: string; items: NavigationItem[] }
 
-type NavigationProps = { groups: NavigationGroup[]; onSearchKey: () => void }
+type NavigationProps = {
+  groups: NavigationGroup[]
+  /** Makes the index of the search, when it is first used. */
+  createIndex: () => Entry[]
+  onSearchKey: () => void
+}
 
 /** `onSearchKey` is called before `/` or Ctrl+K focuses the search box, so that a closed drawer can open. */
-export function Navigation({ groups, onSearchKey }: NavigationProps) {
+export function Navigation({ groups, createIndex, onSearchKey }: NavigationProps) {
   const search = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const [query, setQuery] = useState('')
   const current = useCurrentSection(groups)
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-  const shown = groups
-    .map((group) => ({ ...group, items: group.items.filter((item) => words.every((word) => matches(item, word))) }))
-    .filter(({ items }) => items.length > 0)
-  const count = shown.reduce((sum, { items }) => sum + items.length, 0)
+  const isSearching = query.trim() !== ''
+  const index = useMemo(() => (isSearching ? createIndex() : []), [isSearching, createIndex])
+  const { results, count } = useMemo(() => searchIndex(index, query), [index, query])
 
   // In a layout effect, so that the keys work as soon as the page is visible.
   useLayoutEffect(() => {
@@ -82,19 +86,46 @@ export function Navigation({ groups, onSearchKey }: NavigationProps) {
         </span>
       </search>
       <p className="search-state" id="search-state" role="status">
-        {words.length > 0 && (count === 0 ? `No results for “${query.trim()}”` : `${count} found`)}
+        {isSearching && describeCount(count, query)}
       </p>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links inside. */}
       <div id="links" ref={list} onKeyDown={onListKeydown}>
-        {shown.map((group) => (
-          <Group key={group.title} group={group} current={current} />
-        ))}
+        {isSearching ? (
+          <Results results={results} current={current} />
+        ) : (
+          groups.map((group) => <Group key={group.title} group={group} current={current} />)
+        )}
       </div>
     </nav>
   )
 }
 
-const matches = ({ searchText }: NavigationItem, word: string): boolean => searchText.toLowerCase().includes(word)
+function describeCount(count: number, query: string): string {
+  if (count === 0) return `No results for “${query.trim()}”`
+  return count > maxResults ? `${count} found, the best ${maxResults} shown` : `${count} found`
+}
+
+const Results = ({ results, current }: { results: Result[]; current: string | undefined }) => (
+  <ul className="results" aria-label="Search results">
+    {results.map(({ entry: { id, kind, title, method, context }, snippet }) => (
+      <li key={`${kind} ${id} ${title} ${context}`}>
+        <a className="nav-link result" href={`#${id}`} aria-current={id === current ? 'location' : undefined}>
+          <span className="result-head">
+            <span className="result-title">{title}</span>
+            {method ? <MethodBadge method={method} /> : <span className="result-kind">{kind}</span>}
+          </span>
+          {context && <small className="result-context">{context}</small>}
+          <small className="result-text">
+            {snippet.map((part, index) =>
+              // biome-ignore lint/suspicious/noArrayIndexKey: the parts keep their order.
+              index % 2 === 1 ? <mark key={index}>{part}</mark> : part,
+            )}
+          </small>
+        </a>
+      </li>
+    ))}
+  </ul>
+)
 
 function Group({ group: { id, title, items }, current }: { group: NavigationGroup; current: string | undefined }) {
   const titleId = useId()

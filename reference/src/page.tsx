@@ -7,7 +7,9 @@ import { Guides } from './guides.tsx'
 import { Navigation, type NavigationGroup } from './navigation.tsx'
 import { type ApiDocument, listEvents, listOperations, type Operation } from './openapi.ts'
 import { type Api, EventSection, OperationSection } from './operation.tsx'
+import { createIndex } from './search.ts'
 import { themeKey, useStoredState } from './storage.ts'
+import { useTemporaryKey } from './temporary-key.ts'
 
 type Loaded = { state: 'loading' } | { state: 'ready'; document: ApiDocument } | { state: 'failed'; reason: string }
 
@@ -15,18 +17,19 @@ export function Page() {
   const { loaded, reload } = useApiDocument()
   const [language, setLanguage] = useStoredState('localStorage', 'parley.docs.language')
   const [apiKey, setApiKey] = useStoredState('sessionStorage', 'parley.docs.key')
+  const temporaryKey = useTemporaryKey()
   const [isMenuOpen, setMenuOpen] = useMenu()
   const document = loaded.state === 'ready' ? loaded.document : undefined
   const content = useMemo(() => toContent(document), [document])
   const { baseUrl } = content.api
   const openMenu = useCallback(() => setMenuOpen(true), [setMenuOpen])
   return (
-    <PreferencesContext value={{ language, setLanguage, apiKey: apiKey ?? '', setApiKey }}>
+    <PreferencesContext value={{ language, setLanguage, apiKey: apiKey ?? '', setApiKey, temporaryKey }}>
       <a className="skip" href="#main">
         Skip to content
       </a>
       <TopBar isMenuOpen={isMenuOpen} onMenu={() => setMenuOpen(!isMenuOpen)} />
-      <Navigation groups={content.navigation} onSearchKey={openMenu} />
+      <Navigation groups={content.navigation} createIndex={content.createIndex} onSearchKey={openMenu} />
       <main id="main" tabIndex={-1} inert={isMenuOpen}>
         <div role="alert">
           {loaded.state === 'failed' && (
@@ -112,25 +115,22 @@ function toContent(document: ApiDocument | undefined) {
     )
     .filter((group) => group.operations.length > 0)
   const navigation: NavigationGroup[] = [
-    { title: 'Guides', items: guides.map(({ id, title }) => ({ id, title, searchText: title })) },
+    { title: 'Guides', items: guides.map(({ id, title }) => ({ id, title })) },
     ...groups.map((group) => ({
       id: group.id,
       title: group.tag,
-      items: group.operations.map(({ id, summary, method, path }) => ({
-        ...{ id, title: summary, method },
-        searchText: `${group.tag} ${method} ${path} ${summary} ${id.replace('operation-', '')}`,
-      })),
+      items: group.operations.map(({ id, summary, method }) => ({ id, title: summary, method })),
     })),
     ...(events.length > 0
       ? [
           {
             ...{ id: 'events', title: 'Events' },
-            items: events.map(({ id, name }) => ({ id, title: name, searchText: `Event ${name}` })),
+            items: events.map(({ id, name }) => ({ id, title: name })),
           },
         ]
       : []),
   ]
-  return { operations, events, groups, api, navigation }
+  return { operations, events, groups, api, navigation, createIndex: () => createIndex(document, operations, events) }
 }
 
 function useApiDocument(): { loaded: Loaded; reload: () => void } {

@@ -1,7 +1,8 @@
 /**
  * "Try it": a form that calls the service and shows the response.
  *
- * The API key is shared by all forms, stored in `sessionStorage` and sent only to this page's origin, without cookies.
+ * The API key is shared by all forms, stored in `sessionStorage` and sent only to this page's origin, without cookies. A signed-in owner
+ * or admin needs none: the page makes a temporary one.
  */
 import { type ReactNode, useId, useState } from 'react'
 import { Button } from '../../ui/controls.tsx'
@@ -10,6 +11,7 @@ import { errorMeanings } from './errors.ts'
 import type { Operation, Parameter } from './openapi.ts'
 import { type Draft, prettyJson, type SampleRequest } from './samples.ts'
 import { resolve, type Schemas } from './schema.ts'
+import type { TemporaryKey } from './temporary-key.ts'
 
 type TryFormProps = {
   operation: Operation
@@ -33,13 +35,13 @@ const shownHeaders = [
 
 export function TryForm({ operation, schemas, draft, onChange, request }: TryFormProps) {
   const id = useId()
-  const { apiKey } = usePreferences()
+  const { apiKey, temporaryKey } = usePreferences()
   const [isSending, setSending] = useState(false)
   const [wasSubmitted, setSubmitted] = useState(false)
   const [result, setResult] = useState<Result>()
-  const { parameters, body, example } = operation
+  const { parameters, body, example, scope } = operation
   const missing = [
-    ...(apiKey.trim() ? [] : [{ field: `${id}-key`, message: 'Enter an API key.' }]),
+    ...(apiKey.trim() || temporaryKey.isOffered ? [] : [{ field: `${id}-key`, message: 'Enter an API key.' }]),
     ...parameters
       .filter(({ name, required }) => required && !draft.values[name]?.trim())
       .map(({ name }) => ({ field: `${id}-${name}`, message: `Enter ${name}.` })),
@@ -54,7 +56,13 @@ export function TryForm({ operation, schemas, draft, onChange, request }: TryFor
     }
     if (first || isSending) return
     setSending(true)
-    setResult(await call(request, apiKey.trim()))
+    try {
+      setResult(
+        await (apiKey.trim() ? call(request, apiKey.trim()) : callWithTemporaryKey(request, temporaryKey, scope)),
+      )
+    } catch (error) {
+      setResult({ failed: error instanceof Error ? error.message : String(error) })
+    }
     setSending(false)
   }
   return (
@@ -68,7 +76,7 @@ export function TryForm({ operation, schemas, draft, onChange, request }: TryFor
           void submit()
         }}
       >
-        <KeyField id={`${id}-key`} isInvalid={isInvalid(`${id}-key`)} />
+        <KeyField id={`${id}-key`} scope={scope} isInvalid={isInvalid(`${id}-key`)} />
         {parameters.map((parameter) => (
           <ParameterField
             key={parameter.name}
@@ -110,35 +118,80 @@ const LabelledField = ({ id, label, hint, action, children }: FieldProps) => (
   </div>
 )
 
-function KeyField({ id, isInvalid }: { id: string; isInvalid: boolean }) {
-  const { apiKey, setApiKey } = usePreferences()
+type KeyFieldProps = { id: string; scope: string | undefined; isInvalid: boolean }
+
+function KeyField({ id, scope, isInvalid }: KeyFieldProps) {
+  const { apiKey, setApiKey, temporaryKey } = usePreferences()
   const [isShown, setShown] = useState(false)
   return (
-    <LabelledField
-      id={id}
-      label="API key"
-      hint="stored in this tab only"
-      action={
-        <Button
-          label={isShown ? 'Hide' : 'Show'}
-          size="small"
-          aria-pressed={isShown}
-          onClick={() => setShown(!isShown)}
-        />
-      }
-    >
-      <input
+    <>
+      <LabelledField
         id={id}
-        className="input"
-        type={isShown ? 'text' : 'password'}
-        placeholder="svc_live_…"
-        autoComplete="off"
-        spellCheck={false}
-        aria-invalid={isInvalid}
-        value={apiKey}
-        onChange={({ target }) => setApiKey(target.value)}
+        label="API key"
+        hint="stored in this tab only"
+        action={
+          <Button
+            label={isShown ? 'Hide' : 'Show'}
+            size="small"
+            aria-pressed={isShown}
+            onClick={() => setShown(!isShown)}
+          />
+        }
+      >
+        <input
+          id={id}
+          className="input"
+          type={isShown ? 'text' : 'password'}
+          placeholder="svc_live_…"
+          autoComplete="off"
+          spellCheck={false}
+          aria-invalid={isInvalid}
+          value={apiKey}
+          onChange={({ target }) => setApiKey(target.value)}
+        />
+      </LabelledField>
+      {temporaryKey.isOffered && !apiKey.trim() && <TemporaryKeyNote temporaryKey={temporaryKey} scope={scope} />}
+    </>
+  )
+}
+
+/** What happens without a key, or which key the page has made, with a button that revokes it. */
+function TemporaryKeyNote({ temporaryKey, scope }: { temporaryKey: TemporaryKey; scope: string | undefined }) {
+  const { current, revoke } = temporaryKey
+  const [failure, setFailure] = useState('')
+  if (!current) {
+    return (
+      <p className="key-note">
+        You are signed in, so you need no key: the page makes a temporary one{' '}
+        {scope ? (
+          <>
+            with the scope <code>{scope}</code>
+          </>
+        ) : (
+          'without scopes'
+        )}
+        . It is revoked when you close the page, and ends after 15 minutes.
+      </p>
+    )
+  }
+  const end = new Date(current.expires_at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  return (
+    <div className="key-note">
+      <p>
+        Temporary key <code>{current.prefix}…</code>, valid until {end},{' '}
+        {current.scopes.length > 0 ? `scopes: ${current.scopes.join(', ')}` : 'without scopes'}
+      </p>
+      <Button
+        label="Revoke"
+        size="small"
+        aria-label="Revoke the temporary key"
+        onClick={() => {
+          setFailure('')
+          revoke().catch((error: unknown) => setFailure(error instanceof Error ? error.message : String(error)))
+        }}
       />
-    </LabelledField>
+      {failure && <p role="alert">{failure}</p>}
+    </div>
   )
 }
 
@@ -261,6 +314,19 @@ async function call({ method, url, headers, body }: SampleRequest, key: string):
         : 'No response. Check that the service is running.',
     }
   }
+}
+
+/** A key that was revoked in the dashboard, or has expired, is replaced: the service has refused the call before it did anything. */
+async function callWithTemporaryKey(
+  request: SampleRequest,
+  { obtain, forget }: TemporaryKey,
+  scope: string | undefined,
+): Promise<Result> {
+  const key = await obtain(scope)
+  const result = await call(request, key)
+  if (!('status' in result) || result.status !== 401) return result
+  forget(key)
+  return call(request, await obtain(scope))
 }
 
 async function readStream(response: Response): Promise<string> {

@@ -680,7 +680,7 @@ class AsyncConversations:
     ) -> Conversation:
         """Mark a conversation as read.
 
-        Sets `unread_count` to 0.
+        Sets `unread_count` to 0. A visitor of the web chat sees that their messages were read.
         """
         return await self._caller.call(
             "POST",

@@ -119,6 +119,7 @@ class AddedRecipientsSkipped(TypedDict):
 
 class Broadcast(TypedDict):
     id: str
+    # Can be empty in a draft of a member.
     name: str
     # `draft` until it is started; `sent` when no recipient is pending.
     status: Literal["draft", "scheduled", "sending", "sent", "canceled"]
@@ -295,7 +296,8 @@ class Conversation(TypedDict):
     # When the service received the last message of the customer. The 24-hour window starts at the time that the
     # channel gives for it, which can be earlier.
     last_inbound_at: Optional[str]
-    # Messages of the customer since a member last opened the conversation.
+    # Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as
+    # unread. Messages of a blocked contact do not count.
     unread_count: int
     # By name.
     labels: List[Label]
@@ -956,7 +958,8 @@ class TemplateSend(_TemplateSendRequired, total=False):
     # Body values in placeholder order, or an object with the values of each part.
     params: Union[List[str], TemplateParams]
     # True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The
-    # fields are `name`, `phone`, `email` and `company`. Otherwise values are literal.
+    # fields are `name`, `phone`, `email`, `company` and `attributes.NAME` for an attribute. Otherwise values are
+    # literal.
     contact_fields: bool
 
 

@@ -139,7 +139,7 @@ export const conversationsOf = ({ call, list }: Caller) => ({
   /** Changes the status, the assigned member, the snooze or the labels; only the fields that are present. */
   update: (id: string, changes: ConversationChanges, options?: CallOptions) =>
     call('PATCH /conversations/{id}', { params: { id }, body: changes }, options),
-  /** Sets `unread_count` to 0. */
+  /** Sets `unread_count` to 0. A visitor of the web chat sees that their messages were read. */
   read: (id: string, options?: PostOptions) => call('POST /conversations/{id}/read', { params: { id } }, options),
   /** Newest first. */
   listNotes: (id: string, query: ListNotesQuery = {}, options?: CallOptions) =>

@@ -20,6 +20,7 @@ export type AddedRecipients = {
 
 export type Broadcast = {
   id: string
+  /** Can be empty in a draft of a member. */
   name: string
   /** `draft` until it is started; `sent` when no recipient is pending. */
   status: "draft" | "scheduled" | "sending" | "sent" | "canceled"
@@ -176,7 +177,7 @@ export type Conversation = {
   last_message_at: string | null
   /** When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier. */
   last_inbound_at: string | null
-  /** Messages of the customer since a member last opened the conversation. */
+  /** Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count. */
   unread_count: number
   /** By name. */
   labels: (Label)[]
@@ -860,7 +861,7 @@ export type TemplateSend = {
   language?: string | undefined
   /** Body values in placeholder order, or an object with the values of each part. */
   params?: (string)[] | TemplateParams | undefined
-  /** True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Otherwise values are literal. */
+  /** True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email`, `company` and `attributes.NAME` for an attribute. Otherwise values are literal. */
   contact_fields?: boolean | undefined
 }
 

@@ -1,8 +1,11 @@
 /**
  * API keys: shown once, at creation, and stored as a hash.
  *
- * A key acts on one workspace with the scopes it got at creation. Revoking is final; the row stays for the record.
+ * A key acts on one workspace with its scopes, until it is revoked or expires. Both are final; the row stays for the record. Its
+ * name, scopes and expiry can change before that, and the next request is checked against them.
  */
+
+import { nowMs } from '../lib/clock.ts'
 import { randomToken, sha256 } from '../lib/crypto.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -75,9 +78,14 @@ export async function readKeyNames(
   return new Map(keys.map(({ id, name }) => [id, name]))
 }
 
-type NewKey = { name: string; scopes: readonly string[]; created_by: string | null }
+type NewKey = {
+  name: string
+  scopes: readonly string[]
+  created_by: string | null
+  expires_at?: string | null | undefined
+}
 
-/** Gives a key every scope, also those that are newer than the key. For the key of the demo; scopes of other keys never change. */
+/** Gives a key every scope, also those that are newer than the key. For the key of the demo. */
 export async function extendScopes(sql: Sql, workspaceId: string, key: string): Promise<void> {
   await sql`
     update api_keys set scopes = ${[...scopes]}::text[]
@@ -87,7 +95,26 @@ export async function extendScopes(sql: Sql, workspaceId: string, key: string): 
 /** Creates a key. Only this call returns its text. */
 export async function createKey(sql: Sql, workspaceId: string, input: NewKey): Promise<ApiKey & { key: string }> {
   const key = `svc_live_${randomToken()}`
-  return { ...(await insertKey(sql, workspaceId, key, { ...input, expires_at: null })), key }
+  const expires_at = requireFuture(input.expires_at)
+  return { ...(await insertKey(sql, workspaceId, key, { ...input, expires_at })), key }
+}
+
+/** How long the key of the API reference is valid at most. The page revokes it when it is closed, and makes another when it has expired. */
+const temporaryMs = 15 * 60_000
+
+/** Condition on key `k`: a member made it for a program. Those of a demo have no creator. */
+export const isForProgram = (sql: Sql): Fragment => sql`
+  k.created_by is not null
+  and (k.expires_at is null or k.expires_at > k.created_at + make_interval(secs => ${temporaryMs / 1000}))`
+
+/** Creates the key with which a member tries calls in the API reference. */
+export function createTemporaryKey(
+  sql: Sql,
+  workspaceId: string,
+  { scopes, created_by }: Pick<NewKey, 'scopes' | 'created_by'>,
+): Promise<ApiKey & { key: string }> {
+  const expires_at = new Date(nowMs() + temporaryMs).toISOString()
+  return createKey(sql, workspaceId, { name: 'API reference', scopes, created_by, expires_at })
 }
 
 type ImportedKey = { name: string; key: string; scopes: readonly string[]; expires_at: string | null }
@@ -101,6 +128,33 @@ export async function importKey(sql: Sql, workspaceId: string, input: ImportedKe
     throw badRequest('key: must start with legacy_live_, followed by 16 to 200 printable characters')
   }
   return insertKey(sql, workspaceId, input.key, { ...input, created_by: null })
+}
+
+type KeyChanges = {
+  name?: string | undefined
+  scopes?: readonly string[] | undefined
+  /** Null: never. */
+  expires_at?: string | null | undefined
+}
+
+/** Changes an active key. */
+export async function updateKey(sql: Sql, workspaceId: string, id: string, changes: KeyChanges): Promise<ApiKey> {
+  const { name, scopes: wanted, expires_at } = changes
+  const newName = name === undefined ? null : requireName(name)
+  const newScopes = wanted === undefined ? null : requireScopes(wanted)
+  const newExpiry = requireFuture(expires_at)
+  const [key] = isUuid(id)
+    ? await sql<ApiKey[]>`
+        update api_keys k set
+          name = coalesce(${newName}, k.name),
+          scopes = coalesce(${newScopes}::text[], k.scopes),
+          expires_at = case when ${expires_at === undefined} then k.expires_at else ${newExpiry}::timestamptz end
+        where k.workspace_id = ${workspaceId} and k.id = ${id} and ${stateOf(sql)} = 'active'
+        returning ${keyColumns(sql)}`
+    : []
+  if (key) return key
+  const [ended] = isUuid(id) ? await sql`select 1 from api_keys where workspace_id = ${workspaceId} and id = ${id}` : []
+  throw ended ? badRequest('key: revoked or expired; create a new one') : notFound('key')
 }
 
 export async function revokeKey(sql: Sql, workspaceId: string, id: string): Promise<ApiKey> {
@@ -120,16 +174,12 @@ async function insertKey(
   key: string,
   input: NewKey & { expires_at: string | null },
 ): Promise<ApiKey> {
-  const name = input.name.trim()
-  if (name === '') throw badRequest('name: must not be blank')
-  if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
-  const unknown = input.scopes.find((scope) => !scopes.some((known) => known === scope))
-  if (unknown !== undefined) throw badRequest(`scopes: unknown scope '${unknown}'; there are ${scopes.join(', ')}`)
+  const name = requireName(input.name)
   const id = newId()
   const [row] = await sql<ApiKey[]>`
     insert into api_keys as k (workspace_id, id, name, prefix, key_hash, scopes, created_by, created_at, expires_at)
     select ${workspaceId}, ${id}, ${name}, ${key.slice(0, prefixLength)}, ${sha256(key)},
-      ${scopes.filter((scope) => input.scopes.includes(scope))}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
+      ${requireScopes(input.scopes)}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
     where (
       select count(*) < ${maxKept} and count(*) filter (where ${stateOf(sql)} = 'active') < ${maxKeys}
       from api_keys k where k.workspace_id = ${workspaceId}
@@ -141,4 +191,25 @@ async function insertKey(
     throw badRequest(`key: exists already, or the workspace has ${active} active keys, or ${kept} with revoked ones`)
   }
   return row
+}
+
+function requireName(input: string): string {
+  const name = input.trim()
+  if (name === '') throw badRequest('name: must not be blank')
+  if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
+  return name
+}
+
+/** The scopes in the order of the list, each once. */
+function requireScopes(input: readonly string[]): Scope[] {
+  const unknown = input.find((scope) => !scopes.some((known) => known === scope))
+  if (unknown !== undefined) throw badRequest(`scopes: unknown scope '${unknown}'; there are ${scopes.join(', ')}`)
+  return scopes.filter((scope) => input.includes(scope))
+}
+
+/** The schema accepts a second 60, which is not a valid time. */
+function requireFuture(expiresAt: string | null | undefined): string | null {
+  if (expiresAt === null || expiresAt === undefined) return null
+  if (!(Date.parse(expiresAt) > nowMs())) throw badRequest('expires_at: must be in the future')
+  return expiresAt
 }

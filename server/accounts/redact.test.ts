@@ -1,7 +1,7 @@
 /** Redaction: no secret stays, and the rest of a body stays readable. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { redactBody, redactText } from './redact.ts'
+import { redactBody, redactError, redactHeaders, redactText } from './redact.ts'
 
 const redact = (body: string) => redactBody(Buffer.from(body))
 
@@ -78,6 +78,27 @@ test('codes for one sign-in are removed, and other codes stay', () => {
     country_code: 'US',
   })
   assert.equal(redactText('/cb?code=123&state=1&country_code=US'), '/cb?code=[removed]&state=1&country_code=US')
+})
+
+test('a response keeps the code of its error, and loses the secrets that the error quotes', () => {
+  const kept = redactError({
+    code: 'bad_request',
+    message: 'url: https://ann:hunter2@example.com/?token=hunter2',
+    details: { outcome: 'rejected', access_token: 'hunter2', reason: 'Bearer hunter2' },
+  })
+  assert.deepEqual(JSON.parse(kept), {
+    error: {
+      code: 'bad_request',
+      message: 'url: https://[removed]@example.com/?token=[removed]',
+      details: { outcome: 'rejected', access_token: '[removed]', reason: 'Bearer [removed]' },
+    },
+  })
+  assert.equal(redactError({ code: 'internal', message: 'x'.repeat(100_000) }).length, 65_537)
+  const headers = { 'x-request-id': 'r-1', 'retry-after': 7, 'set-cookie': 'a=hunter2', location: '/?token=hunter2' }
+  assert.equal(
+    redactHeaders(headers),
+    'x-request-id: r-1\nretry-after: 7\nset-cookie: [removed]\nlocation: /?token=[removed]',
+  )
 })
 
 test('the value of another name may contain a secret', () => {

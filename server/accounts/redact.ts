@@ -1,5 +1,5 @@
 /**
- * Removes secrets from requests before the request log keeps them: API keys, the values of fields and parameters with a name
+ * Removes secrets from requests and responses before the request log keeps them: API keys, the values of fields and parameters with a name
  * such as `secret`, `token` or `password`, and the credentials of a URL. The work grows linearly with the text.
  */
 
@@ -22,6 +22,7 @@ const urlCredentials = /\/\/[^\s/"'?#@]+@/g
 /** Bodies above this size are not parsed: only their beginning is kept. */
 const maxParsedBytes = 64 * 1024
 const maxBodyLength = 4_096
+const maxResponseLength = 64 * 1024
 
 /** The beginning of a body, without secrets. Works for bodies that are not valid JSON too. */
 export function redactBody(bytes: Buffer): string {
@@ -30,6 +31,24 @@ export function redactBody(bytes: Buffer): string {
   const redacted = (isSmall ? redactJson(text) : undefined) ?? redactText(text)
   const shown = redacted.length > maxBodyLength ? redacted.slice(0, maxBodyLength) : redacted
   return shown.length < redacted.length || !isSmall ? `${shown}…` : shown
+}
+
+type ResponseError = { code: string; message: string; details?: object | undefined }
+
+/** The body of an error response, without secrets. The name `code` is secret in a request; here its value is one of ours. */
+export function redactError({ code, message, details }: ResponseError): string {
+  const parts = [`"code":${JSON.stringify(code)}`, `"message":${JSON.stringify(redactText(message))}`]
+  if (details) parts.push(`"details":${JSON.stringify(details, redactField)}`)
+  const text = `{"error":{${parts.join(',')}}}`
+  return text.length > maxResponseLength ? `${text.slice(0, maxResponseLength)}…` : text
+}
+
+/** The headers of a response, one per line, without secrets. */
+export function redactHeaders(headers: Readonly<Record<string, unknown>>): string {
+  return Object.entries(headers)
+    .filter(([, content]) => content !== undefined)
+    .map(([field, content]) => `${field}: ${secretName.test(field) ? removed : redactText(String(content))}`)
+    .join('\n')
 }
 
 /** Replaces secrets in a text. */
@@ -58,11 +77,14 @@ function removeValues(text: string): string {
 /** Undefined for a text that is not JSON, or that is nested too deeply to be written again. */
 function redactJson(text: string): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(text), (field, content: unknown) => {
-      if (secretName.test(field) && content !== null) return removed
-      return typeof content === 'string' ? redactText(content) : content
-    })
+    return JSON.stringify(JSON.parse(text), redactField)
   } catch {
     return undefined
   }
+}
+
+/** For `JSON.stringify`. */
+function redactField(field: string, content: unknown): unknown {
+  if (secretName.test(field) && content !== null) return removed
+  return typeof content === 'string' ? redactText(content) : content
 }

@@ -34,7 +34,8 @@ async function startLog(t: TestContext) {
       failure: status < 400 ? undefined : { code: 'bad_request', message: 'no' },
       rawBody: body === undefined ? undefined : Buffer.from(body),
     }
-    const reply = { raw: { ...raw, statusCode: status }, elapsedTime: 1.4 }
+    const getHeaders = () => ({ 'x-request-id': request.id })
+    const reply = { raw: { ...raw, statusCode: status }, elapsedTime: 1.4, getHeaders }
     log.recordClosed(request as unknown as FastifyRequest, reply as unknown as FastifyReply)
   }
   const countRows = async (): Promise<number> => (await db`select from api_requests`).length

@@ -5,8 +5,8 @@
  * the log: while the database is slow or the table is locked, requests collect up to a limit, and further ones are dropped and
  * counted.
  *
- * The log keeps the body of a write that failed, without its secrets. A request with a wrong key belongs to no workspace and is
- * not kept.
+ * The log keeps the response of a failed request, and its body if it is a write, both without secrets. A request with a wrong key
+ * belongs to no workspace and is not kept.
  */
 
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
@@ -16,10 +16,17 @@ import { type Db, isUnkeepable } from '../lib/postgres/db.ts'
 import { keepDays } from '../lib/postgres/partitions.ts'
 import type { Metrics } from '../lib/process/metrics.ts'
 import type { KeyCaller } from './callers.ts'
-import { redactBody, redactText } from './redact.ts'
+import { redactBody, redactError, redactHeaders, redactText } from './redact.ts'
 
-/** The error that was sent, and the body of a write. */
-type Failure = { error_code?: string; error_message?: string; body?: string }
+/** The error that was sent, with its response, and the body of a write. */
+type Failure = {
+  error_code?: string
+  error_message?: string
+  body?: string
+  /** One per line. Absent if nothing was sent. */
+  response_headers?: string
+  response_body?: string
+}
 
 /** A row of the log. Its id is fixed, so a repeated attempt cannot write it twice. A field that is absent is null. */
 type RequestRow = Failure & {
@@ -71,7 +78,7 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
   let flushing: Promise<void> | undefined
   let isStopped = false
 
-  function record(request: FastifyRequest, status: number | null, duration: number): void {
+  function record(request: FastifyRequest, reply: FastifyReply, status: number | null): void {
     const { id: request_id, method, originalUrl: url } = request
     const caller = request.caller as KeyCaller | undefined
     // A wrong key.
@@ -91,10 +98,10 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
       }
     }
     const path = (url.includes('?') ? redactText(url) : url).slice(0, maxPathLength)
-    const failure = status === null || status >= 400 ? describeFailure(request) : {}
-    const duration_ms = Math.round(duration)
+    const failure = status === null || status >= 400 ? describeFailure(request, reply, status) : {}
+    const duration_ms = Math.round(reply.elapsedTime)
     pending.push({ workspace_id, id: newId(), key_id, method, path, status, duration_ms, request_id, ...failure })
-    pendingLength += rowLength + path.length + (failure.error_message?.length ?? 0) + (failure.body?.length ?? 0)
+    pendingLength += Object.values(failure).reduce((sum, text) => sum + text.length, rowLength + path.length)
     if (!flushing) timer ??= setTimeout(flush, flushMs)
   }
 
@@ -126,12 +133,11 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
   }
 
   return {
-    recordClosed: (request, { raw, elapsedTime }) =>
-      record(request, raw.headersSent ? raw.statusCode : null, elapsedTime),
+    recordClosed: (request, reply) => record(request, reply, reply.raw.headersSent ? reply.raw.statusCode : null),
     step: {
       fields: ['isInLog'],
       onResponse: (request, reply, done) => {
-        record(request, reply.statusCode, reply.elapsedTime)
+        record(request, reply, reply.statusCode)
         done()
       },
     },
@@ -151,14 +157,17 @@ declare module 'fastify' {
   }
 }
 
-/** A GET has no body worth keeping. */
-function describeFailure({ failure, method, rawBody }: FastifyRequest): Failure {
+/** A GET has no body worth keeping. Every error response is the error as JSON, so it is not copied while it is sent. */
+function describeFailure(request: FastifyRequest, reply: FastifyReply, status: number | null): Failure {
+  const { failure, method, rawBody } = request
   return {
     ...(failure && {
       error_code: failure.code,
       error_message: toStorable(redactText(failure.message).slice(0, maxMessageLength)),
     }),
     ...(method !== 'GET' && rawBody?.length ? { body: toStorable(redactBody(rawBody)) } : {}),
+    ...(status !== null && { response_headers: toStorable(redactHeaders(reply.getHeaders())) }),
+    ...(status !== null && failure && { response_body: toStorable(redactError(failure)) }),
   }
 }
 
@@ -180,11 +189,12 @@ async function writeRows(db: Db, rows: readonly RequestRow[]): Promise<void> {
       sql`string_to_array(${rows.map((row) => row[name] ?? '').join(separator)}, chr(31), '')`
     await sql`
       insert into api_requests (workspace_id, id, key_id, method, path, status, duration_ms, request_id, error_code,
-        error_message, body)
+        error_message, body, response_headers, response_body)
       select * from unnest(
         ${column('workspace_id')}::uuid[], ${column('id')}::uuid[], ${column('key_id')}::uuid[], ${column('method')},
         ${column('path')}, ${column('status')}::smallint[], ${column('duration_ms')}::int[], ${column('request_id')},
-        ${column('error_code')}, ${column('error_message')}, ${column('body')}
+        ${column('error_code')}, ${column('error_message')}, ${column('body')}, ${column('response_headers')},
+        ${column('response_body')}
       )
       on conflict (workspace_id, id) do nothing`
   })

@@ -3,7 +3,7 @@
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
-import { DateTime, IdParams, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
+import { DateTime, IdParams, ListQuery, NullableObject, NullableText, Type, Uuid } from '../lib/schema.ts'
 import { isManager, roles } from './members.ts'
 import { listRequests, requireRequest } from './requests.ts'
 import { type Row, row } from './table.ts'
@@ -28,7 +28,14 @@ const RequestView = Type.Object({
   }),
 })
 
-const RequestWithBody = Type.Object({ ...RequestView.properties, body: NullableText() })
+const WholeRequest = Type.Object({
+  ...RequestView.properties,
+  body: NullableText(),
+  response: NullableObject({
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+    body: NullableText(),
+  }),
+})
 
 const Filters = {
   key_id: Type.Optional(Uuid),
@@ -50,7 +57,7 @@ export const requestTable = (db: Db, slow: SlowReads): readonly Row[] => [
     call: 'GET /requests/:id',
     members: roles,
     params: IdParams,
-    data: RequestWithBody,
+    data: WholeRequest,
     run: async ({ caller, params }) => {
       const request = await requireRequest(db, caller.workspaceId, params.id)
       const isHidden = request.path.startsWith('/v1/webhooks') && !isManager(caller.member)

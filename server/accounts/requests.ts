@@ -66,21 +66,35 @@ export async function listRequests(
   }
 }
 
-/** A request with the body of a failed write. */
-export async function requireRequest(
-  sql: Sql,
-  workspaceId: string,
-  id: string,
-): Promise<LoggedRequest & { body: string | null }> {
+type Header = { name: string; value: string }
+
+/** With the body of a failed write, and the response of a failed request. */
+type WholeRequest = LoggedRequest & {
+  body: string | null
+  /** Null if the request succeeded or the client closed the connection. */
+  response: { headers: Header[]; body: string | null } | null
+}
+
+type WholeRow = LoggedRequest & { body: string | null; response_headers: string | null; response_body: string | null }
+
+export async function requireRequest(sql: Sql, workspaceId: string, id: string): Promise<WholeRequest> {
   const [request] = isUuid(id)
-    ? await sql<(LoggedRequest & { body: string | null })[]>`
-        select ${requestColumns(sql)}, r.body
+    ? await sql<WholeRow[]>`
+        select ${requestColumns(sql)}, r.body, r.response_headers, r.response_body
         from api_requests r left join api_keys k on k.workspace_id = r.workspace_id and k.id = r.key_id
         where r.workspace_id = ${workspaceId} and r.id = ${id}`
     : []
   if (!request) throw notFound('request')
-  return withTime(request)
+  const { response_headers, response_body, ...rest } = request
+  const response = response_headers === null ? null : { headers: readHeaders(response_headers), body: response_body }
+  return { ...withTime(rest), response }
 }
+
+const readHeaders = (lines: string): Header[] =>
+  lines.split('\n').flatMap((line) => {
+    const [, name, value] = /^([^:]+): (.*)$/s.exec(line) ?? []
+    return name === undefined || value === undefined ? [] : [{ name, value }]
+  })
 
 /** The fields of request `r` with key `k`, without `at`. */
 const requestColumns = (sql: Sql): Fragment => sql`

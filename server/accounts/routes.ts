@@ -1,24 +1,31 @@
-/** `GET /me` and `GET /usage`. For members: `/workspace`, `/keys`, `/audit`. */
+/** `GET /me` and `GET /usage`. For members: `/workspace` and `/keys`. */
 
 import { version } from '../../common/version.ts'
 import { badRequest, forbidden } from '../lib/errors.ts'
-import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import {
   DateTime,
   IdParams,
   inDocument,
-  ListQuery,
+  NullableDateTime,
   NullableInteger,
-  NullableText,
   OneOf,
   type Static,
   Type,
   Uuid,
 } from '../lib/schema.ts'
-import { describeFields, listEntries } from './audit.ts'
+import { describeFields } from './audit.ts'
 import type { Session } from './callers.ts'
-import { type ApiKey, createKey, KeySchema, listKeys, revokeKey, scopes } from './keys.ts'
+import {
+  type ApiKey,
+  createKey,
+  createTemporaryKey,
+  KeySchema,
+  listKeys,
+  revokeKey,
+  scopes,
+  updateKey,
+} from './keys.ts'
 import { managers, roles } from './members.ts'
 import { requireUsage } from './quota.ts'
 import { hasSecondFactor } from './sign-in/second-factor.ts'
@@ -67,8 +74,12 @@ const WorkspaceView = Type.Object({
   id: Uuid,
   name: Type.String(),
   default_country: Type.String(),
+  time_zone: Type.String({ description: 'IANA name, such as `Europe/Berlin`.' }),
   opt_out_words: Type.Array(Type.String()),
   requires_second_factor: Type.Boolean(),
+  assign_on_reply: Type.Boolean({
+    description: 'A member who replies in an unassigned conversation is assigned to it.',
+  }),
   plan: Type.Object({
     state: OneOf(['active', 'lapsed']),
     messages_per_month: NullableInteger,
@@ -80,24 +91,24 @@ const WorkspaceView = Type.Object({
 const WorkspaceChanges = Type.Object({
   name: Type.Optional(Type.String()),
   default_country: Type.Optional(Type.String({ maxLength: 20 })),
+  time_zone: Type.Optional(Type.String({ maxLength: 80 })),
   opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
   requires_second_factor: Type.Optional(Type.Boolean()),
+  assign_on_reply: Type.Optional(Type.Boolean()),
 })
 
-const NewKey = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 80 }),
-  scopes: Type.Array(Type.String({ maxLength: 80 }), { maxItems: 50 }),
+const KeyName = Type.String({ minLength: 1, maxLength: 80 })
+const KeyScopes = Type.Array(Type.String({ maxLength: 80 }), { maxItems: 50 })
+const NewKey = Type.Object({ name: KeyName, scopes: KeyScopes, expires_at: Type.Optional(NullableDateTime) })
+const KeyChanges = Type.Object({
+  name: Type.Optional(KeyName),
+  scopes: Type.Optional(KeyScopes),
+  expires_at: Type.Optional(NullableDateTime),
 })
 const CreatedKey = Type.Object({ ...KeySchema.properties, key: Type.String() })
 
-const EntryView = Type.Object({
-  id: Uuid,
-  at: DateTime,
-  action: Type.String(),
-  member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText() }),
-  subject_id: NullableText({ format: 'uuid' }),
-  summary: NullableText(),
-})
+const describeKey = ({ name, scopes, expires_at }: ApiKey) =>
+  [name, ...scopes, ...(expires_at ? [`expires ${expires_at}`] : [])].join(', ')
 
 export const accountTable = (db: Db): readonly Row[] => [
   row({
@@ -135,7 +146,11 @@ export const accountTable = (db: Db): readonly Row[] => [
     audit: {
       action: 'workspace.changed',
       summary: (_: unknown, body: Static<typeof WorkspaceChanges>) =>
-        describeFields(body, 'name', 'default_country', 'opt_out_words', 'requires_second_factor'),
+        describeFields(
+          body,
+          ...(['name', 'default_country', 'time_zone'] as const),
+          ...(['opt_out_words', 'requires_second_factor', 'assign_on_reply'] as const),
+        ),
     },
     body: WorkspaceChanges,
     data: WorkspaceView,
@@ -154,10 +169,7 @@ export const accountTable = (db: Db): readonly Row[] => [
   row({
     call: 'POST /keys',
     members: managers,
-    audit: {
-      action: 'key.created',
-      summary: (key: ApiKey) => [key.name, ...key.scopes].join(', '),
-    },
+    audit: { action: 'key.created', summary: describeKey },
     // The full key is shown once, and only its hash is stored.
     storeAnswer: false,
     body: NewKey,
@@ -166,20 +178,32 @@ export const accountTable = (db: Db): readonly Row[] => [
     run: ({ caller, body }) => createKey(db, caller.workspaceId, { ...body, created_by: caller.member.id }),
   }),
   row({
+    call: 'POST /keys/temporary',
+    members: managers,
+    audit: { action: 'key.created', summary: describeKey },
+    storeAnswer: false,
+    body: Type.Object({ scopes: KeyScopes }),
+    data: CreatedKey,
+    status: 201,
+    run: ({ caller, body }) =>
+      createTemporaryKey(db, caller.workspaceId, { scopes: body.scopes, created_by: caller.member.id }),
+  }),
+  row({
+    call: 'PATCH /keys/:id',
+    members: managers,
+    audit: { action: 'key.changed', summary: describeKey },
+    params: IdParams,
+    body: KeyChanges,
+    data: KeySchema,
+    run: ({ caller, params, body }) => updateKey(db, caller.workspaceId, params.id, body),
+  }),
+  row({
     call: 'POST /keys/:id/revoke',
     members: managers,
     audit: { action: 'key.revoked', summary: (key: ApiKey) => key.name },
     params: IdParams,
     data: KeySchema,
     run: ({ caller, params }) => revokeKey(db, caller.workspaceId, params.id),
-  }),
-
-  row({
-    call: 'GET /audit',
-    members: managers,
-    query: ListQuery({}),
-    list: EntryView,
-    run: ({ caller, query }) => listEntries(db, caller.workspaceId, readPosition(query)),
   }),
 ]
 

@@ -46,14 +46,18 @@ export type Workspace = {
   id: string
   name: string
   default_country: string
+  /** IANA name. Days of the overview and of the audit log are those of this zone. */
+  time_zone: string
   opt_out_words: string[]
   requires_second_factor: boolean
+  assign_on_reply: boolean
   plan: Omit<Quota, 'month'>
 }
 
 export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<Workspace> {
   const [workspace] = await sql<Omit<Workspace, 'plan'>[]>`
-    select id, name, default_country, opt_out_words, requires_second_factor from workspaces where id = ${workspaceId}`
+    select id, name, default_country, time_zone, opt_out_words, requires_second_factor, assign_on_reply
+    from workspaces where id = ${workspaceId}`
   if (!workspace) throw notFound('workspace')
   const { month: _, ...plan } = await readQuota(sql, workspaceId)
   return { ...workspace, plan }
@@ -83,8 +87,10 @@ export async function listWorkspaces(sql: Sql): Promise<ListedWorkspace[]> {
 export type WorkspaceChanges = {
   name?: string | undefined
   default_country?: string | undefined
+  time_zone?: string | undefined
   opt_out_words?: readonly string[] | undefined
   requires_second_factor?: boolean | undefined
+  assign_on_reply?: boolean | undefined
 }
 
 /** Changes the fields that are present. `opt_out_words` replaces the whole list. */
@@ -94,8 +100,10 @@ export async function updateWorkspace(sql: Sql, workspaceId: string, changes: Wo
     ...(changes.default_country === undefined
       ? {}
       : { default_country: readCountry(changes.default_country, 'default_country') }),
+    ...(changes.time_zone === undefined ? {} : { time_zone: await readTimeZone(sql, changes.time_zone) }),
     ...(changes.opt_out_words === undefined ? {} : { opt_out_words: readOptOutWords(changes.opt_out_words) }),
     ...(changes.requires_second_factor === undefined ? {} : { requires_second_factor: changes.requires_second_factor }),
+    ...(changes.assign_on_reply === undefined ? {} : { assign_on_reply: changes.assign_on_reply }),
   }
   if (Object.keys(columns).length > 0) await sql`update workspaces set ${sql(columns)} where id = ${workspaceId}`
   return requireWorkspace(sql, workspaceId)
@@ -105,6 +113,23 @@ export function readName(input: string, field = 'name'): string {
   const name = input.trim()
   if (name === '' || lengthOf(name) > 80) throw badRequest(`${field}: must have 1 to 80 characters`)
   return name
+}
+
+/** A zone that both the database and the browsers of members know. */
+async function readTimeZone(sql: Sql, input: string): Promise<string> {
+  const [known] = await sql<{ name: string }[]>`
+    select name from pg_timezone_names where name = ${input} and name ~ '^(UTC|[A-Z]\\w+/[\\w/+-]+)$'`
+  if (!known || !isTimeZone(known.name))
+    throw badRequest(`time_zone: '${input}' is not the name of a time zone such as Europe/Berlin`)
+  return known.name
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
 }
 
 /** The country of phone numbers without a country code. */

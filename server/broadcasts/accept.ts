@@ -9,9 +9,9 @@ import type { Channel, Connection, Template, TemplateParams } from '../channels/
 import { requireMsgapp } from '../channels/connections.ts'
 import { identityOfPhone, parsePhone } from '../contacts/phone.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import { badRequest } from '../lib/errors.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
-import { newId, timeOfId } from '../lib/id.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { lengthOf, textOrNull } from '../lib/text.ts'
@@ -21,7 +21,7 @@ import type { RequestedTemplate } from '../messages/sending/requested-content.ts
 import { requireFilled, requireTemplate, type TemplateName } from '../messages/sending/template.ts'
 import { completeContact, expandValues, findValueFault } from '../messages/sending/values.ts'
 import type { FilterFields } from '../segments/filter.ts'
-import { memberCondition, requireSegment } from '../segments/segments.ts'
+import { type Audience, audienceOf, requireAudience, toColumns } from './audience.ts'
 import { getBroadcast, requireBroadcast, start } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
@@ -35,6 +35,8 @@ export type NewBroadcast = {
   template: RequestedTemplate
   recipients: readonly RecipientInput[] | undefined
   segment_id: string | undefined
+  /** Instead of `segment_id`. */
+  audience?: Audience | undefined
   scheduled_at: string | undefined
   /** It is not started, and recipients can be added (`drafts.ts`). */
   draft?: boolean | undefined
@@ -55,6 +57,8 @@ export type Caller = {
   defaultCountry: string
   /** The id reserved by the `Idempotency-Key`. A request repeated after a crash has the same id. */
   subject: { id: string; isRepeat: boolean } | undefined
+  /** The member who calls; undefined for a key. */
+  memberId?: string | undefined
 }
 
 export type Recipient = {
@@ -82,33 +86,53 @@ export async function checkBroadcast(
   return { recipient_count: usable, skipped_count: total - usable }
 }
 
-export async function acceptBroadcast(context: AcceptContext, caller: Caller, input: NewBroadcast): Promise<Broadcast> {
+/** `draftId`: the draft that the member wrote it in, which ends. So of two members who send the same draft one succeeds. */
+export async function acceptBroadcast(
+  context: AcceptContext,
+  caller: Caller,
+  input: NewBroadcast,
+  { draftId }: { draftId?: string } = {},
+): Promise<Broadcast> {
   const { db, bulk, publicUrl } = context
   const { workspaceId, subject } = caller
   const name = requireName(input.name)
   const scheduledAt = requireRules(input)
-  const { segment_id: segmentId = null, draft: isDraft = false } = input
+  const { draft: isDraft = false } = input
+  const isList = audienceOf(input) === undefined
   const existing = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (existing) return existing
 
   const { isDue, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
   // A list that starts now reserves its quota below, and a draft when it starts. For the others the quota is only checked.
-  if (!isDraft && (!isDue || segmentId !== null)) {
+  if (!isDraft && (!isDue || !isList)) {
     await requireQuota(db, workspaceId, { at: scheduledAt, count: async () => (await count()).usable })
   }
   const id = subject?.id ?? newId()
   const insert = async (sql: Sql) => {
-    await insertBroadcast(sql, workspaceId, { ...input, id, name, scheduledAt, count: rows.length })
+    if (draftId !== undefined) await endDraft(sql, workspaceId, draftId)
+    const { memberId: authorId = null } = caller
+    await insertBroadcast(sql, workspaceId, { ...input, id, name, scheduledAt, count: rows.length, authorId })
     await writeAudience(sql, workspaceId, id, input, rows, publicUrl)
-    if (!isDraft && isDue) await start(sql, workspaceId, id, { segment_id: segmentId })
+    if (!isDraft && isDue) await start(sql, workspaceId, id, { is_filled: isList })
   }
   await bulk(workspaceId, () => withRetries(() => db.begin(insert)))
   return requireBroadcast(db, workspaceId, id)
 }
 
+/** Deletes the draft of a member that a new broadcast replaces. 404 when it was sent or deleted meanwhile. */
+async function endDraft(sql: Sql, workspaceId: string, id: string): Promise<void> {
+  const [deleted] = isUuid(id)
+    ? await sql`
+        delete from broadcasts
+        where workspace_id = ${workspaceId} and id = ${id} and status = 'draft' and saved_at is not null
+        returning id`
+    : []
+  if (!deleted) throw notFound('draft')
+}
+
 /**
- * The checks against the database: schedule, connection, template with its values, segment. `members`: the condition on its
- * members. `count` counts the recipients as far as they are known now.
+ * The checks against the database: schedule, connection, template with its values, audience. `members`: the condition on its
+ * contacts. `count` counts the recipients as far as they are known now.
  */
 export async function requireAcceptable(
   context: AcceptContext,
@@ -120,8 +144,8 @@ export async function requireAcceptable(
   const isDue = await requireSchedule(db, scheduledAt)
   const read = readRecipients(input.recipients ?? [], defaultCountry)
   const { connection, template, rows } = await checkTemplate(context, workspaceId, input, read)
-  const segment = input.segment_id === undefined ? undefined : await requireSegment(db, workspaceId, input.segment_id)
-  const members = segment && memberCondition(db, workspaceId, fields, segment)
+  const audience = audienceOf(input)
+  const members = audience && (await requireAudience(db, workspaceId, fields, audience)).condition
   const count = async () =>
     members
       ? slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, members))
@@ -140,9 +164,12 @@ export function requireName(input: string): string {
 
 /** Checks the rules between the fields. Returns the time of the start; null means now. */
 export function requireRules(input: NewBroadcast): string | null {
-  const { recipients, segment_id: segmentId } = input
+  const { recipients, segment_id: segmentId, audience } = input
   if (recipients && segmentId !== undefined) throw badRequest('segment_id: must not be combined with recipients')
-  if (!recipients && segmentId === undefined && !input.draft) {
+  if (audience && (recipients || segmentId !== undefined)) {
+    throw badRequest('audience: must not be combined with recipients or segment_id')
+  }
+  if (!recipients && !audienceOf(input) && !input.draft) {
     throw badRequest('recipients: required, unless there is a segment_id')
   }
   const scheduledAt = readSchedule(input.scheduled_at)
@@ -217,12 +244,14 @@ export async function requireApproved(
 async function checkTemplate(
   context: AcceptContext,
   workspaceId: string,
-  { template: requested, recipients, segment_id: segmentId }: NewBroadcast,
+  input: NewBroadcast,
   rows: (Recipient & { index: number })[],
 ): Promise<{ connection: Connection; template: Template; rows: Recipient[] }> {
   const { channel } = context
+  const { template: requested, recipients } = input
+  const isList = audienceOf(input) === undefined
   const { params, contact_fields: hasFields } = requested
-  const values = [...(segmentId === undefined ? [] : [params]), ...rows.map((row) => row.params ?? params)]
+  const values = [...(isList ? [] : [params]), ...rows.map((row) => row.params ?? params)]
   const { connection, template } = await requireApproved(context, workspaceId, requested, (candidate) => {
     const fill = createFill(channel, candidate, hasFields)
     return [...new Set(values)].every((each) => fill(each)?.ok)
@@ -230,7 +259,7 @@ async function checkTemplate(
   const fill = createFill(channel, template, hasFields)
   const shared = fill(params)
   // Without values of their own, all recipients have the same error. The recipients of a draft may get theirs later.
-  const isShared = segmentId !== undefined || (recipients && !rows.some((row) => row.params))
+  const isShared = !isList || (recipients && !rows.some((row) => row.params))
   if (isShared || (shared && !shared.ok && shared.fault === 'template')) {
     requireFilled(requested, shared)
   }
@@ -252,19 +281,22 @@ async function checkTemplate(
 export async function insertBroadcast(
   sql: Sql,
   workspaceId: string,
-  input: Pick<NewBroadcast, 'name' | 'template' | 'segment_id' | 'draft'> & {
+  input: Pick<NewBroadcast, 'name' | 'template' | 'segment_id' | 'audience' | 'draft'> & {
     id: string
     scheduledAt: string | null
     count: number
+    authorId?: string | null
   },
 ): Promise<void> {
-  const { id, template, segment_id: segmentId = null } = input
+  const { id, template } = input
+  const { segment_id, audience } = toColumns(input)
   await sql`
     insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, contact_fields,
-      segment_id, total_count, filled_count, is_filled, created_at, scheduled_at)
+      segment_id, audience, author_id, total_count, filled_count, is_filled, created_at, scheduled_at)
     values (${workspaceId}, ${id}, ${input.name}, ${input.draft ? 'draft' : 'scheduled'}, ${template.name},
-      ${template.language}, ${JSON.stringify(template.params)}::text::jsonb, ${template.contact_fields}, ${segmentId},
-      ${input.count}, ${input.count}, ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
+      ${template.language}, ${JSON.stringify(template.params)}::text::jsonb, ${template.contact_fields},
+      ${segment_id}, ${audience && JSON.stringify(audience)}::text::jsonb, ${input.authorId ?? null}, ${input.count}, ${input.count},
+      ${segment_id === null && audience === null}, ${timeOfId(id)}, ${input.scheduledAt})`
 }
 
 /** Writes the recipients of a broadcast that has none. The uploaded files that its values link to are kept. */
@@ -272,7 +304,7 @@ export async function writeAudience(
   sql: Sql,
   workspaceId: string,
   id: string,
-  { template, recipients = [], draft: isDraft = false }: NewBroadcast,
+  { template, recipients = [], draft: isDraft = false }: Pick<NewBroadcast, 'template' | 'recipients' | 'draft'>,
   rows: readonly Recipient[],
   publicUrl: string,
 ): Promise<void> {

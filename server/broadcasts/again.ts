@@ -40,7 +40,7 @@ export async function sendAgain(
     await insertBroadcast(sql, workspaceId, again)
     await copyUnreached(sql, workspaceId, first, againId)
     await requireCapacity(sql, workspaceId)
-    await start(sql, workspaceId, againId, { segment_id: null })
+    await start(sql, workspaceId, againId, { is_filled: true })
     const { pending_count } = await requireBroadcast(sql, workspaceId, againId)
     if (pending_count === 0) throw noRecipientLeft()
   }

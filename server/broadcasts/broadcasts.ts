@@ -29,6 +29,17 @@ export async function getBroadcast(sql: Sql, workspaceId: string, id: string): P
   return row
 }
 
+/** The names of these broadcasts by id. */
+export async function listBroadcastNames(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql<{ id: string; name: string }[]>`
+    select id, name from broadcasts where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 export async function requireBroadcast(sql: Sql, workspaceId: string, id: string): Promise<Broadcast> {
   const broadcast = await getBroadcast(sql, workspaceId, id)
   if (!broadcast) throw notFound('broadcast')
@@ -44,18 +55,18 @@ export const templateOf = ({ template, params, contact_fields }: Broadcast): Req
 
 /**
  * Starts a broadcast, in the caller's transaction. Contacts that opted out are skipped. Throws 402 when the plan does not allow
- * the others. A segment has no recipients yet: `fillBroadcast` lists its members and reserves their quota.
+ * the others. One without a list has no recipients yet: `fillBroadcast` lists its audience and reserves their quota.
  */
 export async function start(
   sql: Sql,
   workspaceId: string,
   id: string,
-  { segment_id: segmentId }: Pick<Broadcast, 'segment_id'>,
+  { is_filled: isFilled }: Pick<Broadcast, 'is_filled'>,
 ): Promise<void> {
   await sql`
     update broadcasts set status = 'sending', is_paused = false, pause_reason = null
     where workspace_id = ${workspaceId} and id = ${id}`
-  if (segmentId !== null) return
+  if (!isFilled) return
   await skipOptedOut(sql, workspaceId, id)
   const [usable] = await sql<{ count: number }[]>`
     select count(*)::int as count from broadcast_recipients
@@ -98,7 +109,8 @@ export type LockedBroadcast = {
   is_paused: boolean
   is_due: boolean
   is_late: boolean
-  segment_id: string | null
+  is_filled: boolean
+  saved_at: string | null
   position: number
   filled_count: number
   plan_month: string | null
@@ -112,7 +124,7 @@ const missedHours = 24
 export async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast> {
   const [row] = isUuid(id)
     ? await sql<LockedBroadcast[]>`
-        select status, is_paused, segment_id, position, filled_count, plan_month::text, reserved_count,
+        select status, is_paused, is_filled, saved_at, position, filled_count, plan_month::text, reserved_count,
           coalesce(scheduled_at <= now(), true) as is_due,
           coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
         from broadcasts where workspace_id = ${workspaceId} and id = ${id}

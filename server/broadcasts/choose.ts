@@ -5,13 +5,7 @@ import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { type MessageContent, toTemplateContent } from '../messages/sending/template.ts'
-import {
-  expandValues,
-  hasFields,
-  tooLongReason,
-  type ValuedContact,
-  type ValueField,
-} from '../messages/sending/values.ts'
+import { expandValues, hasFields, tooLongReason, type ValuedContact } from '../messages/sending/values.ts'
 import { optedOutReason } from './broadcasts.ts'
 
 /** The most broadcasts in a batch. */
@@ -82,7 +76,7 @@ export async function chooseRecipients(
   const found = await sql<(ChosenRecipient & { identity: string | null })[]>`
     select r.broadcast_id, r.place, r.is_retry, r.message_id, r.attempt_count, r.phone as given_phone,
       r.name as given_name, r.params as given_params, coalesce(r.name, c.name) as name, c.phone as phone, r.identity,
-      c.email, c.company, c.id is not null as is_known, c.opted_out_at is not null as opted_out
+      c.email, c.company, c.attributes, c.id is not null as is_known, c.opted_out_at is not null as opted_out
     from unnest(${broadcasts.map(({ id }) => id)}::uuid[], ${broadcasts.map(({ position }) => position)}::int[])
       as b (id, position)
     cross join lateral (
@@ -102,7 +96,7 @@ export async function chooseRecipients(
     ) r
     -- One row at a time: a generic plan does not know the limit and would hash all contacts.
     left join lateral (
-      select c.id, c.name, c.phone, c.email, c.company, c.opted_out_at
+      select c.id, c.name, c.phone, c.email, c.company, c.attributes, c.opted_out_at
       from contacts c
       where c.workspace_id = ${workspaceId} and c.id = coalesce(r.contact_id, (
         select i.contact_id from contact_identities i
@@ -150,7 +144,7 @@ export function judgeRecipients(
   })
 }
 
-export const missingFieldReason = (field: ValueField): string => `the contact has no ${field}`
+export const missingFieldReason = (field: string): string => `the contact has no ${field}`
 
 /** Returns a function that fills the template for a recipient, or gives the reason why it cannot. Shared values are filled once. */
 export function createJudge(

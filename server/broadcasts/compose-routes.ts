@@ -1,23 +1,37 @@
-/** What members do with a broadcast beside the calls of the API: preview, test, edit, send again, export. */
+/** What members do with a broadcast beside the calls of the API: draft, preview, test, edit, send again, follow, export. */
 
 import { Readable } from 'node:stream'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import { StructuredParams } from '../channels/template-schema.ts'
-import { IdParams, NullableDateTime, NullableInteger, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
+import {
+  DateTime,
+  IdParams,
+  NullableDateTime,
+  NullableInteger,
+  NullableObject,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
 import { readTemplate, TemplateSchema } from '../messages/sending/requested-content.ts'
 import type { Sender } from '../messages/sending/send.ts'
 import { MemberMessageSchema, requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
-import type { NewBroadcast } from './accept.ts'
+import { acceptBroadcast, type NewBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
 import { requireBroadcast } from './broadcasts.ts'
+import { createDraft, saveDraft } from './drafts.ts'
 import { editBroadcast, getBroadcastSource } from './edit.ts'
+import { listAttributes } from './fields.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { writeRecipients } from './recipients.ts'
-import { type Broadcast, BroadcastSchema } from './resource.ts'
+import { type Broadcast, BroadcastSchema, broadcastStatuses } from './resource.ts'
 import { type BroadcastOptions, nameOf } from './routes.ts'
-import { NewBroadcastSchema, readBroadcast } from './schemas.ts'
+import { DraftSchema, NewBroadcastSchema, readBroadcast, readDraft } from './schemas.ts'
+import { readTimeline } from './timeline.ts'
 
 const PreviewBody = Type.Object({ ...NewBroadcastSchema.properties, name: Type.Optional(Type.String()) })
 
@@ -39,7 +53,22 @@ const PreviewView = Type.Object({
     type: ['object', 'null'],
     properties: { text: { type: 'string' }, to: { type: 'string' } },
   }),
+  samples: Type.Array(
+    Type.Object({ name: NullableText(), to: Type.String(), params: Type.Unsafe<TemplateParams>(StructuredParams) }),
+  ),
 })
+
+const TimelineView = Type.Array(
+  Type.Object({
+    at: DateTime,
+    sent: Type.Integer(),
+    delivered: Type.Integer(),
+    read: Type.Integer(),
+    replied: Type.Integer(),
+    tapped: Type.Integer(),
+    opted_out: Type.Integer(),
+  }),
+)
 
 const TestMessage = Type.Object({ template: TemplateSchema, to: Type.String({ maxLength: 500 }) })
 
@@ -53,7 +82,7 @@ const BroadcastChanges = Type.Object(Type.Partial(NewBroadcastSchema).properties
 
 /** The changes in the shape of a new broadcast. */
 function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcast> {
-  const { name, template, recipients, segment_id, scheduled_at } = body
+  const { name, template, recipients, segment_id, audience, scheduled_at } = body
   // The reader needs a template; a change may have none.
   const read = readBroadcast({ ...body, name: name ?? '', template: template ?? { name: '' } }, true)
   return {
@@ -61,11 +90,13 @@ function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcas
     ...(template === undefined ? {} : { template: read.template }),
     ...(recipients === undefined ? {} : { recipients: read.recipients }),
     ...(segment_id === undefined ? {} : { segment_id: read.segment_id }),
+    ...(audience === undefined ? {} : { audience: read.audience }),
     ...(scheduled_at === undefined ? {} : { scheduled_at: read.scheduled_at }),
   }
 }
 
 const SourceView = Type.Object({
+  status: OneOf(broadcastStatuses),
   name: Type.String(),
   template: Type.Object({
     name: Type.String(),
@@ -74,6 +105,7 @@ const SourceView = Type.Object({
     contact_fields: Type.Boolean(),
   }),
   segment_id: NullableText({ format: 'uuid' }),
+  audience: NullableObject({ segment_ids: Type.Array(Uuid), excluded_segment_ids: Type.Array(Uuid) }),
   recipients: Type.Array(
     Type.Object({
       to: Type.String(),
@@ -122,6 +154,55 @@ export function composeTable({ context, sender, threadContext, signals }: Compos
         const sentMessage = { id: sent.message_id, channel: 'msgapp' } as const
         return requireMemberMessage(db, workspaceId, threadContext, sentMessage)
       },
+    }),
+    row({
+      call: 'POST /broadcasts/drafts',
+      members: writers,
+      audit: false,
+      body: DraftSchema,
+      data: BroadcastSchema,
+      status: 201,
+      run: ({ caller: { member, ...caller }, body, idempotency }) =>
+        createDraft(context, { ...caller, memberId: member.id, subject: idempotency?.subject }, readDraft(body)),
+    }),
+    row({
+      call: 'PATCH /broadcasts/:id/draft',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      params: IdParams,
+      body: DraftSchema,
+      data: BroadcastSchema,
+      run: ({ caller, params, body }) =>
+        saveDraft(context, { ...caller, subject: undefined }, params.id, readDraft(body)),
+    }),
+    row({
+      call: 'POST /broadcasts/:id/send',
+      members: writers,
+      audit: { action: 'broadcast.created', summary: nameOf },
+      params: IdParams,
+      body: NewBroadcastSchema,
+      data: BroadcastSchema,
+      status: 202,
+      run: async ({ caller: { member, ...caller }, params, body, idempotency }) => {
+        const sender = { ...caller, memberId: member.id, subject: idempotency?.subject }
+        const { id } = await acceptBroadcast(context, sender, readBroadcast(body, true), { draftId: params.id })
+        signals.broadcastReady()
+        return requireBroadcast(db, caller.workspaceId, id)
+      },
+    }),
+    row({
+      call: 'GET /broadcasts/fields',
+      members: roles,
+      data: Type.Object({ attributes: Type.Array(Type.String()) }),
+      run: async ({ caller }) => ({ attributes: await listAttributes(db, caller.workspaceId) }),
+    }),
+    row({
+      call: 'GET /broadcasts/:id/timeline',
+      members: roles,
+      params: IdParams,
+      data: TimelineView,
+      run: ({ caller, params }) => readTimeline(db, caller.workspaceId, params.id),
     }),
     row({
       call: 'PATCH /broadcasts/:id',

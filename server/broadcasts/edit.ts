@@ -18,16 +18,18 @@ import {
   requireRules,
   writeAudience,
 } from './accept.ts'
+import { type Audience, audienceOf, toColumns } from './audience.ts'
 import { lockBroadcast, requireBroadcast, requireStatus, templateOf } from './broadcasts.ts'
 import type { Broadcast } from './resource.ts'
 
 export type BroadcastChanges = Partial<NewBroadcast>
 
 /** The content of a broadcast, to edit it or to write a similar one. */
-export type BroadcastSource = {
+export type BroadcastSource = Pick<Broadcast, 'status'> & {
   name: string
   template: RequestedTemplate
   segment_id: string | null
+  audience: Audience | null
   /** `params`: the values of the recipient instead of those of the template. */
   recipients: { to: string; name: string | null; params?: TemplateParams }[]
   has_more_recipients: boolean
@@ -41,12 +43,14 @@ const maxRecipients = 1_000
 
 export async function getBroadcastSource(sql: Sql, workspaceId: string, id: string): Promise<BroadcastSource> {
   const broadcast = await requireBroadcast(sql, workspaceId, id)
-  const { name, segment_id, scheduled_at } = broadcast
-  const rows = segment_id === null ? await listInputs(sql, workspaceId, broadcast.id) : []
+  const { name, segment_id, audience, scheduled_at } = broadcast
+  const rows = audienceOf(broadcast) === undefined ? await listInputs(sql, workspaceId, broadcast.id) : []
   return {
+    status: broadcast.status,
     name,
     template: templateOf(broadcast),
     segment_id,
+    audience,
     recipients: rows
       .slice(0, maxRecipients)
       .map(({ to, name = null, params }) => ({ to, name, ...(params ? { params } : {}) })),
@@ -67,13 +71,14 @@ export async function editBroadcast(
   const { workspaceId } = caller
   const before = await requireBroadcast(db, workspaceId, id)
   requireStatus(before, ['scheduled'], 'changed')
-  const hasAudience = changes.recipients !== undefined || changes.segment_id !== undefined
-  const kept = before.segment_id === null ? await listInputs(db, workspaceId, id) : undefined
+  const hasAudience = changes.recipients !== undefined || audienceOf(changes) !== undefined
+  const kept = audienceOf(before) === undefined ? await listInputs(db, workspaceId, id) : undefined
   const input: NewBroadcast = {
     name: requireName(changes.name ?? before.name),
     template: changes.template ?? templateOf(before),
     recipients: hasAudience ? changes.recipients : kept,
     segment_id: hasAudience ? changes.segment_id : (before.segment_id ?? undefined),
+    audience: hasAudience ? changes.audience : (before.audience ?? undefined),
     scheduled_at: changes.scheduled_at ?? before.scheduled_at ?? undefined,
   }
   const scheduledAt = requireRules(input)
@@ -83,11 +88,13 @@ export async function editBroadcast(
     db.begin(async (sql) => {
       requireStatus(await lockBroadcast(sql, workspaceId, id), ['scheduled'], 'changed')
       const { name, language, params, contact_fields } = input.template
+      const { segment_id, audience } = toColumns(input)
       // A broadcast that missed its time was paused by the service: a new time resumes it.
       await sql`
         update broadcasts set name = ${input.name}, template_name = ${name}, template_language = ${language},
           params = ${JSON.stringify(params)}::text::jsonb, contact_fields = ${contact_fields},
-          segment_id = ${input.segment_id ?? null}, total_count = ${rows.length}, filled_count = ${rows.length}, is_filled = ${input.segment_id === undefined},
+          segment_id = ${segment_id}, audience = ${audience && JSON.stringify(audience)}::text::jsonb,
+          total_count = ${rows.length}, filled_count = ${rows.length}, is_filled = ${segment_id === null && audience === null},
           scheduled_at = ${scheduledAt}, is_paused = is_paused and pause_reason is null, pause_reason = null
         where workspace_id = ${workspaceId} and id = ${id}`
       await sql`delete from broadcast_recipients where workspace_id = ${workspaceId} and broadcast_id = ${id}`
@@ -99,7 +106,7 @@ export async function editBroadcast(
 }
 
 /** The recipients as the caller gave them, without erased ones. */
-async function listInputs(sql: Sql, workspaceId: string, id: string) {
+export async function listInputs(sql: Sql, workspaceId: string, id: string) {
   const rows = await sql<{ to: string; name: string | null; params: TemplateParams | null }[]>`
     select phone as to, name, params from broadcast_recipients
     where workspace_id = ${workspaceId} and broadcast_id = ${id} and phone is not null

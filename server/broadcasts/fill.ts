@@ -1,5 +1,5 @@
 /**
- * Fills a broadcast: the members of its segment become recipients.
+ * Fills a broadcast: the contacts of its audience become recipients.
  *
  * One statement lists the ids of the members when the broadcast starts, so the audience is one snapshot (4 seconds for a
  * million). The list is stored with the broadcast. Chunks of it become recipient rows, and sending begins with the first
@@ -11,7 +11,7 @@ import { releaseQuota } from '../accounts/quota.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Db, Fragment, Sql } from '../lib/postgres/db.ts'
 import type { FilterFields } from '../segments/filter.ts'
-import { memberCondition, requireSegment } from '../segments/segments.ts'
+import { type Audience, audienceOf, requireAudience } from './audience.ts'
 import { cancelBroadcast, optedOutReason, reserveRecipients } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { blockErasing, erasedReason } from './erase.ts'
@@ -82,21 +82,23 @@ async function tryFillLock(sql: Sql, id: string): Promise<boolean> {
 function listMembers(db: Db, fields: FilterFields, workspaceId: string, id: string): Promise<boolean> {
   return db.begin(async (sql): Promise<boolean> => {
     if (!(await tryFillLock(sql, id))) return false
-    const [broadcast] = await sql<{ segment_id: string; has_list: boolean }[]>`
-      select segment_id, member_ids is not null as has_list
+    const [broadcast] = await sql<{ segment_id: string | null; audience: Audience | null; has_list: boolean }[]>`
+      select segment_id, audience, member_ids is not null as has_list
       from broadcasts
       where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and not is_filled`
     if (!broadcast || broadcast.has_list) return broadcast !== undefined
-    const segment = await requireSegment(sql, workspaceId, broadcast.segment_id)
+    const audience = audienceOf(broadcast)
+    if (!audience) throw new Error('a broadcast without recipients has no audience')
+    const { condition } = await requireAudience(sql, workspaceId, fields, audience)
     const [listed] = await sql<{ usable: number }[]>`
-      -- The members of the segment now: their ids and their flags.
+      -- The audience now: their ids and their flags.
       with member_list as (
         select count(*)::int as total, count(*) filter (where ${isUsable(sql)})::int as usable,
           coalesce(string_agg(uuid_send(c.id), ''::bytea order by c.id), ''::bytea) as ids,
           coalesce(string_agg(case when ${isUsable(sql)} then '\\x01'::bytea else '\\x00'::bytea end, ''::bytea order by c.id),
             ''::bytea) as flags
         from contacts c
-        where c.workspace_id = ${workspaceId} and ${memberCondition(sql, workspaceId, fields, segment)}
+        where c.workspace_id = ${workspaceId} and ${condition}
       )
       update broadcasts b set total_count = l.total, member_ids = l.ids || l.flags
       from member_list l

@@ -8,13 +8,15 @@ const maxUnsent = 1_000_000
 
 /**
  * Throws 400 when the workspace has too many recipients that wait in drafts, scheduled and running broadcasts, or with `isDraft` too
- * many drafts. The recipients of segments do not count: they exist only while they are sent to. Called after the write, in its
+ * many drafts. The recipients of audiences do not count: they exist only while they are sent to. Called after the write, in its
  * transaction: concurrent writes do not see each other, so each may exceed a limit once.
  */
 export async function requireCapacity(sql: Sql, workspaceId: string, { isDraft = false } = {}): Promise<void> {
   const [stored] = await sql<{ drafts: number; unsent: number }[]>`
     select count(*) filter (where status = 'draft')::int as drafts,
-      coalesce(sum(filled_count - position) filter (where segment_id is null and status <> 'canceled'), 0)::float8 as unsent
+      coalesce(sum(filled_count - position) filter (
+        where segment_id is null and audience is null and status <> 'canceled'
+      ), 0)::float8 as unsent
     from broadcasts
     where workspace_id = ${workspaceId} and completed_at is null`
   if (isDraft && stored && stored.drafts > maxDrafts) {

@@ -8,9 +8,17 @@
  */
 import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { maxAttributes } from '../contacts/attributes.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/sending/send.ts'
-import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/sending/values.ts'
+import {
+  attributeOf,
+  expandValues,
+  hasFields,
+  listRequiredFields,
+  type ValuedContact,
+  valueFields,
+} from '../messages/sending/values.ts'
 import {
   type AcceptContext,
   type Caller,
@@ -31,6 +39,8 @@ export type Preview = {
   duration_seconds: number
   plan: { left: number | null; fits: boolean; state: 'active' | 'lapsed' }
   sample: { text: string; to: string } | null
+  /** The first recipients who would get it, each with the values of their message. */
+  samples: { name: string | null; to: string; params: TemplateParams }[]
 }
 
 type PreviewCaller = Pick<Caller, 'workspaceId' | 'defaultCountry'>
@@ -41,6 +51,8 @@ type Audience = {
   /** The number of quota units it would use. */
   quotaUnits: number
   skipped: Map<string, number>
+  /** All have the same values. */
+  isSame: boolean
   /** Those whose values are checked. */
   people: (ValuedContact & Pick<ChosenRecipient, 'given_params' | 'opted_out'>)[]
 }
@@ -58,9 +70,10 @@ export async function previewBroadcast(
   const audience = members
     ? await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, members, input.template))
     : await checkList(db, workspaceId, rows)
-  const { total, quotaUnits, skipped, people } = audience
+  const { total, quotaUnits, skipped, people, isSame } = audience
   const judge = createJudge(channel, { template, params, contact_fields })
-  const judged = people.map((person) => ({ phone: person.phone, ...judge(person) }))
+  const judged = people.map((person) => ({ person, phone: person.phone, ...judge(person) }))
+  const reached = judged.filter(({ message }) => message).slice(0, shownCount)
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
   const first = judged.find(({ message }) => message)
@@ -69,10 +82,15 @@ export async function previewBroadcast(
     total,
     sendable,
     skipped: [...skipped].map(([reason, count]) => ({ reason, count })).sort((one, other) => other.count - one.count),
-    values_checked: judged.length,
+    values_checked: isSame ? Math.min(judged.length, 1) : judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
     plan: { left, fits: state === 'active' && (left === null || quotaUnits <= left), state },
     sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? '' } : null,
+    samples: reached.map(({ person }) => {
+      const own = person.given_params ?? params
+      const expanded = contact_fields ? expandValues(own, person) : undefined
+      return { name: person.name, to: person.phone ?? '', params: expanded?.ok ? expanded.params : own }
+    }),
   }
 }
 
@@ -90,11 +108,13 @@ async function checkList(sql: Sql, workspaceId: string, rows: readonly Recipient
     return { ...contact, name: name ?? contact.name, phone: contact.phone ?? phone, given_params: params }
   })
   const quotaUnits = people.filter(({ opted_out }) => !opted_out).length
-  return { total: rows.length, quotaUnits, skipped, people }
+  return { total: rows.length, quotaUnits, skipped, people, isSame: false }
 }
 
 /** Recipients whose values are checked. Without fields all recipients have the same values, and one is enough. */
 const sampleSize = 1_000
+/** Recipients through whose messages a member can page. */
+const shownCount = 20
 
 async function checkSegment(
   sql: Sql,
@@ -102,7 +122,10 @@ async function checkSegment(
   condition: Fragment,
   { params, contact_fields }: NewBroadcast['template'],
 ): Promise<Audience> {
-  const requiredFields = contact_fields ? listRequiredFields(params) : []
+  const isSame = !contact_fields || !hasFields(params)
+  const requiredFields = contact_fields ? listRequiredFields(params).slice(0, maxRequired) : []
+  // Each number of fields is a text of its own.
+  const members = requiredFields.length > 0 ? plannedPerCall(sql, condition) : condition
   const missingFields = requiredFields.reduce(
     (cases, field) => sql`${cases} when ${isBlank(sql, field)} then ${missingFieldReason(field)}`,
     sql``,
@@ -111,38 +134,34 @@ async function checkSegment(
     case when c.phone is null then ${noPhoneReason} when c.opted_out_at is not null then ${optedOutReason} ${missingFields} end`
   const counted = await sql<{ reason: string | null; count: number }[]>`
     select ${reason} as reason, count(*)::int as count
-    from contacts c where c.workspace_id = ${workspaceId} and ${condition}
+    from contacts c where c.workspace_id = ${workspaceId} and ${members}
     group by 1`
   const skipped = new Map(counted.flatMap(({ reason, count }) => (reason === null ? [] : [[reason, count] as const])))
   const total = counted.reduce((sum, { count }) => sum + count, 0)
   const sample = await sql<ValuedContact[]>`
-    select c.name, c.phone, c.email, c.company
-    from contacts c where c.workspace_id = ${workspaceId} and ${condition} and ${reason} is null
+    select c.name, c.phone, c.email, c.company, c.attributes
+    from contacts c where c.workspace_id = ${workspaceId} and ${members} and ${reason} is null
     order by c.id
-    limit ${contact_fields && hasFields(params) ? sampleSize : 1}`
+    limit ${isSame ? shownCount : sampleSize}`
   const quotaUnits = total - (skipped.get(noPhoneReason) ?? 0) - (skipped.get(optedOutReason) ?? 0)
-  return { total, quotaUnits, skipped, people: sample.map((one) => ({ ...one, given_params: null, opted_out: false })) }
+  const people = sample.map((one) => ({ ...one, given_params: null, opted_out: false }))
+  return { total, quotaUnits, skipped, people, isSame }
 }
 
 const unknownContact: ValuedContact = { name: null, phone: null, email: null, company: null }
 
-/** The fields without a fallback, in the order in which `expandValues` reports them. */
-function listRequiredFields(params: TemplateParams): ValueField[] {
-  const contact = { ...unknownContact }
-  const needed: ValueField[] = []
-  for (;;) {
-    const expanded = expandValues(params, contact)
-    if (expanded.ok || !expanded.missing) return needed
-    needed.push(expanded.missing)
-    contact[expanded.missing] = 'x'
-  }
-}
+/** A contact has at most 50 attributes, so with one more it lacks one of the first. */
+const maxRequired = valueFields.length + maxAttributes + 1
 
 /** The characters that `trim` removes, so that the database and JavaScript agree on blank texts. */
 const blanks =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
 
-const isBlank = (sql: Sql, field: ValueField): Fragment => sql`coalesce(btrim(c.${sql(field)}, ${blanks}), '') = ''`
+function isBlank(sql: Sql, field: string): Fragment {
+  const attribute = attributeOf(field)
+  const value = attribute === undefined ? sql`c.${sql(field)}` : sql`c.attributes ->> ${attribute}::text`
+  return sql`coalesce(btrim(${value}, ${blanks}), '') = ''`
+}
 
 function count(counts: Map<string, number>, reason: string, more: number): void {
   counts.set(reason, (counts.get(reason) ?? 0) + more)
@@ -156,7 +175,7 @@ async function findContacts(
   identities: readonly string[],
 ): Promise<Map<string, KnownContact>> {
   const rows = await sql<(KnownContact & { identity: string })[]>`
-    select i.external_id as identity, c.name, c.phone, c.email, c.company, c.opted_out_at is not null as opted_out
+    select i.external_id as identity, c.name, c.phone, c.email, c.company, c.attributes, c.opted_out_at is not null as opted_out
     from contact_identities i
     join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
     where i.workspace_id = ${workspaceId} and i.channel = 'msgapp' and i.external_id = any(${[...identities]}::text[])`

@@ -3,7 +3,18 @@ import type { TemplateParams } from '../channels/channel.ts'
 import { StructuredParams } from '../channels/template-schema.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { Column, Joined, resource } from '../lib/resource.ts'
-import { DateTime, ForMembers, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import {
+  DateTime,
+  ForMembers,
+  NullableDateTime,
+  NullableObject,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { Audience } from './audience.ts'
 import { sumCounts } from './counts.ts'
 
 export const broadcastStatuses = ['draft', 'scheduled', 'sending', 'sent', 'canceled'] as const
@@ -51,7 +62,7 @@ const count = (description: string) => Joined('n', Type.Integer({ description })
 
 const broadcastFields = {
   id: Uuid,
-  name: Type.String(),
+  name: Type.String({ description: 'Can be empty in a draft of a member.' }),
   status: Column(
     OneOf(broadcastStatuses, {
       description: '`draft` until it is started; `sent` when no recipient is pending.',
@@ -111,9 +122,31 @@ const broadcastFields = {
       end`,
     ),
   ),
+  /**
+   * Recipients who wrote or tapped a button within 72 hours of the delivery. A message counts for the broadcast that it quotes,
+   * otherwise for the last one sent to the contact.
+   */
+  replied_count: ForMembers(Joined('n', Type.Integer())),
+  /** Of those, recipients who tapped a quick-reply button of the message. */
+  tapped_count: ForMembers(Joined('n', Type.Integer())),
+  /** Recipients who opted out of broadcasts within 72 hours of the delivery. */
+  opted_out_count: ForMembers(Joined('n', Type.Integer())),
   cancel_reason: ForMembers(NullableText()),
   /** The broadcast to the recipients that this one did not reach. */
   again_id: ForMembers(NullableText({ format: 'uuid' })),
+  /** Null for a list and for one segment, which is in `segment_id`. */
+  audience: ForMembers(NullableObject({ segment_ids: Type.Array(Uuid), excluded_segment_ids: Type.Array(Uuid) })),
+  author: ForMembers(
+    Column(
+      NullableObject({ id: Uuid, name: NullableText() }),
+      (sql) => sql`(
+        select json_build_object('id', m.id, 'name', coalesce(m.name, m.email))
+        from members m where m.workspace_id = b.workspace_id and m.id = b.author_id
+      )`,
+    ),
+  ),
+  /** When a member last saved the draft. Null: it is no draft of a member. */
+  saved_at: ForMembers(NullableDateTime),
 }
 
 const broadcastExample = {
@@ -139,10 +172,14 @@ const broadcastExample = {
 
 export const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast', examples: [broadcastExample] })
 
-/** `contact_fields`: contact fields in values are filled. */
-export type Broadcast = Required<Static<typeof BroadcastSchema>> & { contact_fields: boolean }
+/** `contact_fields`: contact fields in values are filled. `is_filled`: all recipients are rows, as those of a list always are. */
+export type Broadcast = Required<Static<typeof BroadcastSchema>> & {
+  contact_fields: boolean
+  is_filled: boolean
+  audience: Audience | null
+}
 
 const broadcast = resource('b', BroadcastSchema)
 
 /** The fields of a broadcast in `broadcastTables`. */
-export const broadcastColumns = (sql: Sql): Fragment => sql`${broadcast.columns(sql)}, b.contact_fields`
+export const broadcastColumns = (sql: Sql): Fragment => sql`${broadcast.columns(sql)}, b.contact_fields, b.is_filled`

@@ -41,7 +41,7 @@ export const broadcastTable = ({ context, signals }: BroadcastOptions): readonly
     data: BroadcastSchema,
     status: { 202: 'Accepted.' },
     run: async ({ caller: { workspaceId, defaultCountry, member }, body, idempotency }) => {
-      const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
+      const caller = { workspaceId, defaultCountry, subject: idempotency?.subject, memberId: member?.id }
       const { id } = await acceptBroadcast(context, caller, readBroadcast(body, member !== undefined))
       signals.broadcastReady()
       return requireBroadcast(context.db, workspaceId, id)

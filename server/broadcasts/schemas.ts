@@ -1,9 +1,20 @@
 /** What callers send about broadcasts, and recipients as they see them. */
 
 import { ParamsSchema } from '../channels/template-schema.ts'
-import { ForMembers, inDocument, NullableText, OneOf, type Static, TrimmedText, Type } from '../lib/schema.ts'
+import {
+  ForMembers,
+  inDocument,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  TrimmedText,
+  Type,
+} from '../lib/schema.ts'
 import { readParams, readTemplate, TemplateSchema } from '../messages/sending/requested-content.ts'
 import { maxNameLength, type NewBroadcast, type RecipientInput } from './accept.ts'
+import { maxSegments } from './audience.ts'
+import type { DraftContent } from './drafts.ts'
 import { shownStatuses } from './recipients.ts'
 
 const Recipient = Type.Object(
@@ -19,6 +30,11 @@ const Recipient = Type.Object(
   },
   { title: 'Recipient' },
 )
+
+const SegmentIds = Type.Array(Type.String({ format: 'uuid' }), { maxItems: maxSegments })
+
+/** Without `segment_ids`: all contacts. */
+const AudienceSchema = Type.Object({ segment_ids: SegmentIds, excluded_segment_ids: SegmentIds })
 
 export const NewBroadcastSchema = Type.Object(
   {
@@ -37,6 +53,7 @@ export const NewBroadcastSchema = Type.Object(
         description: 'Instead of `recipients`. The members are those at the time when sending starts.',
       }),
     ),
+    audience: ForMembers(AudienceSchema),
     scheduled_at: Type.Optional(
       Type.String({
         format: 'date-time',
@@ -140,18 +157,35 @@ export const RecipientView = Type.Object(
   },
 )
 
-/** `hasFields`: whether template values may have contact fields if the request does not say it. */
-export function readBroadcast(body: Static<typeof NewBroadcastSchema>, hasFields = false): NewBroadcast {
-  const { name, template, recipients, segment_id, scheduled_at, draft } = body
+/** A member may name an audience, and template values may have contact fields if a member's request does not say it. */
+export function readBroadcast(body: Static<typeof NewBroadcastSchema>, isMember = false): NewBroadcast {
+  const { name, template, recipients, segment_id, audience, scheduled_at, draft } = body
   return {
     name,
-    template: readTemplate(template, hasFields),
+    template: readTemplate(template, isMember),
     recipients: recipients?.map(readRecipient),
     segment_id,
+    // The schema of the public API does not have the field, but a request may.
+    audience: isMember ? audience : undefined,
     scheduled_at,
     draft,
   }
 }
+
+/** A member's draft, as far as it is written. */
+export const DraftSchema = Type.Object({
+  name: Type.Optional(Type.String({ maxLength: maxNameLength })),
+  template: Type.Optional(TemplateSchema),
+  recipients: Type.Optional(Type.Array(Recipient, { maxItems: 1_000 })),
+  audience: Type.Optional(AudienceSchema),
+  scheduled_at: Type.Optional(NullableDateTime),
+})
+
+export const readDraft = ({ template, recipients, ...rest }: Static<typeof DraftSchema>): DraftContent => ({
+  ...rest,
+  template: template && readTemplate(template, true),
+  recipients: recipients?.map(readRecipient),
+})
 
 export const readRecipient = ({ to, name, params }: Static<typeof Recipient>): RecipientInput => ({
   to,

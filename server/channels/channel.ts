@@ -282,5 +282,10 @@ export type Channel = {
   previewTemplate?(template: Template, params: TemplateParams): TemplatePreview
   /** A plain sentence for an error that starts with the provider's code; undefined when there is none. */
   explainError?(error: string): string | undefined
+  /** Blocks a person, or ends it. The provider then passes on no messages of the person. Absent: the channel has no such call. */
+  setBlocked?(connection: Connection, person: Person, isBlocked: boolean): Promise<BlockAnswer>
   check(connection: Connection): Promise<CheckStep[]>
 }
+
+/** `isRefused`: the provider did not do it. Otherwise the outcome is unknown. */
+export type BlockAnswer = { ok: true } | { ok: false; isRefused: boolean; message: string }

@@ -52,11 +52,11 @@ export async function getConnection(
 }
 
 /**
- * The connection of a callback or a visitor, with the workspace's opt-out words and the settings of the widget, so that one
- * statement reads all three.
+ * The connection of a callback or a visitor, with the workspace's opt-out words, the settings of the widget and the sealed identity
+ * secret, so that one statement reads all of them.
  */
 export type CallbackConnection = Connection & CallbackSettings
-type CallbackSettings = { opt_out_words: string[]; widget: Partial<Widget> }
+type CallbackSettings = { opt_out_words: string[]; widget: Partial<Widget>; identity_secret: string | null }
 
 /**
  * Reads connections for callbacks and site chat, whose URLs have only the id of the connection. The row gives the workspace.
@@ -69,7 +69,7 @@ export const createConnectionReader = (
   const read = createBatch({
     run: async (ids: readonly string[]) => {
       const rows = await sql<(Row & CallbackSettings)[]>`
-        select ${connectionColumns(sql)}, widget,
+        select ${connectionColumns(sql)}, widget, identity_secret,
           (select w.opt_out_words from workspaces w where w.id = workspace_id) as opt_out_words
         from channel_connections where id = any(${[...new Set(ids)]}::uuid[])`
       const byId = new Map(rows.map((row) => [row.id, row]))

@@ -6,13 +6,13 @@
  */
 import type { Http, HttpFailure } from '../lib/http/client.ts'
 import { hasTooManyValues } from '../lib/http/json.ts'
-import type { CheckStep, Connection, SendAnswer } from './channel.ts'
+import type { BlockAnswer, CheckStep, Connection, SendAnswer } from './channel.ts'
 import { type Json, recordOf, textOf } from './reading.ts'
 
 const maxMessage = 1_000
 
 export type Call = {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   /** The segments after the version, not encoded yet. */
   path: readonly string[]
   query?: Record<string, string>
@@ -94,6 +94,13 @@ export function toSendAnswer(
   if (status >= 500 && !isThrottled) return { ok: false, outcome: 'unknown', message }
   const isDenied = code === null && (status === 401 || status === 403)
   return { ok: false, outcome: 'rejected', again: isThrottled, code, message, ...(isDenied ? { isDenied } : {}) }
+}
+
+/** The outcome of a call that blocks a person. */
+export function toBlockAnswer(answer: Answer): BlockAnswer {
+  if (!answer.ok) return { ok: false, isRefused: !answer.isWritten, message: answer.message }
+  const error = errorOf(answer)
+  return error ? { ok: false, isRefused: error.status < 500, message: error.message } : { ok: true }
 }
 
 export const refuse = (message: string): SendAnswer => ({

@@ -13,6 +13,8 @@ import { lengthOf } from '../lib/text.ts'
 export const positions = ['right', 'left'] as const
 /** Whether visitors are asked for their name and e-mail before they write. */
 export const detailPolicies = ['never', 'optional', 'required'] as const
+/** What visitors see of the name of the member who replies. */
+export const memberNamePolicies = ['first', 'full', 'hidden'] as const
 
 export type Widget = {
   title: string | null
@@ -21,6 +23,9 @@ export type Widget = {
   color: string
   position: (typeof positions)[number]
   ask_details: (typeof detailPolicies)[number]
+  member_names: (typeof memberNamePolicies)[number]
+  /** Whether visitors see how soon members usually reply. */
+  show_reply_time: boolean
   /** In the form that browsers send: `https://shop.example`. */
   allowed_origins: string[]
 }
@@ -31,6 +36,8 @@ const defaults: Widget = {
   color: '#5442dc',
   position: 'right',
   ask_details: 'never',
+  member_names: 'first',
+  show_reply_time: true,
   allowed_origins: [],
 }
 
@@ -41,32 +48,38 @@ export const maxOrigins = 50
 /** The stored settings, with defaults for the others. */
 export const readWidget = (stored: Partial<Widget>): Widget => ({ ...defaults, ...stored })
 
-/** The widget of a workspace, with the id of its connection. Throws 404 while the web channel is not connected. */
-export async function requireWidget(sql: Sql, workspaceId: string): Promise<Widget & { id: string }> {
+/** The name of a member as visitors see it. A member without a name has none: visitors never see an email address. */
+export function shownName(policy: Widget['member_names'], name: string | null | undefined): string | null {
+  const full = (policy !== 'hidden' && name?.trim()) || null
+  return policy === 'first' ? (full?.split(/\s/, 1)[0] ?? null) : full
+}
+
+/** The settings with the id of the connection, and the time at which its identity secret was created. */
+type StoredWidget = Widget & { id: string; identity_secret_at: string | null }
+
+/** Throws 404 while the web channel is not connected. */
+export async function requireWidget(sql: Sql, workspaceId: string): Promise<StoredWidget> {
   const [row] = await sql<Row[]>`
-    select id, widget from channel_connections where workspace_id = ${workspaceId} and channel = 'web'`
+    select id, widget, identity_secret_at from channel_connections where workspace_id = ${workspaceId} and channel = 'web'`
   return toWidget(row)
 }
 
-export async function updateWidget(
-  sql: Sql,
-  workspaceId: string,
-  changes: WidgetChanges,
-): Promise<Widget & { id: string }> {
+export async function updateWidget(sql: Sql, workspaceId: string, changes: WidgetChanges): Promise<StoredWidget> {
   const [row] = await sql<Row[]>`
     update channel_connections set widget = widget || ${sql.json(readChanges(changes) as JSONValue)}, updated_at = now()
     where workspace_id = ${workspaceId} and channel = 'web'
-    returning id, widget`
+    returning id, widget, identity_secret_at`
   return toWidget(row)
 }
 
 /** Absent settings stay as they are. */
 type WidgetChanges = { [Name in keyof Widget]?: Widget[Name] | undefined }
-type Row = { id: string; widget: Partial<Widget> }
+type Row = { id: string; widget: Partial<Widget>; identity_secret_at: string | null }
 
-function toWidget(row: Row | undefined): Widget & { id: string } {
+function toWidget(row: Row | undefined): StoredWidget {
   if (!row) throw notFound('channel')
-  return { ...readWidget(row.widget), id: row.id }
+  const { widget, ...rest } = row
+  return { ...readWidget(widget), ...rest }
 }
 
 function readChanges({
@@ -75,6 +88,8 @@ function readChanges({
   color,
   position,
   ask_details,
+  member_names,
+  show_reply_time,
   allowed_origins,
 }: WidgetChanges): Partial<Widget> {
   return {
@@ -83,6 +98,8 @@ function readChanges({
     ...(color === undefined ? {} : { color: readColor(color) }),
     ...(position === undefined ? {} : { position }),
     ...(ask_details === undefined ? {} : { ask_details }),
+    ...(member_names === undefined ? {} : { member_names }),
+    ...(show_reply_time === undefined ? {} : { show_reply_time }),
     ...(allowed_origins === undefined ? {} : { allowed_origins: [...new Set(allowed_origins.map(readOrigin))] }),
   }
 }

@@ -169,7 +169,7 @@ export async function updateContact(
     if (tags.removed.size > 0) await dropTags(sql, workspaceId, toTagged(tags.removed))
     if (tags.added.size > 0) {
       await addTags(sql, workspaceId, toTagged(tags.added))
-      await requireFewTags(sql, workspaceId, id)
+      await requireFewTags(sql, workspaceId, [id])
     }
     if (attributes) await changeAttributes(sql, workspaceId, id, attributes)
     if (optedOut !== undefined) await setOptOut(sql, workspaceId, id, optedOut, by)
@@ -177,6 +177,34 @@ export async function updateContact(
   const hasChanges = Object.keys(columns).length > 0 || tags.isPresent || attributes || optedOut !== undefined
   if (hasChanges) await withRetries(() => db.begin(update))
   return requireContact(db, workspaceId, id)
+}
+
+/** Adds and removes tags of many contacts at once. Contacts that do not exist are ignored. Returns the ids of the others. */
+export async function tagContacts(
+  db: Db,
+  workspaceId: string,
+  ids: readonly string[],
+  changes: Pick<ContactChanges, 'add_tags' | 'remove_tags'>,
+): Promise<string[]> {
+  const { added, removed } = readTagChanges(changes)
+  const change = async (sql: Sql): Promise<string[]> => {
+    await resolveTags(sql, workspaceId, added)
+    const locked = await sql<{ id: string }[]>`
+      select id from contacts where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])
+      order by id
+      for no key update`
+    const lockedIds = locked.map(({ id }) => id)
+    const pairs = (keys: Iterable<string>) =>
+      [...keys].flatMap((key) => lockedIds.map((contact_id) => ({ contact_id, key })))
+    await dropTags(sql, workspaceId, pairs(removed.keys()))
+    await addTags(sql, workspaceId, pairs(added.keys()))
+    if (added.size > 0) await requireFewTags(sql, workspaceId, lockedIds)
+    await sql`
+      update contacts set updated_at = clock_timestamp()
+      where workspace_id = ${workspaceId} and id = any(${lockedIds}::uuid[])`
+    return lockedIds
+  }
+  return withRetries(() => db.begin(change) as Promise<string[]>)
 }
 
 function readTagChanges({ tags, add_tags, remove_tags }: ContactChanges) {

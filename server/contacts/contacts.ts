@@ -127,6 +127,17 @@ export async function countContacts(sql: Sql, workspaceId: string, condition: Fr
   return counted?.count ?? 0
 }
 
+/** Counting stops here, because it is not free: 20 ms from the index. */
+export const maxCountedContacts = 100_000
+
+/** How many contacts `c` meet a condition, at most `maxCountedContacts`. */
+export async function countUpToMax(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
+  const [counted] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from (select from contacts c where c.workspace_id = ${workspaceId} and ${condition} limit ${maxCountedContacts}) counted`
+  return counted?.count ?? 0
+}
+
 export async function requireContact(sql: Sql, workspaceId: string, id: string): Promise<Contact> {
   const [contact] = isUuid(id)
     ? await sql<Contact[]>`

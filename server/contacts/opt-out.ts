@@ -25,10 +25,17 @@ export type Decision = {
   message_id: string | null
 }
 
-/** Applies decisions, in the order in which they arrived. Returns the ids of the contacts that exist. */
-export async function applyDecisions(sql: Sql, decisions: readonly Decision[]): Promise<Set<string>> {
+/**
+ * Applies decisions, in the order in which they arrived. Returns the ids of the contacts that exist. `further`: members of the
+ * `with` list, with a comma before them, which may read `updated_contacts`.
+ */
+export async function applyDecisions(
+  sql: Sql,
+  decisions: readonly Decision[],
+  further: Fragment = sql``,
+): Promise<Set<string>> {
   const locked = await sql<{ id: string }[]>`
-    with ${recordDecisions(sql, decisions, sql`true`)} select id from locked_contacts`
+    with ${recordDecisions(sql, decisions, sql`true`)}${further} select id from locked_contacts`
   return new Set(locked.map(({ id }) => id))
 }
 
@@ -65,7 +72,7 @@ export function recordDecisions(sql: Sql, decisions: readonly Decision[], condit
       from locked_contacts u
       where c.workspace_id = u.workspace_id and c.id = u.id
         and (c.opt_out_decided_at is null or c.opt_out_decided_at <= u.at)
-      returning c.id
+      returning c.workspace_id, c.id, c.opted_out_at is not null as is_opted_out
     )`
 }
 

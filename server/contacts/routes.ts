@@ -1,6 +1,6 @@
 /** `/contacts`: find or create (one or many), list and search, read, change, merge, erase, export. `/tags`. */
 import { Readable } from 'node:stream'
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { nameFields } from '../accounts/audit.ts'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
@@ -10,17 +10,19 @@ import { readPosition } from '../lib/page.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/postgres/changes.ts'
 import type { Db, Fragment, Sql } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
-import { CursorQuery, Deleted, IdParams, ListQuery, type Static, Type } from '../lib/schema.ts'
+import { CursorQuery, Deleted, ForMembers, IdParams, ListQuery, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { Signals } from '../signals/signals.ts'
 import { resolveContacts } from './batch.ts'
-import { resolveContact, updateContact } from './change.ts'
+import { resolveContact, tagContacts, updateContact } from './change.ts'
 import {
   type ContactFilters,
   countContacts,
+  countUpToMax,
   listChangedContacts,
   listContacts,
   listPublicContacts,
   matchesFilters,
+  maxCountedContacts,
   requireContact,
 } from './contacts.ts'
 import { writeContacts } from './export.ts'
@@ -38,7 +40,8 @@ import {
   exactFilters,
   NewContact,
 } from './schemas.ts'
-import { deleteTag, listTagPage, listTags, renameTag, TagSchema } from './tags.ts'
+import { contactSorts, listSortedContacts } from './sorted.ts'
+import { deleteTag, listTagPage, listTags, maxTags, renameTag, TagSchema } from './tags.ts'
 
 /** A contact with 100,000 messages is erased in about ten seconds on a fast disk. */
 const eraseMs = 10 * 60_000
@@ -79,6 +82,35 @@ const downloadMs = 30 * 60_000
 
 /** The summary for the audit log. */
 type ExportSummary = { count: number; segment: string | undefined }
+
+/** The audit log gets the summary: it cannot read a streamed response. */
+function sendCsv(request: FastifyRequest, reply: FastifyReply, summary: ExportSummary, lines: AsyncIterable<string>) {
+  request.handlerResult = { data: summary }
+  reply.headers({
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="contacts.csv"',
+    'x-content-type-options': 'nosniff',
+  })
+  return reply.send(Readable.from(lines, { objectMode: false }))
+}
+
+/** Contacts that a member selected in a list. */
+/** The contacts that a member selects. */
+const maxSelected = 500
+const ContactIds = Type.Array(Uuid, { minItems: 1, maxItems: maxSelected })
+const ContactTagging = Type.Object({
+  ids: ContactIds,
+  add_tags: Type.Optional(Type.Array(Type.String(), { maxItems: maxTags })),
+  remove_tags: Type.Optional(Type.Array(Type.String(), { maxItems: maxTags })),
+})
+const describeTagging = ({ count }: { count: number }, { add_tags, remove_tags }: Static<typeof ContactTagging>) =>
+  [
+    `${count} contacts`,
+    add_tags?.length && `added ${add_tags.join(', ')}`,
+    remove_tags?.length && `removed ${remove_tags.join(', ')}`,
+  ]
+    .filter(Boolean)
+    .join('; ')
 
 type FilterQuery = Pick<ContactFilters, 'search' | 'email' | 'tag' | 'channel'> & { phone?: string; opted_out?: 'true' }
 
@@ -142,11 +174,21 @@ export function contactTable(options: ContactOptions): readonly Row[] {
       scope: 'contacts:read',
       members: roles,
       isShared: true,
-      query: ListQuery({ ...contactFilters, ...exactFilters, ...updatedAfterFilter('contacts') }),
+      query: ListQuery({
+        ...contactFilters,
+        ...exactFilters,
+        ...updatedAfterFilter('contacts'),
+        sort: ForMembers(Type.Optional(OneOf(contactSorts))),
+      }),
       list: ContactSchema,
       run: async ({ caller: { workspaceId, defaultCountry, member }, query }) => {
         const filters = toFilters(query, defaultCountry)
         const changes = readChangePosition(query)
+        const { sort } = query
+        if (sort && !changes) {
+          const position = { limit: readPosition(query).limit, cursor: query.cursor }
+          return slow(workspaceId, (sql) => listSortedContacts(sql, workspaceId, filters, sort, position))
+        }
         const listPage = member ? listContacts : listPublicContacts
         const list = (sql: Sql) =>
           changes
@@ -154,6 +196,46 @@ export function contactTable(options: ContactOptions): readonly Row[] {
             : listPage(sql, workspaceId, filters, readPosition(query))
         if (searchFilters.some((name) => query[name] !== undefined)) return slow(workspaceId, list)
         return list(changes || filters.phone ? db : reads)
+      },
+    }),
+    row({
+      call: 'GET /contacts/count',
+      members: roles,
+      query: Type.Object(contactFilters),
+      data: Type.Object({
+        count: Type.Integer({ description: `At most ${maxCountedContacts}, which means as many or more.` }),
+        has_more: Type.Boolean(),
+      }),
+      run: async ({ caller: { workspaceId, defaultCountry }, query }) => {
+        const count = await slow(workspaceId, (sql) =>
+          countUpToMax(sql, workspaceId, matchesFilters(sql, workspaceId, toFilters(query, defaultCountry))),
+        )
+        return { count, has_more: count === maxCountedContacts }
+      },
+    }),
+    row({
+      call: 'POST /contacts/tags',
+      members: writers,
+      audit: { action: 'contacts.tagged', summary: describeTagging, subjects: ({ ids }: { ids: string[] }) => ids },
+      body: ContactTagging,
+      data: Type.Object({ count: Type.Integer({ description: 'Contacts that were found.' }) }),
+      run: async ({ caller: { workspaceId }, body: { ids, ...changes } }) => {
+        const found = await tagContacts(db, workspaceId, ids, changes)
+        return { count: found.length, ids: found }
+      },
+    }),
+    row({
+      call: 'POST /contacts.csv',
+      members: managers,
+      audit: { action: 'contacts.exported', summary: ({ count }: ExportSummary) => `${count} contacts` },
+      isQuiet: true,
+      handlerTimeout: downloadMs,
+      body: Type.Object({ ids: ContactIds }),
+      run: async (request, reply) => {
+        const { workspaceId } = request.caller
+        const condition = db`c.id = any(${request.body.ids}::uuid[])`
+        const count = await slow(workspaceId, (sql) => countContacts(sql, workspaceId, condition))
+        return sendCsv(request, reply, { count, segment: undefined }, writeContacts(slow, workspaceId, condition))
       },
     }),
     row({
@@ -171,16 +253,9 @@ export function contactTable(options: ContactOptions): readonly Row[] {
         const filtered = matchesFilters(db, workspaceId, toFilters(query, defaultCountry))
         const segment = segmentId === undefined ? undefined : await inSegment(db, workspaceId, segmentId)
         const condition = segment ? db`${filtered} and ${segment.condition}` : filtered
-        // The audit log cannot read a streamed response.
         const count = await slow(workspaceId, (sql) => countContacts(sql, workspaceId, condition))
-        const summary: ExportSummary = { count, segment: segment?.name }
-        request.handlerResult = { data: summary }
-        reply.headers({
-          'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': 'attachment; filename="contacts.csv"',
-          'x-content-type-options': 'nosniff',
-        })
-        return reply.send(Readable.from(writeContacts(slow, workspaceId, condition), { objectMode: false }))
+        const summary = { count, segment: segment?.name }
+        return sendCsv(request, reply, summary, writeContacts(slow, workspaceId, condition))
       },
     }),
     row({

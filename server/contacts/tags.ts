@@ -30,10 +30,39 @@ export type TagKind = {
   links: string
   /** The column of `links` with the id of the tag. */
   tagId: string
+  /** The column of `links` with the id of the contact or conversation. */
+  ownerId: string
   maxInWorkspace?: number
 }
 
-const contactTags: TagKind = { noun: 'tag', table: 'tags', links: 'contact_tags', tagId: 'tag_id' }
+const contactTags: TagKind = {
+  ...{ noun: 'tag', table: 'tags', links: 'contact_tags', tagId: 'tag_id', ownerId: 'contact_id' },
+}
+
+/**
+ * The contacts or conversations with one of the tags of these ids or names; undefined when there is no such tag. `ids` is undefined
+ * when they are more than `max`.
+ */
+export async function findTagged(
+  sql: Sql,
+  workspaceId: string,
+  idsOrNames: readonly string[],
+  max: number,
+  { table, links, tagId, ownerId }: TagKind = contactTags,
+): Promise<{ tagIds: string[]; ids: string[] | undefined } | undefined> {
+  const keys = idsOrNames.filter((one) => !isUuid(one)).map((name) => fold(name.trim()))
+  const tags = await sql<{ id: string }[]>`
+    select id from ${sql(table)}
+    where workspace_id = ${workspaceId}
+      and (id = any(${idsOrNames.filter(isUuid)}::uuid[]) or name_key = any(${keys}::text[]))`
+  if (tags.length === 0) return undefined
+  const tagIds = tags.map(({ id }) => id)
+  const tagged = await sql<{ id: string }[]>`
+    select ${sql(ownerId)} as id from ${sql(links)}
+    where workspace_id = ${workspaceId} and ${sql(tagId)} = any(${tagIds}::uuid[])
+    limit ${max + 1}`
+  return { tagIds, ids: tagged.length > max ? undefined : [...new Set(tagged.map(({ id }) => id))] }
+}
 
 /** Names as stored: trimmed, each once, in the order of the input, keyed by their folded form. `field` is for errors. */
 export function readTagNames(names: readonly string[], field = 'tags', max = maxTags): Map<string, string> {
@@ -151,11 +180,14 @@ export async function dropTags(sql: Sql, workspaceId: string, tagged: readonly T
       and ct.workspace_id = ${workspaceId} and ct.contact_id = g.contact_id and ct.tag_id = t.id`
 }
 
-/** Throws 400 when a contact has too many tags. The caller's transaction then adds none. */
-export async function requireFewTags(sql: Sql, workspaceId: string, contactId: string): Promise<void> {
-  const [counted] = await sql<{ count: number }[]>`
-    select count(*)::int as count from contact_tags where workspace_id = ${workspaceId} and contact_id = ${contactId}`
-  if (counted && counted.count > maxTags) throw badRequest(`add_tags: the contact would have more than ${maxTags} tags`)
+/** Throws 400 when one of the contacts has too many tags. The caller's transaction then adds none. */
+export async function requireFewTags(sql: Sql, workspaceId: string, contactIds: readonly string[]): Promise<void> {
+  const tooMany = await sql`
+    select from contact_tags where workspace_id = ${workspaceId} and contact_id = any(${[...contactIds]}::uuid[])
+    group by contact_id
+    having count(*) > ${maxTags}
+    limit 1`
+  if (tooMany.length > 0) throw badRequest(`add_tags: the contact would have more than ${maxTags} tags`)
 }
 
 /** Adds tags to contacts. The transaction has resolved the tags before, so none of them is deleted meanwhile. */

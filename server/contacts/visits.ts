@@ -12,6 +12,10 @@ export const VisitSchema = NullableObject({
   title: NullableText(),
   user_agent: NullableText(),
   seen_at: DateTime,
+  customer_id: NullableText({
+    description:
+      "The customer's id on your site, from a token that its server signed. Null: nothing proves who the visitor is.",
+  }),
 })
 type Visit = NonNullable<Static<typeof VisitSchema>>
 
@@ -61,6 +65,18 @@ export async function recordVisit(
   return recorded?.contact_id
 }
 
+/** Stores the customer's id on the site with the identity of a visitor whom the site signed in. */
+export async function recordCustomer(
+  sql: Sql,
+  workspaceId: string,
+  visitorId: string,
+  customerId: string,
+): Promise<void> {
+  await sql`
+    update contact_identities set customer_id = ${customerId}
+    where workspace_id = ${workspaceId} and channel = 'web' and external_id = ${visitorId} and customer_id is null`
+}
+
 const cut = (text: string, length: number): string =>
   [...text.replaceAll('\0', '')].slice(0, length).join('').toWellFormed()
 
@@ -68,7 +84,7 @@ const cut = (text: string, length: number): string =>
 export async function getLastVisit(sql: Sql, workspaceId: string, contactId: string): Promise<Visit | null> {
   const [row] = await sql<{ visit: Visit }[]>`
     select i.visit || jsonb_build_object('seen_at', to_char((i.visit ->> 'seen_at')::timestamptz at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as visit
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'customer_id', i.customer_id) as visit
     from contact_identities i
     where i.workspace_id = ${workspaceId} and i.contact_id = ${contactId} and i.channel = 'web' and i.visit is not null
     order by (i.visit ->> 'seen_at')::timestamptz desc

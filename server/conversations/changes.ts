@@ -86,6 +86,31 @@ export async function updateConversations(
   })
 }
 
+/**
+ * Assigns an unassigned conversation to the member who has just replied, if the workspace wants it. Returns whether it did. Of two
+ * members who reply at the same time, the first one is assigned.
+ */
+export async function assignReplier(db: Db, workspaceId: string, id: string, memberId: string): Promise<boolean> {
+  const [wanted] = await db`
+    select from workspaces w join conversations v on v.workspace_id = w.id
+    where w.id = ${workspaceId} and w.assign_on_reply and v.id = ${id} and v.assigned_agent_id is null`
+  if (!wanted) return false
+  return withRetries(() =>
+    db.begin(async (sql) => {
+      const before = (await lockConversations(sql, workspaceId, [id])).get(id)
+      if (!before || before.assigned_agent_id !== null) return false
+      const change = { id, before, after: { ...before, assigned_agent_id: memberId } }
+      await writeStates(sql, workspaceId, [change])
+      await recordChanges(sql, workspaceId, { memberId }, [toChange(change)])
+      return true
+    }),
+  ).catch((error: unknown) => {
+    // The member was removed at the same moment.
+    if (isDangling(error, 'conversations_assigned_agent_fkey')) return false
+    throw error
+  })
+}
+
 /** Reopens conversations whose snooze has ended, at the top of the inbox. Returns their workspaces. */
 export async function wakeSnoozed(sql: Sql): Promise<string[]> {
   const woken = await sql<{ workspace_id: string }[]>`

@@ -52,18 +52,18 @@ export async function selectConversations(
   if (channel) conditions.push(sql`v.channel = ${channel}`)
   if (agentId) conditions.push(sql`${agentOf(sql)} = ${agentId === 'none' ? unassigned : agentId}::uuid`)
   if (label !== undefined) {
-    const labeled = await findLabeled(sql, workspaceId, label)
+    const labeled = await findLabeled(sql, workspaceId, [label])
     if (!labeled) return undefined
-    const { ids, labelId } = labeled
-    const isLabeled = ids ? sql`v.id = any(${ids}::uuid[])` : hasLabel(sql, workspaceId, labelId)
+    const { ids, tagIds } = labeled
+    const isLabeled = ids ? sql`v.id = any(${ids}::uuid[])` : hasLabel(sql, workspaceId, tagIds)
     conditions.push(plannedPerCall(sql, isLabeled))
   }
   return { condition: conditions.reduce((one, other) => sql`${one} and ${other}`) }
 }
 
-const hasLabel = (sql: Sql, workspaceId: string, labelId: string): Fragment => sql`exists (
+const hasLabel = (sql: Sql, workspaceId: string, labelIds: readonly string[]): Fragment => sql`exists (
   select from conversation_labels cl
-  where cl.workspace_id = ${workspaceId} and cl.label_id = ${labelId} and cl.conversation_id = v.id
+  where cl.workspace_id = ${workspaceId} and cl.label_id = any(${[...labelIds]}::uuid[]) and cl.conversation_id = v.id
 )`
 
 /** The rows of conversations `v` in a range: a condition, an order and a limit. `extra`: a further column. */
@@ -113,9 +113,25 @@ export async function listConversationsById(
 export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
   if (!isUuid(id)) throw notFound('conversation')
   await sql`
-    update conversations set unread_count = 0, updated_at = now()
+    update conversations set unread_count = 0, read_up_to = last_received_at, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id} and unread_count > 0`
   return requireConversation(sql, workspaceId, id)
+}
+
+/** Marks a conversation as unread, so that members see it again. Its position in the inbox does not change. */
+export async function unreadConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
+  if (!isUuid(id)) throw notFound('conversation')
+  await sql`
+    update conversations set unread_count = 1, updated_at = now()
+    where workspace_id = ${workspaceId} and id = ${id} and unread_count = 0`
+  return requireConversation(sql, workspaceId, id)
+}
+
+/** Members have read the messages that were received up to this time. */
+export async function getReadUpTo(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
+  const [row] = await sql<{ read_up_to: string | null }[]>`
+    select read_up_to from conversations where workspace_id = ${workspaceId} and id = ${id}`
+  return row?.read_up_to ?? undefined
 }
 
 /** Exactly the expression of the index on assignees. */

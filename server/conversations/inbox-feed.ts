@@ -8,7 +8,8 @@ import type { StreamFeed } from '../accounts/stream.ts'
 import { createCoalescer } from '../lib/coalescer.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { inboxTopic } from '../signals/signals.ts'
-import { countInbox, countMine, type InboxContext, type InboxCounts, listInboxRows } from './inbox.ts'
+import { countInbox, countMine, type InboxCounts } from './counts.ts'
+import { type InboxContext, listInboxRows } from './inbox.ts'
 import type { InboxRow } from './resource.ts'
 
 /** Conversations in one event: as many as the first page of a list. */

@@ -10,22 +10,30 @@
  * Conditions that no index covers are checked for at most `maxScanned` conversations: then a page may be short, and its cursor
  * continues after the last one scanned.
  *
- * A search finds the contacts first and then their conversations; a label finds its conversations first. A text or a label
- * that selects very many is checked along the inbox instead. The order and the cursor are the same.
+ * A search or a tag finds the contacts first and then their conversations; a label finds its conversations first. One that selects
+ * very many is checked along the inbox instead. The order and the cursor are the same. A period limits the ranges themselves, if
+ * they are sorted by its time.
  *
  * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first.
  */
 import type { Channel } from '../channels/channel.ts'
-import { matches } from '../contacts/contacts.ts'
-import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
-import { type Fragment, plannedPerCall, requireRow, type Sql } from '../lib/postgres/db.ts'
-import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
-import { statuses } from './filter-fields.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { agentOf } from './conversations.ts'
+import {
+  allOf,
+  arrival,
+  findSelection,
+  type InboxFilters,
+  inboxStatusOf,
+  type Order,
+  planScan,
+  type ScanPlan,
+} from './inbox-plan.ts'
 import { decodePosition, encodePosition, newestCursor, newestPosition, oldestPosition } from './inbox-position.ts'
-import { findLabeled } from './labels.ts'
 import { type InboxRow, memberConversation } from './resource.ts'
 import { type Window, windowOf } from './window.ts'
 
@@ -37,29 +45,8 @@ export type InboxContext = {
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>
 }
 
-export const inboxSorts = ['newest', 'oldest', 'waiting'] as const
-
-export type InboxFilters = {
-  /** Absent: `newest`. */
-  sort?: (typeof inboxSorts)[number] | undefined
-  status?: ConversationStatus | undefined
-  channel?: ChannelName | undefined
-  contact_id?: string | undefined
-  /** A member's id, or `nobody`. */
-  agent?: string | undefined
-  /** The id or the name of a label. */
-  label?: string | undefined
-  /** The customer has waited for this long. */
-  waiting_minutes?: number | undefined
-  unread?: boolean
-  /** A part of a name, number, e-mail address or company. */
-  search?: string | undefined
-}
-
 /** Conversations scanned for one page: about 6 ms. */
 const maxScanned = 3_000
-/** A search that matches more contacts is checked along the inbox. */
-const maxContacts = 500
 
 /** `window_from`: when the customer last wrote, by the channel's clock. */
 type InboxEntry = Omit<InboxRow, keyof Window | 'last_message'> & { window_from: string | null }
@@ -89,7 +76,7 @@ const waitingMark = 'w'
 
 async function scanByWait(
   scan: (order: Order, from: string, count: number) => Promise<Scan>,
-  { waiting_minutes }: InboxFilters,
+  { waiting_minutes, has_no_reply }: InboxFilters,
   cursor: string,
   limit: number,
 ): Promise<Scan> {
@@ -97,14 +84,11 @@ async function scanByWait(
   if (isSecondPart) return scan('not_waiting', cursor, limit)
   const first = await scan('waiting', cursor.slice(waitingMark.length), limit)
   if (first.next) return { ...first, next: `${waitingMark}${first.next}` }
-  if (waiting_minutes) return first
+  if (waiting_minutes || has_no_reply) return first
   if (first.rows.length === limit) return { ...first, next: newestCursor }
   const second = await scan('not_waiting', '', limit - first.rows.length)
   return { rows: [...first.rows, ...second.rows], next: second.next }
 }
-
-/** The orders of `listInbox`. The order `waiting` consists of `waiting` and `not_waiting`. */
-type Order = 'newest' | 'oldest' | 'waiting' | 'not_waiting'
 
 async function scanPage(
   sql: Sql,
@@ -114,37 +98,18 @@ async function scanPage(
   cursor: string,
   limit: number,
 ): Promise<Scan> {
-  const isDescending = order === 'newest' || order === 'not_waiting'
-  const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  const { isDescending, direction } = directionOf(sql, order)
   const after = decodePosition(cursor) ?? (isDescending ? newestPosition : oldestPosition)
-  const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   const scanned = conditions.length > 0 ? maxScanned : limit + 1
-  const isMatch =
-    conditions.length === 0
-      ? sql`true`
-      : plannedPerCall(
-          sql,
-          conditions.reduce((one, other) => sql`${one} and ${other}`),
-        )
-  const merged = ranges
-    .map(
-      (range) => sql`(
-        select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
-          ${agentOf(sql)} as agent, ${at} as at
-        from conversations v
-        where v.workspace_id = ${workspaceId} and ${range}
-          and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
-        order by ${at} ${direction}, v.id ${direction}
-        limit ${scanned}
-      )`,
-    )
-    .reduce((one, other) => sql`${one} union all ${other}`)
+  const isMatch = allOf(sql, conditions)
+  const merged = mergeRanges(sql, workspaceId, ranges, order, after, scanned)
   const rows = await sql<ScannedEntry[]>`
     select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as at_us
     from (
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
         select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.at,
+          ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
           row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
@@ -163,6 +128,62 @@ async function scanPage(
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : rows.find(({ is_end }) => is_end)
   return { rows: shown.map(toEntry), next: last ? encodePosition(last.at_us, last.id) : null }
+}
+
+/** The conversations of these ranges after a position, at most `limit` of each, in the columns that conditions read. */
+function mergeRanges(
+  sql: Sql,
+  workspaceId: string,
+  ranges: readonly Fragment[],
+  order: Order,
+  after: { at: string; id: string },
+  limit: number,
+): Fragment {
+  const { isAfter, direction } = directionOf(sql, order)
+  const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  return ranges
+    .map(
+      (range) => sql`(
+        select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
+          ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
+        from conversations v
+        where v.workspace_id = ${workspaceId} and ${range}
+          and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
+        order by ${at} ${direction}, v.id ${direction}
+        limit ${limit}
+      )`,
+    )
+    .reduce((one, other) => sql`${one} union all ${other}`)
+}
+
+function directionOf(sql: Sql, order: Order) {
+  const isDescending = order === 'newest' || order === 'not_waiting'
+  const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  return { isDescending, isAfter, direction }
+}
+
+/** Conversations among which matches are counted, the newest ones: about 2 ms. */
+const maxScannedForCount = 500
+
+/** How many of the newest conversations match. `has_more`: not all conversations were scanned, so there may be more. */
+export async function countMatches(
+  sql: Sql,
+  workspaceId: string,
+  filters: InboxFilters,
+): Promise<{ count: number; has_more: boolean }> {
+  const selection = await findSelection(sql, workspaceId, filters)
+  if (!selection) return { count: 0, has_more: false }
+  const { ranges, conditions } = planScan(sql, workspaceId, filters, selection, 'newest')
+  const merged = mergeRanges(sql, workspaceId, ranges, 'newest', newestPosition, maxScannedForCount)
+  const [row] = await sql<{ count: number; has_more: boolean }[]>`
+    select (count(*) filter (where ${allOf(sql, conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
+    from (
+      select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent
+      from (${merged}) s
+      order by s.at desc, s.id desc
+      limit ${maxScannedForCount}
+    ) w`
+  return requireRow(row, 'the count of a view')
 }
 
 export async function requireInboxRow(
@@ -191,136 +212,6 @@ export async function listInboxRows(
     where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
   return toInboxRows(sql, workspaceId, context, rows)
 }
-
-export type InboxCounts = { open: number; pending: number; mine: number; unassigned: number; unread: number }
-
-/** Counting stops here, because it is not free: this number means "or more". */
-const maxCounted = 1_000
-
-const countUpToMax = (sql: Sql, workspaceId: string, condition: Fragment): Fragment => sql`(
-  select count(*)::int
-  from (
-    select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
-  ) counted
-)`
-
-/** The counts that all members share. */
-export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<InboxCounts, 'mine'>> {
-  const count = (condition: Fragment) => countUpToMax(sql, workspaceId, condition)
-  const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
-    select ${count(hasInboxStatus(sql, 'open'))} as open, ${count(hasInboxStatus(sql, 'pending'))} as pending,
-      ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open'`)} as unassigned,
-      ${count(sql`v.unread_count > 0 and ${inboxStatusOf(sql)} = 'open'`)} as unread`
-  return requireRow(counts, 'the inbox count')
-}
-
-/** The open conversations that are assigned to the member. */
-export async function countMine(sql: Sql, workspaceId: string, memberId: string): Promise<number> {
-  const isMine = sql`${agentOf(sql)} = ${memberId}::uuid and ${inboxStatusOf(sql)} = 'open'`
-  const [row] = await sql<{ mine: number }[]>`select ${countUpToMax(sql, workspaceId, isMine)} as mine`
-  return requireRow(row, 'the count of assigned conversations').mine
-}
-
-/** Rows that a filter selects before the scan. `undefined`: the scan checks the condition of each row. */
-type Selection = { contactIds: string[] | undefined; labelId: string | undefined; labeledIds: string[] | undefined }
-
-/** Undefined when no conversation can match. */
-async function findSelection(sql: Sql, workspaceId: string, filters: InboxFilters): Promise<Selection | undefined> {
-  const contactIds = await findContacts(sql, workspaceId, filters)
-  if (contactIds?.length === 0) return undefined
-  if (filters.label === undefined) return { contactIds, labelId: undefined, labeledIds: undefined }
-  const labeled = await findLabeled(sql, workspaceId, filters.label)
-  return labeled && { contactIds, labelId: labeled.labelId, labeledIds: labeled.ids }
-}
-
-/** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */
-async function findContacts(
-  sql: Sql,
-  workspaceId: string,
-  { contact_id, search }: InboxFilters,
-): Promise<string[] | undefined> {
-  if (!search) return contact_id === undefined ? undefined : [contact_id]
-  const isContact = contact_id === undefined ? sql`true` : sql`c.id = ${contact_id}`
-  const found = await sql<{ id: string }[]>`
-    select c.id from contacts c
-    where c.workspace_id = ${workspaceId} and ${isContact} and ${matches(sql, search)}
-    order by c.id desc
-    limit ${maxContacts + 1}`
-  return found.length > maxContacts ? undefined : found.map(({ id }) => id)
-}
-
-/** The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. */
-type ScanPlan = { ranges: Fragment[]; conditions: Fragment[] }
-
-function planScan(
-  sql: Sql,
-  workspaceId: string,
-  { status, channel, contact_id, agent, waiting_minutes, unread, search }: InboxFilters,
-  { contactIds, labelId, labeledIds }: Selection,
-  order: Order,
-): ScanPlan {
-  const agentId = agent === 'nobody' ? unassigned : agent
-  // A person's conversations are listed whatever their messages are.
-  const isOfPerson = !!search || contact_id !== undefined
-  const has = {
-    inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
-    channel: channel && sql`w.channel = ${channel}`,
-    agent: agentId && sql`w.agent = ${agentId}::uuid`,
-    unread: unread && sql`w.unread_count > 0`,
-    label:
-      labelId &&
-      !labeledIds &&
-      sql`exists (
-        select from conversation_labels cl
-        where cl.workspace_id = ${workspaceId} and cl.label_id = ${labelId} and cl.conversation_id = w.id
-      )`,
-    wait:
-      waiting_minutes &&
-      sql`w.status <> 'closed' and w.waiting_since <= now() - make_interval(mins => ${waiting_minutes})`,
-    // A scalar subquery, because the planner turns `exists` into a join that reads all contacts.
-    search:
-      search &&
-      !contactIds &&
-      sql`(
-        select ${matches(sql, search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
-      )`,
-    rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null)`,
-  }
-  const conditionsBut = (...covered: (keyof typeof has)[]) =>
-    Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
-  if (contactIds || labeledIds) {
-    const ofContacts = contactIds ? sql`v.contact_id = any(${contactIds}::uuid[])` : sql`true`
-    const labeled = labeledIds ? sql`v.id = any(${labeledIds}::uuid[])` : sql`true`
-    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`}`
-    return { ranges: [range], conditions: conditionsBut() }
-  }
-  if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
-  // Where members read their messages, few conversations are unread.
-  if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
-  const scannedStatuses = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
-  const isCovered = isOfPerson ? [] : (['inboxStatus'] as const)
-  if (agentId) {
-    const ranges = scannedStatuses.map(
-      (one) => sql`${agentOf(sql)} = ${agentId}::uuid and ${inboxStatusOf(sql)} = ${one}`,
-    )
-    return { ranges, conditions: conditionsBut('agent', ...isCovered) }
-  }
-  const ranges = (channel ? [channel] : channelNames).flatMap((name) =>
-    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one}`),
-  )
-  return { ranges, conditions: conditionsBut('channel', ...isCovered) }
-}
-
-/** Exactly the expressions of the indexes. */
-const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
-/** The status of a conversation in the inbox, or `automated`. */
-const inboxStatusOf = (sql: Sql): Fragment => sql`(case when v.inbox_at is null then 'automated' else v.status end)`
-const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
-/** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
-export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
-  sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`
-/** Condition: conversation `v` is assigned to no member. */
-const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 
 const entryColumns = (sql: Sql): Fragment => sql`${memberConversation.columns(sql)}, v.last_inbound_at as window_from`
 

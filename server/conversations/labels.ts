@@ -5,6 +5,7 @@
 import {
   countTags,
   deleteTag,
+  findTagged,
   maxCounted,
   readTagName,
   readTagsOf,
@@ -13,7 +14,6 @@ import {
   type TagKind,
   updateTag,
 } from '../contacts/tags.ts'
-import { isUuid } from '../lib/id.ts'
 import { type Db, type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
 import { Column } from '../lib/resource.ts'
 import { Color, type Static, Type, Uuid } from '../lib/schema.ts'
@@ -28,7 +28,7 @@ export const maxLabels = 50
 const maxInWorkspace = 1_000
 
 export const labelKind: TagKind = {
-  ...{ noun: 'label', table: 'labels', links: 'conversation_labels', tagId: 'label_id' },
+  ...{ noun: 'label', table: 'labels', links: 'conversation_labels', tagId: 'label_id', ownerId: 'conversation_id' },
   maxInWorkspace,
 }
 
@@ -68,21 +68,9 @@ export async function countLabels(
 /** A label with more conversations is checked on each conversation of a list. */
 const maxLabeled = 1_000
 
-/** The conversations with the label of this id or name. `ids` is undefined when they are too many to select first. */
-export async function findLabeled(
-  sql: Sql,
-  workspaceId: string,
-  idOrName: string,
-): Promise<{ labelId: string; ids: string[] | undefined } | undefined> {
-  const isLabel = isUuid(idOrName) ? sql`id = ${idOrName}` : sql`name_key = ${fold(idOrName.trim())}`
-  const [label] = await sql<{ id: string }[]>`select id from labels where workspace_id = ${workspaceId} and ${isLabel}`
-  if (!label) return undefined
-  const labeled = await sql<{ id: string }[]>`
-    select conversation_id as id from conversation_labels
-    where workspace_id = ${workspaceId} and label_id = ${label.id}
-    limit ${maxLabeled + 1}`
-  return { labelId: label.id, ids: labeled.length > maxLabeled ? undefined : labeled.map(({ id }) => id) }
-}
+/** The conversations with one of these labels (`findTagged`). */
+export const findLabeled = (sql: Sql, workspaceId: string, idsOrNames: readonly string[]) =>
+  findTagged(sql, workspaceId, idsOrNames, maxLabeled, labelKind)
 
 /** Creates a label, by default in the color of its name. A name that exists returns the existing label. */
 export async function resolveLabel(

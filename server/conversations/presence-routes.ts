@@ -8,6 +8,7 @@ import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, Type } from '../lib/schema.ts'
 import { presenceTopic, type Signals } from '../signals/signals.ts'
 import { listPresence, recordPresence, removePresence, typingKinds } from './presence.ts'
+import { listVisitorsTyping } from './visitor-presence.ts'
 
 const PageReport = Type.Object({
   page_id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Random, chosen by the page when it loads.' }),
@@ -40,15 +41,23 @@ export const presenceTable = (db: Db, signals: Signals): readonly Row[] => [
   }),
 ]
 
-/** The event `presence` of the members' stream. The streams of a workspace share the reads. */
+/**
+ * The event `presence` of the members' stream: members in conversations, and the conversations whose visitor types. The streams of
+ * a workspace share the reads.
+ */
 export function presenceFeed(db: Db): StreamFeed {
   const coalesce = createCoalescer()
   return {
     event: 'presence',
     isSentFirst: true,
     topicOf: presenceTopic,
-    read: async ({ workspaceId }) => ({
-      members: await coalesce(workspaceId, () => listPresence(db, workspaceId)),
-    }),
+    read: ({ workspaceId }) =>
+      coalesce(workspaceId, async () => {
+        const [members, visitors] = await Promise.all([
+          listPresence(db, workspaceId),
+          listVisitorsTyping(db, workspaceId),
+        ])
+        return { members, visitors }
+      }),
   }
 }

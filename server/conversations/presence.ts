@@ -8,6 +8,7 @@
 import { type MemberRole, memberName } from '../accounts/members.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { removeExpiredVisitors } from './visitor-presence.ts'
 
 export const typingKinds = ['reply', 'note'] as const
 
@@ -26,7 +27,7 @@ export type Presence = {
 }
 
 /** The pages send a heartbeat every 12 seconds. */
-const expirySeconds = 30
+export const expirySeconds = 30
 /** Further pages of a member are not stored. */
 const pagesPerMember = 20
 /** More are not sent to the pages of a workspace. */
@@ -58,6 +59,7 @@ export async function recordPresence(
       where p.workspace_id = e.workspace_id and p.member_id = e.member_id and p.page_id = e.page_id
       returning p.conversation_id
     ),
+    ${removeExpiredVisitors(sql, workspaceId)},
     -- A conversation that does not exist is stored as none.
     stored as (
       insert into member_presence (workspace_id, member_id, page_id, conversation_id, typing, seen_at)
@@ -74,6 +76,7 @@ export async function recordPresence(
       returning conversation_id, typing
     )
     select exists (select from removed where conversation_id is not null)
+      or exists (select from removed_visitors)
       or (select conversation_id from previous) is distinct from (select conversation_id from stored)
       or (select typing from previous) is distinct from (select typing from stored) as is_changed`
   return stored?.is_changed === true

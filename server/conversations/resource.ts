@@ -65,6 +65,8 @@ const LastMessage = NullableObject({
   /** `last_message_text` unless the message was refused. */
   content_text: NullableText(),
   status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
+  /** The member who wrote it. */
+  sender: NullableObject({ id: Uuid, name: Type.String() }),
 })
 
 export const ConversationSchema = Type.Object(
@@ -85,7 +87,8 @@ export const ConversationSchema = Type.Object(
       receivedAt,
     ),
     unread_count: Type.Integer({
-      description: 'Messages of the customer since a member last opened the conversation.',
+      description:
+        'Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count.',
     }),
     labels: LabelList,
     snoozed_until: NullableText({
@@ -128,6 +131,16 @@ export const ConversationSchema = Type.Object(
         }),
         (sql) => sql`case when v.status <> 'closed' then v.waiting_since end`,
       ),
+    ),
+    blocked_at: ForMembers(
+      NullableText({
+        format: 'date-time',
+        description:
+          'When a member blocked the contact on this channel. Later messages are stored, but do not reopen the conversation.',
+      }),
+    ),
+    is_channel_blocked: ForMembers(
+      Type.Boolean({ description: 'The channel blocks the contact too and passes on no messages.' }),
     ),
     assigned_agent: ForMembers(
       Column(

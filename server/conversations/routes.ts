@@ -28,9 +28,10 @@ import {
 import type { Signals } from '../signals/signals.ts'
 import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
-import { listConversations, readConversation, requireConversation } from './conversations.ts'
+import { listConversations, readConversation, requireConversation, unreadConversation } from './conversations.ts'
+import { countInbox, countMine } from './counts.ts'
 import { statuses } from './filter-fields.ts'
-import { countInbox, countMine, type InboxContext, listInbox, requireInboxRow } from './inbox.ts'
+import { type InboxContext, listInbox, requireInboxRow } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { maxLabels } from './labels.ts'
 import { listByActivity, listChangedConversations } from './recent.ts'
@@ -226,7 +227,7 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       call: 'POST /conversations/:id/read',
       operation: 'readConversation',
       summary: 'Mark a conversation as read',
-      description: 'Sets `unread_count` to 0.',
+      description: 'Sets `unread_count` to 0. A visitor of the web chat sees that their messages were read.',
       scope: 'conversations:write',
       members: writers,
       audit: false,
@@ -234,7 +235,21 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       params: IdParams,
       data: ConversationSchema,
       run: async ({ caller, params }) => {
-        const { id } = await readConversation(db, caller.workspaceId, params.id)
+        const { id, channel } = await readConversation(db, caller.workspaceId, params.id)
+        signals.inboxChanged(caller.workspaceId, [id])
+        if (channel === 'web') signals.conversationRead(id)
+        return readFor(caller, id)
+      },
+    }),
+    row({
+      call: 'POST /conversations/:id/unread',
+      members: writers,
+      audit: false,
+      isQuiet: true,
+      params: IdParams,
+      data: ConversationSchema,
+      run: async ({ caller, params }) => {
+        const { id } = await unreadConversation(db, caller.workspaceId, params.id)
         signals.inboxChanged(caller.workspaceId, [id])
         return readFor(caller, id)
       },
@@ -248,7 +263,7 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
         const filters = { ...readInboxQuery(caller, query), contact_id: query.contact_id }
         const position = { limit: readPosition(query).limit, cursor: query.cursor }
         const list = (sql: Sql) => listInbox(sql, caller.workspaceId, context, filters, position)
-        return filters.search || filters.label ? slow(caller.workspaceId, list) : list(db)
+        return filters.search || filters.labels || filters.tags ? slow(caller.workspaceId, list) : list(db)
       },
     }),
     row({

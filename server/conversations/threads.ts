@@ -22,6 +22,7 @@ export type Thread = {
   social_username: string | null
   conversation_id: string
   last_inbound_at: string | null
+  last_broadcast_message_id: string | null
   /** Whether this call created the contact, for the first of several entries of the same person. */
   contact_created: boolean
 }
@@ -65,7 +66,7 @@ export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promi
       order by p.index, p.rank
     )
     select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
-      v.id as conversation_id, v.last_inbound_at
+      v.id as conversation_id, v.last_inbound_at, v.last_broadcast_message_id
     from known_people p
     join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
     left join conversations v on v.workspace_id = p.workspace_id and v.contact_id = p.contact_id and v.channel = p.channel`
@@ -115,7 +116,7 @@ function toNewThread(who: PersonRef, created: CreatedPerson): FoundThread {
   ).length
   return {
     ...{ contact_id, phone, name, email, social_username, identity_count },
-    ...{ conversation_id: null, last_inbound_at: null },
+    ...{ conversation_id: null, last_inbound_at: null, last_broadcast_message_id: null },
   }
 }
 

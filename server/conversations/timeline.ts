@@ -21,7 +21,7 @@ export type Actor = { memberId: string } | { keyId: string }
 
 export const actorOf = ({ member, keyId = '' }: AnyCaller): Actor => (member ? { memberId: member.id } : { keyId })
 
-export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed'] as const
+export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed', 'blocked', 'unblocked'] as const
 export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>
 /** What caused a change that no member made. */
 export const timelineCauses = ['customer', 'api', 'timer'] as const

@@ -4,7 +4,9 @@ import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { maxTagLength } from '../contacts/tags.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { Deleted, IdParams, type Static, TrimmedText, Type, Uuid } from '../lib/schema.ts'
+import { createSidebarCounter } from './counts.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { countLabels, deleteLabel, LabelSchema, listLabels, resolveLabel, updateLabel } from './labels.ts'
 import { createView, deleteView, listViews, updateView } from './views.ts'
@@ -75,46 +77,65 @@ export const labelTable = (db: Db): readonly Row[] => [
   }),
 ]
 
-export const viewTable = (db: Db): readonly Row[] => [
-  row({
-    call: 'GET /views',
-    members: roles,
-    data: Type.Array(View),
-    run: ({ caller }) => listViews(db, caller.workspaceId, caller.member.id),
+const CountOf = Type.Object({ id: Uuid, count: Type.Integer() })
+const SidebarCountsSchema = Type.Object({
+  labels: Type.Array(CountOf, { description: 'Open conversations of each label that has some.' }),
+  members: Type.Array(CountOf, { description: 'Open conversations of each member who has some.' }),
+  has_more: Type.Boolean({ description: 'There are so many open conversations that not all were counted.' }),
+  views: Type.Array(Type.Object({ ...CountOf.properties, has_more: Type.Boolean() }), {
+    description: 'Conversations of the first views, except those with a search.',
   }),
-  row({
-    call: 'POST /views',
-    members: writers,
-    audit: { action: 'view.created', summary: describeView },
-    body: NewView,
-    data: View,
-    status: 201,
-    run: async ({ caller, body: { name, is_shared = false, filters } }) => {
-      readInboxQuery(caller, filters)
-      return createView(db, caller.workspaceId, caller.member.id, { name, is_shared, filters })
-    },
-  }),
-  row({
-    call: 'PATCH /views/:id',
-    members: writers,
-    audit: { action: 'view.changed', summary: describeView },
-    params: IdParams,
-    body: ViewChanges,
-    data: View,
-    run: async ({ caller, params, body }) => {
-      if (body.filters) readInboxQuery(caller, body.filters)
-      return updateView(db, caller.workspaceId, caller.member.id, params.id, body)
-    },
-  }),
-  row({
-    call: 'DELETE /views/:id',
-    members: writers,
-    audit: { action: 'view.deleted', summary: nameOf },
-    params: IdParams,
-    data: Deleted,
-    run: async ({ caller, params }) => {
-      const name = await deleteView(db, caller.workspaceId, caller.member.id, params.id)
-      return { id: params.id.toLowerCase(), deleted: true, name }
-    },
-  }),
-]
+})
+
+export function viewTable(db: Db, slow: SlowReads): readonly Row[] {
+  const countSidebar = createSidebarCounter(db, slow)
+  return [
+    row({
+      call: 'GET /inbox/counts',
+      members: roles,
+      data: SidebarCountsSchema,
+      run: ({ caller }) => countSidebar(caller),
+    }),
+    row({
+      call: 'GET /views',
+      members: roles,
+      data: Type.Array(View),
+      run: ({ caller }) => listViews(db, caller.workspaceId, caller.member.id),
+    }),
+    row({
+      call: 'POST /views',
+      members: writers,
+      audit: { action: 'view.created', summary: describeView },
+      body: NewView,
+      data: View,
+      status: 201,
+      run: async ({ caller, body: { name, is_shared = false, filters } }) => {
+        readInboxQuery(caller, filters)
+        return createView(db, caller.workspaceId, caller.member.id, { name, is_shared, filters })
+      },
+    }),
+    row({
+      call: 'PATCH /views/:id',
+      members: writers,
+      audit: { action: 'view.changed', summary: describeView },
+      params: IdParams,
+      body: ViewChanges,
+      data: View,
+      run: async ({ caller, params, body }) => {
+        if (body.filters) readInboxQuery(caller, body.filters)
+        return updateView(db, caller.workspaceId, caller.member.id, params.id, body)
+      },
+    }),
+    row({
+      call: 'DELETE /views/:id',
+      members: writers,
+      audit: { action: 'view.deleted', summary: nameOf },
+      params: IdParams,
+      data: Deleted,
+      run: async ({ caller, params }) => {
+        const name = await deleteView(db, caller.workspaceId, caller.member.id, params.id)
+        return { id: params.id.toLowerCase(), deleted: true, name }
+      },
+    }),
+  ]
+}

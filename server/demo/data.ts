@@ -1,5 +1,5 @@
 /**
- * Writes the history of the demo workspace: contacts, segments, two weeks of conversations and a broadcast.
+ * Writes the history of the demo workspace: contacts, segments, canned replies, two weeks of conversations and a broadcast.
  *
  * All rows are written in the transaction that creates the workspace. The counters are written by the statements of their
  * modules. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { seedTemplates } from '../../simulator/wire/templates.ts'
 import { optedOutReason } from '../broadcasts/broadcasts.ts'
-import { addCounts } from '../broadcasts/counts.ts'
+import { addCounts, recipientFollower } from '../broadcasts/counts.ts'
 import { noPhoneReason } from '../broadcasts/fill.ts'
 import type { Template } from '../channels/channel.ts'
 import { replaceTemplates } from '../channels/templates.ts'
@@ -22,7 +22,7 @@ import { noteHistory } from '../insights/checklist.ts'
 import { nowMs } from '../lib/clock.ts'
 import { randomToken } from '../lib/crypto.ts'
 import { pastId, timeOfId } from '../lib/id.ts'
-import { requireRow, type Sql } from '../lib/postgres/db.ts'
+import type { Sql } from '../lib/postgres/db.ts'
 import type { Store } from '../lib/store.ts'
 import { colorOf, fold } from '../lib/text.ts'
 import { mediaPath } from '../media/media.ts'
@@ -41,9 +41,15 @@ import {
   paramsOf,
   spanOf,
 } from './history.ts'
-import { demoBroadcast, demoSegments, guests, type PersonKey } from './people.ts'
+import { cannedReplies, demoBroadcast, demoSegments, guests, labelColors, type PersonKey } from './people.ts'
 
-type SeedOptions = { sql: Sql; workspaceId: string; publicUrl: string; store: Store }
+type SeedOptions = {
+  sql: Sql
+  workspaceId: string
+  memberIds: Past['memberIds']
+  publicUrl: string
+  store: Store
+}
 
 const dayMs = 86_400_000
 const maxPicture = 1_000_000
@@ -52,8 +58,8 @@ const demoView = { name: 'Longest wait', is_shared: true, filters: { status: 'op
 const json = (rows: unknown) => JSON.stringify(rows)
 
 /** Runs in the caller's transaction. */
-export async function seedDemo({ sql, workspaceId, publicUrl, store }: SeedOptions): Promise<void> {
-  const ownerId = await requireOwner(sql, workspaceId)
+export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store }: SeedOptions): Promise<void> {
+  const ownerId = memberIds.owner
   const templates = listTemplates(workspaceId, publicUrl)
   const pictures = new Map<string, Picture>()
   const pictureOf = (filename: string): Picture => {
@@ -63,7 +69,7 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: SeedOptio
   }
   const now = nowMs()
   const broadcastId = pastId(now - spanOf(demoBroadcast.ago) - 60_000)
-  const past: Past = { workspaceId, ownerId, publicUrl, nowMs: now, templates, pictureOf, broadcastId }
+  const past: Past = { workspaceId, ownerId, memberIds, publicUrl, nowMs: now, templates, pictureOf, broadcastId }
   const people = createPeople(past)
   const { threads, recipients } = createThreads(past, people)
 
@@ -74,17 +80,13 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: SeedOptio
   await insertThreads(sql, workspaceId, threads)
   await insertLabels(sql, past, threads)
   await insertNotes(sql, past, threads)
+  await insertContactNotes(sql, workspaceId, [...people.values()])
+  await insertCannedReplies(sql, past)
   await insertFiles(sql, past, threads, sizes)
   const segments = toSegments(past, (key) => people.get(key)?.id ?? '')
   await insertSegments(sql, workspaceId, segments)
   await insertBroadcast(sql, past, segments.find(({ name }) => name === guests)?.id ?? null, recipients)
   await noteHistory(sql, workspaceId)
-}
-
-async function requireOwner(sql: Sql, workspaceId: string): Promise<string> {
-  const [owner] = await sql<{ id: string }[]>`
-    select id from members where workspace_id = ${workspaceId} and role = 'owner'`
-  return requireRow(owner, 'the owner of the demo workspace').id
 }
 
 /** The templates of the simulator, so that the first sync changes nothing. */
@@ -113,7 +115,7 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
       from json_to_recordset(${json(people)}::text::json) as g (
         id uuid, phone text, name text, name_key text, email text, email_key text, company text, company_key text,
         social_username text, social_username_key text, created_at timestamptz, opted_out_at timestamptz, channel text,
-        external_id text
+        external_id text, attributes jsonb
       )
     ),
     inserted_identities as (
@@ -121,9 +123,9 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
       select ${workspaceId}, channel, external_id, id from people
     )
     insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
-      social_username_key, created_at, updated_at, opted_out_at, opted_out_by, opt_out_decided_at)
+      social_username_key, attributes, created_at, updated_at, opted_out_at, opted_out_by, opt_out_decided_at)
     select ${workspaceId}, id, phone, name, name_key, email, email_key, company, company_key, social_username,
-      social_username_key, created_at, created_at, opted_out_at, case when opted_out_at is not null then 'customer' end,
+      social_username_key, attributes, created_at, created_at, opted_out_at, case when opted_out_at is not null then 'customer' end,
       opted_out_at
     from people`
   await resolveTags(sql, workspaceId, readTagNames(people.flatMap(({ tags }) => tags)))
@@ -173,29 +175,70 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
         reply_to_message_id uuid, broadcast_id uuid, sent_at timestamptz, created_at timestamptz
       )
       order by id
-      returning workspace_id, id, created_at, status, 'pending' as status_before, direction
+      returning workspace_id, conversation_id, id, created_at, status, 'pending' as status_before, direction
     ),
-    sent_messages as (select workspace_id, created_at, status, status_before from inserted_messages where direction = 'outbound'),
+    -- Those that a provider reports on: the others have no outcome.
+    sent_messages as (
+      select m.workspace_id, m.created_at, m.status, m.status_before
+      from inserted_messages m
+      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+      where m.direction = 'outbound' and v.channel <> 'web'
+    ),
     ${countOutcomes(sql, sql`sent_messages`)},
     ${reindexMessages(sql, sql`inserted_messages`)}
     select count(*) from inserted_messages`
 }
 
-async function insertNotes(sql: Sql, { workspaceId, ownerId }: Past, threads: readonly PastThread[]): Promise<void> {
+async function insertNotes(sql: Sql, { workspaceId }: Past, threads: readonly PastThread[]): Promise<void> {
   const rows = threads.flatMap(({ id, notes }) => notes.map((note) => ({ ...note, conversation_id: id })))
   await sql`
     insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, text, details, created_at)
-    select ${workspaceId}, conversation_id, id, 'note', ${ownerId}, text, '{"mentions": []}', created_at
-    from json_to_recordset(${json(rows)}::text::json) as g (conversation_id uuid, id uuid, text text, created_at timestamptz)`
+    select ${workspaceId}, conversation_id, id, 'note', member_id, text, jsonb_build_object('mentions', mentions), created_at
+    from json_to_recordset(${json(rows)}::text::json) as g (
+      conversation_id uuid, id uuid, member_id uuid, text text, mentions jsonb, created_at timestamptz
+    )`
+  await sql`
+    insert into mentions (workspace_id, member_id, id, conversation_id)
+    select ${workspaceId}, m.member_id::uuid, g.id, g.conversation_id
+    from json_to_recordset(${json(rows)}::text::json) as g (conversation_id uuid, id uuid, mentions jsonb)
+    cross join jsonb_array_elements_text(g.mentions) as m (member_id)`
+}
+
+async function insertContactNotes(sql: Sql, workspaceId: string, people: readonly PastPerson[]): Promise<void> {
+  const rows = people.flatMap(({ id, note }) =>
+    note ? [{ ...note, contact_id: id, created_at: timeOfId(note.id) }] : [],
+  )
+  await sql`
+    insert into contact_notes (workspace_id, contact_id, id, member_id, text, created_at)
+    select ${workspaceId}, contact_id, id, member_id, text, created_at
+    from json_to_recordset(${json(rows)}::text::json) as g (
+      contact_id uuid, id uuid, member_id uuid, text text, created_at timestamptz
+    )`
+}
+
+async function insertCannedReplies(sql: Sql, { workspaceId, nowMs }: Past): Promise<void> {
+  const rows = cannedReplies.map(({ shortcut, text }) => {
+    const id = pastId(nowMs - 14 * dayMs)
+    return { id, shortcut, shortcut_key: fold(shortcut), text, created_at: timeOfId(id) }
+  })
+  await sql`
+    insert into canned_replies (workspace_id, id, member_id, shortcut, shortcut_key, text, created_at, updated_at)
+    select ${workspaceId}, id, null, shortcut, shortcut_key, text, created_at, created_at
+    from json_to_recordset(${json(rows)}::text::json) as g (
+      id uuid, shortcut text, shortcut_key text, text text, created_at timestamptz
+    )`
 }
 
 /** Labels the conversations, and saves a view that all members share. */
 async function insertLabels(sql: Sql, past: Past, threads: readonly PastThread[]): Promise<void> {
   const { workspaceId, ownerId } = past
-  const used = readTagNames(threads.flatMap((thread) => thread.labels))
-  const labels = await resolveTags(sql, workspaceId, used, { kind: labelKind })
+  const ids = new Map<string, string | undefined>()
+  for (const [name, color] of Object.entries(labelColors)) {
+    const labels = await resolveTags(sql, workspaceId, readTagNames([name]), { kind: labelKind, color })
+    ids.set(name, labels.get(fold(name))?.id)
+  }
   const rows = threads.flatMap(({ id, labels: names }) =>
-    names.map((name) => ({ conversation_id: id, label_id: labels.get(fold(name))?.id })),
+    names.map((name) => ({ conversation_id: id, label_id: ids.get(name) })),
   )
   await sql`
     insert into conversation_labels (workspace_id, conversation_id, label_id)
@@ -288,29 +331,50 @@ async function insertBroadcast(
   const completed = new Date(startedMs + recipients.length * 1_000).toISOString()
   const count = recipients.length
   await sql`
-    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id, total_count,
-      filled_count, is_filled, position, created_at, started_at, served_at, completed_at)
+    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id, author_id,
+      total_count, filled_count, is_filled, position, created_at, started_at, served_at, completed_at)
     values (${workspaceId}, ${id}, ${name}, 'sent', ${template.name}, ${template.language},
-      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${count}, ${timeOfId(id)}, ${started},
+      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${past.ownerId}, ${count}, ${count}, true, ${count}, ${timeOfId(id)}, ${started},
       ${completed}, ${completed})`
   const rows = recipients.map(({ message, ...recipient }) => {
     const skippedReason = recipient.phone === null ? noPhoneReason : optedOutReason
     const outcome = message
       ? { status: message.status, reason: message.error }
       : { status: 'skipped', reason: skippedReason }
-    return { ...recipient, ...outcome, message_id: message?.id ?? null, attempt_count: message ? 1 : 0 }
+    const sent = { message_id: message?.id ?? null, attempt_count: message ? 1 : 0, sent_at: message?.created_at }
+    return { ...recipient, ...outcome, ...sent }
   })
   await sql`
     with inserted_recipients as (
       insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason, message_id,
-        attempt_count)
-      select ${workspaceId}, ${id}, place, contact_id, phone, status, reason, message_id, attempt_count
+        attempt_count, delivered_at, read_at)
+      select ${workspaceId}, ${id}, place, contact_id, phone, status, reason, message_id, attempt_count,
+        case when status in ('delivered', 'read') then sent_at + interval '4 seconds' end,
+        case when status = 'read' then sent_at + place * interval '5 minutes' end
       from json_to_recordset(${json(rows)}::text::json) as g (
-        place int, contact_id uuid, phone text, status text, reason text, message_id uuid, attempt_count int
+        place int, contact_id uuid, phone text, status text, reason text, message_id uuid, attempt_count int,
+        sent_at timestamptz
       )
       returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
     )
     ${addCounts(sql, sql`inserted_recipients`)}`
   await sql`
     update broadcast_counts set settled_at = ${completed} where workspace_id = ${workspaceId} and broadcast_id = ${id}`
+  await sql`
+    with
+    -- The messages of customers after the one of the broadcast.
+    answers as (
+      select m.workspace_id, o.id as message_id, m.content_type, m.created_at as at
+      from messages o
+      join messages m on m.workspace_id = o.workspace_id and m.conversation_id = o.conversation_id and m.id > o.id
+      where o.workspace_id = ${workspaceId} and o.broadcast_id = ${id} and m.direction = 'inbound'
+        and m.content_type <> 'reaction'
+    ),
+    responses as (
+      select workspace_id, message_id, 'replied' as kind, at from answers
+      union all
+      select workspace_id, message_id, 'tapped', at from answers where content_type = 'button'
+    ),
+    ${recipientFollower.respond(sql, sql`responses`)}
+    select count(*) from inserted_responses`
 }

@@ -11,8 +11,9 @@ import { isUuid, timeOfId } from '../lib/id.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { createFolderStore } from '../lib/store-folder.ts'
 import { listRecentCustomers } from '../simulator-host/accounts.ts'
+import { listDemoHistory } from '../simulator-host/demo-history.ts'
 import { type Demo, resolveDemo } from './demo.ts'
-import { demoPeople } from './people.ts'
+import { demoPeople, labelColors } from './people.ts'
 import { demoThreads } from './texts.ts'
 
 const sealer = createSealer('5e'.repeat(32))
@@ -51,13 +52,17 @@ const dataOf = async (browser: Browser, path: string): Promise<Json> => {
 }
 
 const countOf = async (db: Db, demo: Demo): Promise<Json> => {
+  // No provider reports on messages of the web chat, so they have no outcome.
   const [counts] = await db`
-    select count(*)::int as messages, count(*) filter (where direction = 'inbound')::int as inbound,
-      count(*) filter (where direction = 'outbound')::int as outbound,
-      count(*) filter (where status in ('sent', 'delivered', 'read'))::int as sent,
-      count(*) filter (where status in ('delivered', 'read'))::int as delivered,
-      count(*) filter (where status = 'read')::int as read, count(*) filter (where status = 'failed')::int as failed
-    from messages where workspace_id = ${demo.workspace_id}`
+    select count(*)::int as messages, count(*) filter (where m.direction = 'inbound')::int as inbound,
+      count(*) filter (where m.direction = 'outbound')::int as outbound,
+      count(*) filter (where v.channel <> 'web' and m.status in ('sent', 'delivered', 'read'))::int as sent,
+      count(*) filter (where v.channel <> 'web' and m.status in ('delivered', 'read'))::int as delivered,
+      count(*) filter (where v.channel <> 'web' and m.status = 'read')::int as read,
+      count(*) filter (where v.channel <> 'web' and m.status = 'failed')::int as failed
+    from messages m
+    join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+    where m.workspace_id = ${demo.workspace_id}`
   return counts
 }
 
@@ -114,6 +119,9 @@ test('the demo history is counted, searched and filtered like real messages', as
   const others = { read_count: having('read'), failed_count: having('failed'), skipped_count: having('skipped') }
   assertFields(broadcast, others)
   assert.ok(having('failed') > 0 && having('skipped') === 2)
+  const points = (await dataOf(browser, `/broadcasts/${broadcastId}/timeline`)) as Json[]
+  const { sent_count, delivered_count, replied_count } = broadcast
+  assertFields(points.at(-1), { sent: sent_count, delivered: delivered_count, replied: replied_count })
   assert.equal((await dataOf(browser, '/templates')).length, 7)
 })
 
@@ -157,6 +165,50 @@ test('the demo history leaves no pending work and completes no checklist step', 
   const answer = await fetch(`${url}/v1/contacts?limit=100`, { headers: { authorization: `Bearer ${demo.api_key}` } })
   const contacts: Json = await answer.json()
   assert.equal(contacts.data.length, Object.keys(demoPeople).length)
+})
+
+test('the demo has three members, labels of different colors, canned replies, attributes, notes and a mention', async () => {
+  const { db, demo, browser, url } = await joinDemo()
+  assert.deepEqual((await dataOf(browser, '/members')).map(({ email, role }: Json) => [email, role]).sort(), [
+    ['alex@demo.test', 'admin'],
+    ['owner@demo.test', 'owner'],
+    ['sam@demo.test', 'agent'],
+  ])
+  for (const { email, password } of demo.members ?? assert.fail()) {
+    assert.equal((await createBrowser(url).signIn({ email, password })).status, 200)
+  }
+  const labels: Json[] = await dataOf(browser, '/labels')
+  assert.deepEqual(labels.map(({ name }) => name).sort(), Object.keys(labelColors).sort())
+  assert.equal(new Set(labels.map(({ color }) => color)).size, labels.length)
+  const used = new Set(demoThreads.flatMap((thread) => thread.labels ?? []))
+  assert.ok([...used].every((name) => name in labelColors))
+  assert.ok((await dataOf(browser, '/canned-replies')).length >= 4)
+  const mentions = await dataOf(browser, '/mentions')
+  assert.equal(mentions.length, 1)
+  const [rows] = await db`
+    select (select count(*) from contacts where workspace_id = ${demo.workspace_id} and attributes <> '{}')::int as attributes,
+      (select count(*) from contact_notes where workspace_id = ${demo.workspace_id})::int as notes,
+      (select count(distinct member_id) from timeline_entries where workspace_id = ${demo.workspace_id})::int as authors`
+  assert.deepEqual({ ...rows }, { attributes: 9, notes: 2, authors: 3 })
+})
+
+test('the phones of the demo’s customers have their history, the last conversation first', async () => {
+  const { db, demo } = await joinDemo()
+  const phones = await listDemoHistory(db)
+  const onPhones = demoThreads.filter(({ channel }) => channel !== 'web')
+  assert.ok(phones.length >= new Set(onPhones.map((thread) => thread.with)).size - 1)
+  assert.ok(phones.every(({ workspace_id, bubbles }) => workspace_id === demo.workspace_id && bubbles.length > 0))
+  const last = phones.at(-1)
+  assert.equal(last?.id, demoPeople.samuel.phone)
+  assert.match(last?.bubbles.at(-1)?.text ?? '', /cannot find the parcel/)
+  const bubbles = phones.flatMap((phone) => phone.bubbles)
+  for (const type of ['image', 'location', 'reaction', 'template']) {
+    const found = bubbles.find((bubble) => bubble.type === type)
+    assert.ok(found && (found.media ?? found.location ?? found.reaction ?? found.template), type)
+  }
+  const ids = new Set(bubbles.map(({ id }) => id))
+  const targets = bubbles.flatMap(({ reply_to, reaction }) => reply_to ?? reaction?.message_id ?? [])
+  assert.ok(targets.length > 2 && targets.every((id) => ids.has(id)))
 })
 
 test('replies of the demo refer only to earlier messages', () => {

@@ -8,18 +8,22 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createKey, extendScopes, scopes } from '../accounts/keys.ts'
+import { insertMember } from '../accounts/members.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
-import type { Sealer } from '../lib/crypto.ts'
+import { hashPassword, randomPassword, type Sealer } from '../lib/crypto.ts'
 import { giveToOwnerOf } from '../lib/embedded/as-root.ts'
-import { type Db, isDuplicate, type Sql } from '../lib/postgres/db.ts'
+import { type Db, isDuplicate, requireRow, type Sql } from '../lib/postgres/db.ts'
 import type { Store } from '../lib/store.ts'
 import { connectSimulator } from '../simulator-host/accounts.ts'
+import { colleagues, type MemberKey } from './people.ts'
 
 export type Demo = {
   base_url: string
   workspace_id: string
   api_key: string
   owner: { email: string; password: string }
+  /** The other members. Absent in a demo of an earlier release. */
+  members?: { email: string; role: string; password: string }[]
   simulator_url: string
   web_site_id: string
 }
@@ -60,11 +64,16 @@ export async function resolveDemo(options: DemoOptions): Promise<Demo | undefine
   return writeDemo(file, { ...demo, base_url: `${publicUrl}/v1`, simulator_url: simulatorUrl, web_site_id })
 }
 
-/** Updates `demo.json` after the password of the demo's owner was reset. */
-export async function updateDemoPassword(dataDir: string, owner: Demo['owner']): Promise<void> {
+/** Updates `demo.json` after the password of one of the demo's members was reset. */
+export async function updateDemoPassword(dataDir: string, member: Demo['owner']): Promise<void> {
   const file = join(dataDir, 'demo.json')
   const demo = readDemo(dataDir)
-  if (demo?.owner.email === owner.email) await writeDemo(file, { ...demo, owner })
+  const { email } = member
+  if (demo?.owner.email === email) await writeDemo(file, { ...demo, owner: member })
+  else if (demo?.members?.some((one) => one.email === email)) {
+    const members = demo.members.map((one) => (one.email === email ? { ...one, ...member } : one))
+    await writeDemo(file, { ...demo, members })
+  }
 }
 
 /** Removes `demo.json` after its workspace was deleted. */
@@ -91,18 +100,35 @@ function createDemo(options: DemoOptions, file: string): Promise<Demo> {
     })
     const { key } = await createKey(sql, workspace_id, { name: 'Demo key', scopes, created_by: null })
     const web_site_id = await connectDemo(sql, options, workspace_id)
+    const { memberIds, members } = await createColleagues(sql, workspace_id)
     const { publicUrl, store } = options
     const { seedDemo } = await import('./data.ts')
-    await seedDemo({ sql, workspaceId: workspace_id, publicUrl, store })
+    await seedDemo({ sql, workspaceId: workspace_id, memberIds, publicUrl, store })
     return writeDemo(file, {
       base_url: `${options.publicUrl}/v1`,
       workspace_id,
       api_key: key,
       owner,
+      members,
       simulator_url: options.simulatorUrl,
       web_site_id,
     })
   })
+}
+
+/** The members besides the owner, so that assignments, notes and mentions have people. Each signs in with a password of their own. */
+async function createColleagues(sql: Sql, workspaceId: string) {
+  const [owner] = await sql<{ id: string }[]>`
+    select id from members where workspace_id = ${workspaceId} and role = 'owner'`
+  const memberIds = { owner: requireRow(owner, 'the owner of the demo workspace').id } as Record<MemberKey, string>
+  const members = colleagues.map(({ email, role }) => ({ email, role, password: randomPassword() }))
+  const hashes = await Promise.all(members.map(({ password }) => hashPassword(password)))
+  for (const [index, { key, name, email, role }] of colleagues.entries()) {
+    const passwordHash = hashes[index] ?? ''
+    const { id } = await insertMember(sql, workspaceId, { email, name, role, passwordHash, isEmailProved: true })
+    memberIds[key] = id
+  }
+  return { memberIds, members }
 }
 
 /** Connects the channels that are not connected. Connections of members stay. Returns the id of the web connection. */

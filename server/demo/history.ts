@@ -11,7 +11,7 @@ import type { ChannelName } from '../contacts/resource.ts'
 import { pastId, timeOfId } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
 import { expandValues } from '../messages/sending/values.ts'
-import { demoBroadcast, demoPeople, guestList, type PersonKey } from './people.ts'
+import { demoBroadcast, demoPeople, guestList, type MemberKey, type PersonKey } from './people.ts'
 import { type DemoLine, type DemoThread, demoThreads } from './texts.ts'
 
 export type Picture = { id: string; path: string; token: string; filename: string }
@@ -19,6 +19,7 @@ export type Picture = { id: string; path: string; token: string; filename: strin
 export type Past = {
   workspaceId: string
   ownerId: string
+  memberIds: Record<MemberKey, string>
   broadcastId: string
   nowMs: number
   templates: readonly Template[]
@@ -58,7 +59,7 @@ export type PastThread = {
   unread_count: number
   labels: readonly string[]
   snoozed_until: string | null
-  notes: { id: string; text: string; created_at: string }[]
+  notes: { id: string; member_id: string; mentions: string[]; text: string; created_at: string }[]
   created_at: string
   messages: PastMessage[]
 }
@@ -88,8 +89,19 @@ export function createPeople(past: Past): Map<PersonKey, PastPerson> {
   return new Map(keys.map((key) => [key, toPerson(past, key)]))
 }
 
-function toPerson({ nowMs }: Past, key: PersonKey) {
-  const { name, phone = null, email = null, company = null, social, since, tags = [] } = demoPeople[key]
+function toPerson({ nowMs, memberIds }: Past, key: PersonKey) {
+  const {
+    name,
+    phone = null,
+    email = null,
+    company = null,
+    social,
+    since,
+    tags = [],
+    attributes = {},
+    note,
+  } = demoPeople[key]
+  const noteId = note && pastId(nowMs - spanOf(note.ago))
   const lines = demoThreads.filter((thread) => thread.with === key).flatMap((thread) => thread.lines)
   const first = Math.max(since * dayMs, ...lines.map(({ ago }) => spanOf(ago)))
   const left = lines.find(
@@ -113,6 +125,8 @@ function toPerson({ nowMs }: Past, key: PersonKey) {
     channel: channelOf(demoPeople[key]),
     external_id: phone ?? social?.id ?? pastId(nowMs - first),
     tags,
+    attributes,
+    note: note && noteId ? { id: noteId, member_id: memberIds[note.by], text: note.text } : null,
   }
 }
 
@@ -161,9 +175,10 @@ function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: P
     unread_count: unread,
     labels,
     snoozed_until: snoozedFor ? new Date(past.nowMs + spanOf(snoozedFor)).toISOString() : null,
-    notes: notes.map(({ ago, text }) => {
+    notes: notes.map(({ ago, text, by = 'owner', mentions = [] }) => {
       const noteId = pastId(past.nowMs - spanOf(ago))
-      return { id: noteId, text, created_at: timeOfId(noteId) }
+      const mentioned = mentions.map((key) => past.memberIds[key])
+      return { id: noteId, member_id: past.memberIds[by], mentions: mentioned, text, created_at: timeOfId(noteId) }
     }),
     created_at: timeOfId(id),
     messages: messages.sort((one, other) => timeOf(one) - timeOf(other)),
@@ -189,8 +204,7 @@ function toMessage(
 ): PastMessage {
   const { from, quotes, reacts } = line
   const isInbound = from === 'customer'
-  // The web chat sends no read receipts.
-  const status = isInbound ? 'received' : (line.status ?? (channel === 'web' ? 'sent' : 'read'))
+  const status = isInbound ? 'received' : (line.status ?? 'read')
   const target = quotes ?? reacts
   const picture = line.picture === undefined ? null : past.pictureOf(line.picture)
   return {

@@ -1,9 +1,44 @@
 /**
- * The contacts, segments and broadcast of the demo shop, a workshop for tableware and small furniture.
+ * The members, contacts, labels, canned replies, segments and broadcast of the demo shop, a workshop for tableware and small furniture.
  *
  * The phone numbers are reserved for fiction or unassigned. No example and no test number of the simulator is among them.
  */
 import type { Filter } from '../segments/filter.ts'
+
+/** Members besides the owner. */
+export const colleagues = [
+  { key: 'alex', name: 'Alex Rivera', email: 'alex@demo.test', role: 'admin' },
+  { key: 'sam', name: 'Sam Porter', email: 'sam@demo.test', role: 'agent' },
+] as const
+
+export type MemberKey = 'owner' | (typeof colleagues)[number]['key']
+
+/** Labels of conversations, each with a color of its own. */
+export const labelColors: Readonly<Record<string, string>> = {
+  Delivery: '#0284c7',
+  Pickup: '#059669',
+  Invoice: '#d97706',
+  Refund: '#7c3aed',
+  Urgent: '#e11d48',
+  'Made to order': '#0d9488',
+}
+
+/** Shared by all members. */
+export const cannedReplies: readonly { shortcut: string; text: string }[] = [
+  { shortcut: 'hours', text: 'The studio is open Tuesday to Saturday, 10 am to 5 pm. On Saturdays there is tea.' },
+  {
+    shortcut: 'shipping',
+    text: 'Hi {{contact.first_name|there}}, parcels take 2 to 4 days, pallets leave on the 3rd and the 17th. You get a link to follow yours.',
+  },
+  {
+    shortcut: 'broken',
+    text: 'I am sorry, {{contact.first_name|that should not happen}}. Please send a picture of the piece and the box, and a new one leaves today.',
+  },
+  {
+    shortcut: 'quote',
+    text: 'Thank you for asking! Which piece, how many, and by when? I send a quote the same day.\n\n{{member.first_name}}',
+  },
+]
 
 export type DemoPerson = {
   name: string
@@ -12,6 +47,9 @@ export type DemoPerson = {
   email?: string
   company?: string
   tags?: readonly string[]
+  attributes?: Record<string, string | number | boolean>
+  /** A note of a member about the contact. */
+  note?: { by: MemberKey; ago: string; text: string }
   /** The age of the contact in days, unless their first message is older. */
   since: number
   social?: { id: string; username: string }
@@ -20,16 +58,16 @@ export type DemoPerson = {
 
 // biome-ignore format: a table
 const people = {
-  maya: { name: 'Maya Lindqvist', phone: '+46701740605', email: 'maya@svala.example', company: 'Restaurang Svala', tags: ['Wholesale', 'VIP'], since: 61 },
-  thomas: { name: 'Thomas Okafor', phone: '+442079460018', email: 'thomas@larder.example', company: 'The Larder', tags: ['Wholesale'], since: 48 },
-  elena: { name: 'Elena Marchetti', phone: '+12125550143', email: 'elena.m@post.example', tags: ['Retail'], since: 9 },
-  jonas: { name: 'Jonas Weber', phone: '+493023125118', company: 'Café Morgenrot', tags: ['Wholesale'], since: 35 },
-  priya: { name: 'Priya Raman', phone: '+12125550161', email: 'priya@raman.example', tags: ['Retail', 'VIP'], since: 52 },
-  claire: { name: 'Claire Dubois', phone: '+33199001842', email: 'claire@maisondubois.example', company: 'Maison Dubois', tags: ['Wholesale'], since: 40 },
+  maya: { name: 'Maya Lindqvist', phone: '+46701740605', email: 'maya@svala.example', company: 'Restaurang Svala', tags: ['Wholesale', 'VIP'], attributes: { customer_number: 'W-104', discount_percent: 12, newsletter: true }, note: { by: 'alex', ago: '12d 03:30', text: 'Orders for the restaurant, pays by invoice. Prefers calls before ten.' }, since: 61 },
+  thomas: { name: 'Thomas Okafor', phone: '+442079460018', email: 'thomas@larder.example', company: 'The Larder', tags: ['Wholesale'], attributes: { customer_number: 'W-087', discount_percent: 8, newsletter: true }, since: 48 },
+  elena: { name: 'Elena Marchetti', phone: '+12125550143', email: 'elena.m@post.example', tags: ['Retail'], attributes: { loyalty_points: 80 }, since: 9 },
+  jonas: { name: 'Jonas Weber', phone: '+493023125118', company: 'Café Morgenrot', tags: ['Wholesale'], attributes: { customer_number: 'W-112', discount_percent: 8 }, since: 35 },
+  priya: { name: 'Priya Raman', phone: '+12125550161', email: 'priya@raman.example', tags: ['Retail', 'VIP'], attributes: { loyalty_points: 340, newsletter: true }, since: 52 },
+  claire: { name: 'Claire Dubois', phone: '+33199001842', email: 'claire@maisondubois.example', company: 'Maison Dubois', tags: ['Wholesale'], attributes: { customer_number: 'W-093', discount_percent: 10, newsletter: false }, since: 40 },
   lucas: { name: 'Lucas Fernández', phone: '+34910050117', tags: ['Retail'], since: 12 },
-  aoife: { name: 'Aoife Brennan', phone: '+353209140031', email: 'aoife@brennan.example', company: 'Brennan Interiors', tags: ['Trade'], since: 27 },
-  samuel: { name: 'Samuel Whitfield', phone: '+442079460337', tags: ['Retail'], since: 6 },
-  noor: { name: 'Noor Haddad', phone: '+16135550127', email: 'noor@haddad.example', company: 'Studio Haddad', tags: ['Trade', 'VIP'], since: 33 },
+  aoife: { name: 'Aoife Brennan', phone: '+353209140031', email: 'aoife@brennan.example', company: 'Brennan Interiors', tags: ['Trade'], attributes: { customer_number: 'T-021', discount_percent: 15 }, since: 27 },
+  samuel: { name: 'Samuel Whitfield', phone: '+442079460337', tags: ['Retail'], attributes: { loyalty_points: 20, newsletter: false }, since: 6 },
+  noor: { name: 'Noor Haddad', phone: '+16135550127', email: 'noor@haddad.example', company: 'Studio Haddad', tags: ['Trade', 'VIP'], attributes: { customer_number: 'T-018', discount_percent: 15, newsletter: true }, note: { by: 'sam', ago: '9d 00:30', text: 'Public library: needs three quotes before they can order.' }, since: 33 },
   oliver: { name: 'Oliver Grant', phone: '+61491570156', tags: ['Retail'], since: 13 },
   hannah: { name: 'Hannah Schultz', phone: '+493023125406', tags: ['Retail', 'Workshop'], since: 20 },
   daniel: { name: 'Daniel Kim', phone: '+12125550178', email: 'daniel.kim@post.example', tags: ['Retail'], since: 3 },

@@ -3,10 +3,12 @@
  *
  * `ago` is the age of a line in days, hours and minutes when the demo is created. The lines of a thread are in order. `quotes`
  * and `reacts` refer to a line by its index in the thread.
+ *
+ * Over 400 lines because it is one list of texts.
  */
 import type { TemplateParams } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/resource.ts'
-import type { PersonKey } from './people.ts'
+import type { MemberKey, PersonKey } from './people.ts'
 
 export type DemoLine = {
   ago: string
@@ -22,6 +24,8 @@ export type DemoLine = {
   template?: { name: string; params: TemplateParams }
 }
 
+type DemoNote = { ago: string; text: string; by?: MemberKey; mentions?: readonly MemberKey[] }
+
 export type DemoThread = {
   with: PersonKey
   channel: ChannelName
@@ -33,8 +37,8 @@ export type DemoThread = {
   labels?: readonly string[]
   /** Snoozed for this long from now. Its status is `pending`. */
   snoozedFor?: string
-  /** Notes of the owner, which customers never see. */
-  notes?: readonly { ago: string; text: string }[]
+  /** Notes of members, which customers never see; of the owner if `by` is absent. A text names whom it mentions: `@Demo Owner`. */
+  notes?: readonly DemoNote[]
   lines: readonly DemoLine[]
 }
 
@@ -59,6 +63,14 @@ export const demoThreads: readonly DemoThread[] = [
     labels: ['Delivery'],
     isOurs: true,
     unread: 2,
+    notes: [
+      {
+        ago: '0d 00:41',
+        by: 'sam',
+        text: '@Demo Owner Can we promise the 14th with 12 platters more? The kiln is full until the 12th.',
+        mentions: ['owner'],
+      },
+    ],
     lines: [
       they('12d 04:40', 'Hi! We loved the speckled dinner plates you showed at the design fair.'),
       they('12d 04:39', 'Do you make them in larger numbers? We are refitting the dining room for spring.'),
@@ -118,6 +130,13 @@ export const demoThreads: readonly DemoThread[] = [
     status: 'pending',
     labels: ['Invoice'],
     isOurs: true,
+    notes: [
+      {
+        ago: '2d 03:20',
+        by: 'alex',
+        text: 'Stamp with their logo is drawn. Invoice as soon as the tax number is here.',
+      },
+    ],
     lines: [
       they('10d 03:15', 'Hallo! We need 80 espresso cups, stackable if possible. What would that be?'),
       we('10d 02:50', 'Hallo Jonas! Stackable cups are 9.80 each from 50 pieces, saucers 5.20.'),

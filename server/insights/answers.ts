@@ -10,20 +10,20 @@
 import type { Sql } from '../lib/postgres/db.ts'
 import {
   type Answer,
-  addDays,
+  addPeriods,
   type CountableMessage,
   countAnswer,
-  type Day,
-  dayOf,
   listWaits,
+  type Period,
+  periodOf,
   setAnswers,
   setWaits,
   type Wait,
-} from './days.ts'
+} from './periods.ts'
 
 /** Reverts the answers among these messages that have failed. They are few, so one at a time. */
 export async function recountMessages(sql: Sql, messages: readonly CountableMessage[]): Promise<void> {
-  const days = new Map<string, Day>()
+  const periods = new Map<string, Period>()
   const answers: Answer[] = []
   const waits: Wait[] = []
   for (const message of messages) {
@@ -31,15 +31,15 @@ export async function recountMessages(sql: Sql, messages: readonly CountableMess
     const { workspace_id, conversation_id, id } = message
     const since = await deleteAnswer(sql, message)
     if (since === undefined) continue
-    countAnswer(dayOf(days, message), id, since, -1)
+    countAnswer(periodOf(periods, message), id, since, -1)
     const next = await getNextReply(sql, message)
     if (next) {
-      countAnswer(dayOf(days, { ...message, id: next }), next, since, 1)
+      countAnswer(periodOf(periods, { ...message, id: next }), next, since, 1)
       answers.push({ workspace_id, conversation_id, message_id: next, since })
     } else waits.push({ workspace_id, conversation_id, since })
   }
-  if (days.size === 0) return
-  await addDays(sql, [...days.values()])
+  if (periods.size === 0) return
+  await addPeriods(sql, [...periods.values()])
   await setAnswers(sql, answers)
   const before = await listWaits(sql, messages)
   const after = new Map(before.map((wait) => [wait.conversation_id, wait]))

@@ -1,6 +1,6 @@
 /**
  * The digest: a background loop that reads every message once, within a second, and derives the word index, the counters
- * per day, and who waits for an answer. Sending and receiving do not write any of these.
+ * of the overview, and who waits for an answer. Sending and receiving do not write any of these.
  *
  * Messages are read in the order of their ids, which contain the time. A message can be committed after others with later
  * ids, because its transaction took longer or the clock of its process is behind. So the row in `message_words` marks a
@@ -34,7 +34,7 @@ import {
 } from '../messages/reindex-requests.ts'
 import type { Signals } from '../signals/signals.ts'
 import { recountMessages } from './answers.ts'
-import { type CountableMessage, countMessages } from './days.ts'
+import { type CountableMessage, countMessages } from './periods.ts'
 import { type RestoredWaits, restoreWaits } from './waits.ts'
 import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
 import { maxSearchedLength } from './words.ts'

@@ -1,29 +1,39 @@
 /**
  * The overview of a workspace: messages per day, delivery outcomes, response times, open conversations, webhook health.
  *
- * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So it takes the same time at any
- * size.
+ * Days are those of the workspace's time zone. Only the outcomes are counted by the day in UTC: every status report changes them, and
+ * finer counters would cost each of them more. So they are those of all days in UTC that the period touches.
+ *
+ * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So its time does not depend on the
+ * number of messages: a day has at most 96 rows per channel.
  */
 import { type ChannelName, channels } from '../contacts/resource.ts'
 import { readInboxCounts } from '../conversations/inbox-counts.ts'
-import { nowMs } from '../lib/clock.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import { requireRow, type Sql } from '../lib/postgres/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/resource.ts'
+import { countedPeriods } from './periods.ts'
 
 type Traffic = { inbound: number; outbound: number }
-type OverviewDay = { day: string } & Record<ChannelName, Traffic>
-type AnswerDay = { day: string; count: number; average_seconds: number | null }
+type ChannelTraffic = Record<ChannelName, Traffic>
+type OverviewDay = { day: string } & ChannelTraffic
+type OverviewHour = { at: string } & ChannelTraffic
+type Average = { count: number; average_seconds: number | null }
 
 export type Overview = {
+  time_zone: string
   days: OverviewDay[]
+  /** The hours of the day, if it is only one. A day on which the clocks change has 23 or 25. */
+  hours: OverviewHour[]
+  /** Of all messages. Null: there are none. */
+  first_day: string | null
   funnel: Funnel
-  responses: {
-    count: number
-    average_seconds: number | null
+  responses: Average & {
     within: { five_minutes: number; one_hour: number; one_day: number }
-    days: AnswerDay[]
+    days: ({ day: string } & Average)[]
   }
+  /** As many days before, until the same time of day. Null: the workspace has no messages of its first day. */
+  previous: (Traffic & { responses: Average }) | null
   open_conversations: number
   unassigned_conversations: number
   webhooks: EndpointHealth[]
@@ -43,33 +53,74 @@ type EndpointHealth = {
 }
 
 const maxQueued = 1_000
-const dayMs = 86_400_000
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
-/** The last `count` days, including today (UTC). */
+/** The last `count` days, including today, in the time zone of the workspace. */
 export async function readOverview(sql: Sql, workspaceId: string, count: number): Promise<Overview> {
-  const now = nowMs()
-  const days = Array.from({ length: count }, (_, i) =>
-    new Date(now - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
-  )
-  const firstDay = days[0] ?? ''
-  const [conversations, counters, funnel, webhooks] = await Promise.all([
+  const range = await readRange(sql, workspaceId, count)
+  const days = Array.from({ length: count }, (_, i) => addDays(range.today, i - count + 1))
+  const firstDay = addDays(range.today, 1 - count)
+  const [conversations, counters, first_day, hours, funnel, webhooks] = await Promise.all([
     readInboxCounts(sql, workspaceId),
-    listDays(sql, workspaceId, firstDay),
-    sumOutcomes(sql, workspaceId, firstDay),
+    listDays(sql, workspaceId, range),
+    getFirstDay(sql, workspaceId, range.time_zone),
+    count === 1 ? listHours(sql, workspaceId, range) : [],
+    sumOutcomes(sql, workspaceId, range.since.slice(0, 10)),
     listEndpointHealth(sql, workspaceId),
   ])
+  const current = counters.filter(({ day }) => day >= firstDay)
+  const previous = counters.filter(({ day }) => day < firstDay)
+  const isComparable = first_day !== null && first_day <= addDays(firstDay, -count)
   return {
-    days: days.map((day) => toDay(day, counters)),
+    time_zone: range.time_zone,
+    days: days.map((day) => ({ day, ...byChannel(current.filter((one) => one.day === day)) })),
+    hours,
+    first_day,
     funnel,
-    responses: toResponses(days, counters),
+    responses: toResponses(days, current),
+    previous: isComparable
+      ? {
+          inbound: sumOf(previous, 'inbound'),
+          outbound: sumOf(previous, 'outbound'),
+          responses: averageOf(previous),
+        }
+      : null,
     ...conversations,
     webhooks,
   }
 }
 
-type DayCounters = Traffic & {
+type Range = {
+  time_zone: string
+  today: string
+  /** From midnight before the first day to midnight after today. */
+  since: string
+  until: string
+  /** The period before. */
+  before_since: string
+  before_until: string
+}
+
+async function readRange(sql: Sql, workspaceId: string, count: number): Promise<Range> {
+  const [range] = await sql<Range[]>`
+    select time_zone, today::text as today,
+      (today - ${count - 1}::int)::timestamp at time zone time_zone as since,
+      (today + 1)::timestamp at time zone time_zone as until,
+      (today - ${2 * count - 1}::int)::timestamp at time zone time_zone as before_since,
+      ((now() at time zone time_zone) - make_interval(days => ${count}::int)) at time zone time_zone as before_until
+    from (
+      select time_zone, (now() at time zone time_zone)::date as today from workspaces where id = ${workspaceId}
+    ) w`
+  return requireRow(range, 'the workspace')
+}
+
+const addDays = (day: string, count: number): string =>
+  new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
+
+type ChannelCounters = Traffic & { channel: ChannelName }
+type DayCounters = ChannelCounters & {
   day: string
-  channel: ChannelName
   answers: number
   answer_seconds: number
   within_five_minutes: number
@@ -77,38 +128,80 @@ type DayCounters = Traffic & {
   within_one_day: number
 }
 
-async function listDays(sql: Sql, workspaceId: string, firstDay: string): Promise<DayCounters[]> {
+async function listDays(
+  sql: Sql,
+  workspaceId: string,
+  { time_zone, since, before_since, before_until }: Range,
+): Promise<DayCounters[]> {
   return sql<DayCounters[]>`
-    select day::text as day, channel, inbound, outbound, answers, answer_seconds::float8 as answer_seconds,
-      within_five_minutes, within_one_hour, within_one_day
-    from message_days
-    where workspace_id = ${workspaceId} and day >= ${firstDay}::text::date`
+    select (p.at at time zone ${time_zone})::date::text as day, p.channel, sum(p.inbound)::int as inbound,
+      sum(p.outbound)::int as outbound, sum(p.answers)::int as answers, sum(p.answer_seconds)::float8 as answer_seconds,
+      sum(p.within_five_minutes)::int as within_five_minutes, sum(p.within_one_hour)::int as within_one_hour,
+      sum(p.within_one_day)::int as within_one_day
+    from ${countedPeriods(sql, workspaceId)} p
+    where p.at >= ${before_since} and (p.at >= ${since} or p.at < ${before_until})
+    group by 1, 2`
 }
 
-function toDay(day: string, counters: readonly DayCounters[]): OverviewDay {
-  const on = (channel: ChannelName): Traffic => {
-    const { inbound = 0, outbound = 0 } = counters.find((one) => one.day === day && one.channel === channel) ?? {}
-    return { inbound, outbound }
+async function listHours(sql: Sql, workspaceId: string, { since, until }: Range): Promise<OverviewHour[]> {
+  const counters = await sql<(ChannelCounters & { at: string })[]>`
+    select p.at, p.channel, p.inbound, p.outbound
+    from ${countedPeriods(sql, workspaceId)} p
+    where p.at >= ${since}`
+  return toHours(since, until, counters)
+}
+
+/** Adds up the counters by the hours between two times. */
+export function toHours(
+  since: string,
+  until: string,
+  counters: readonly (ChannelCounters & { at: string })[],
+): OverviewHour[] {
+  const sinceMs = Date.parse(since)
+  const hourOf = (at: string) => Math.floor((Date.parse(at) - sinceMs) / hourMs)
+  return Array.from({ length: Math.ceil((Date.parse(until) - sinceMs) / hourMs) }, (_, hour) => ({
+    at: new Date(sinceMs + hour * hourMs).toISOString(),
+    ...byChannel(counters.filter(({ at }) => hourOf(at) === hour)),
+  }))
+}
+
+/** The day of the first message. */
+async function getFirstDay(sql: Sql, workspaceId: string, timeZone: string): Promise<string | null> {
+  const [first] = await sql<{ day: string | null }[]>`
+    select (least(
+      (select min(at) from message_periods where workspace_id = ${workspaceId}),
+      ((select min(day) from message_days where workspace_id = ${workspaceId}) + time '12:00') at time zone 'utc'
+    ) at time zone ${timeZone})::date::text as day`
+  return first?.day ?? null
+}
+
+function byChannel(counters: readonly ChannelCounters[]): ChannelTraffic {
+  const on = (name: ChannelName): Traffic => {
+    const own = counters.filter(({ channel }) => channel === name)
+    const sum = (direction: keyof Traffic) => own.reduce((total, row) => total + row[direction], 0)
+    return { inbound: sum('inbound'), outbound: sum('outbound') }
   }
   const [msgapp, social, web] = channels.map(on) as [Traffic, Traffic, Traffic]
-  return { day, msgapp, social, web }
+  return { msgapp, social, web }
+}
+
+const sumOf = (rows: readonly DayCounters[], field: Exclude<keyof DayCounters, 'day' | 'channel'>): number =>
+  rows.reduce((total, row) => total + row[field], 0)
+
+function averageOf(rows: readonly DayCounters[]): Average {
+  const count = sumOf(rows, 'answers')
+  return { count, average_seconds: count === 0 ? null : Math.round(sumOf(rows, 'answer_seconds') / count) }
 }
 
 function toResponses(days: readonly string[], counters: readonly DayCounters[]): Overview['responses'] {
-  const sum = (rows: readonly DayCounters[], field: Exclude<keyof DayCounters, 'day' | 'channel'>) =>
-    rows.reduce((total, row) => total + row[field], 0)
-  const average = (rows: readonly DayCounters[]) => {
-    const count = sum(rows, 'answers')
-    return { count, average_seconds: count === 0 ? null : Math.round(sum(rows, 'answer_seconds') / count) }
-  }
   return {
-    ...average(counters),
+    ...averageOf(counters),
     within: {
-      five_minutes: sum(counters, 'within_five_minutes'),
-      one_hour: sum(counters, 'within_one_hour'),
-      one_day: sum(counters, 'within_one_day'),
+      five_minutes: sumOf(counters, 'within_five_minutes'),
+      one_hour: sumOf(counters, 'within_one_hour'),
+      one_day: sumOf(counters, 'within_one_day'),
     },
-    days: days.map((day) => ({ day, ...average(counters.filter((one) => one.day === day)) })),
+    days: days.map((day) => ({ day, ...averageOf(counters.filter((one) => one.day === day)) })),
   }
 }
 

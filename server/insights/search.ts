@@ -30,15 +30,20 @@ export async function searchMessages(
   query: string,
   { limit, before }: Position,
 ): Promise<Page<SearchResult>> {
-  const length = lengthOf(query.trim())
-  if (length < 1 || length > maxQueryLength) throw badRequest(`q: must have 1 to ${maxQueryLength} characters`)
-  const terms = readTerms(query)
+  const terms = readQuery(query)
   if (terms.length === 0) return { data: [], meta: { next_cursor: null } }
   const { matches, restId } = await findMatches(sql, workspaceId, terms, { limit, before })
   const shown = matches.slice(0, limit)
   const nextId = matches.length > limit ? shown.at(-1)?.message.id : restId
   const data = await toResults(sql, workspaceId, shown)
   return { data, meta: { next_cursor: nextId === undefined ? null : encodeCursor(nextId) } }
+}
+
+/** The terms of a query; none when it has no letter and no digit. */
+export function readQuery(query: string): Term[] {
+  const length = lengthOf(query.trim())
+  if (length < 1 || length > maxQueryLength) throw badRequest(`q: must have 1 to ${maxQueryLength} characters`)
+  return readTerms(query)
 }
 
 type Match = { message: Candidate; snippet: string }

@@ -58,12 +58,13 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
         ), ${bottom}) as closed_id
       from unnest(${locked.map(({ workspace_id }) => workspace_id)}::uuid[], ${[...lockedIds]}::uuid[]) as i (workspace_id, id)
     ),
-    -- The customer's first message since then. One before the closing counts only without a later one: the conversation was
-    -- reopened by a member.
+    -- The customer's first message since then that needs a reply: a reaction does not. One before the closing counts only
+    -- without a later one: the conversation was reopened by a member.
     waits as (
       select a.workspace_id, a.id, (
         select m.created_at from messages m
-        where m.workspace_id = a.workspace_id and m.conversation_id = a.id and m.direction = 'inbound' and m.id > a.reply_id
+        where m.workspace_id = a.workspace_id and m.conversation_id = a.id and m.direction = 'inbound'
+          and m.content_type <> 'reaction' and m.id > a.reply_id
         order by m.id < a.closed_id, m.id
         limit 1
       ) as since

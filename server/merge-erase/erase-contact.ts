@@ -6,7 +6,8 @@
  * After an interruption the contact still exists with fewer messages, and the next request continues. A customer who writes
  * after the erasure is a new contact: nothing is left to recognize them by, not even that they opted out.
  *
- * Some data expires by itself: the bodies of webhook events after thirty days, stored answers and early reports after hours.
+ * Some data expires by itself: the bodies of webhook events after thirty days, stored answers and early reports after hours, and that a
+ * visitor types after minutes.
  * Files are deleted from the store of this process. If processes do not share a store, the others keep their copies.
  */
 import type { FastifyBaseLogger } from 'fastify'

@@ -78,6 +78,16 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
         else t.last_inbound_identity end,
       last_inbound_at = greatest(t.last_inbound_at, f.last_inbound_at),
       last_received_at = greatest(t.last_received_at, f.last_received_at),
+      -- A visitor must not see that a message was read which no member has read: with unread messages the earlier time is right, if
+      -- both are known.
+      read_up_to = case
+        when t.unread_count = 0 and f.unread_count = 0 then greatest(t.read_up_to, f.read_up_to)
+        when t.read_up_to < f.read_up_to then t.read_up_to
+        when t.read_up_to >= f.read_up_to then f.read_up_to end,
+      blocked_at = coalesce(t.blocked_at, f.blocked_at),
+      is_channel_blocked = t.is_channel_blocked or f.is_channel_blocked,
+      -- Ids are in the order of time.
+      last_broadcast_message_id = greatest(t.last_broadcast_message_id, f.last_broadcast_message_id),
       updated_at = now()
     from conversations f
     where t.workspace_id = ${workspaceId} and t.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`

@@ -146,6 +146,14 @@ const eventSchemas: Record<EventName, TSchema> = {
 
 const titleOf = (schema: TSchema): string => (schema as { title?: string }).title ?? ''
 
+/** The `data` of the example of each event, for test events. */
+export const eventSamples = Object.fromEntries(
+  eventNames.map((name) => {
+    const [example] = (eventSchemas[name] as { examples?: { data: object }[] }).examples ?? []
+    return [name, example?.data ?? {}]
+  }),
+) as Record<EventName, object>
+
 /** Any event. */
 export const EventSchema = Type.Unsafe<unknown>({
   title: 'Event',

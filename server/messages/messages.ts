@@ -1,4 +1,5 @@
 /** Messages: reading them. */
+import { memberName } from '../accounts/members.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { createBatch } from '../lib/batch.ts'
 import { notFound } from '../lib/errors.ts'
@@ -163,7 +164,7 @@ export async function listMessageIds(
   return rows.map(({ id }) => id)
 }
 
-/** The newest message of each conversation, also one that failed: its direction, type, text and status. */
+/** The newest message of each conversation, also one that failed: its direction, type, text, status and author. */
 export async function lastMessagesOf(
   sql: Sql,
   workspaceId: string,
@@ -171,10 +172,14 @@ export async function lastMessagesOf(
 ): Promise<Map<string, LastMessage>> {
   // One index step at the end of each conversation: 50 conversations of any length take 1 ms.
   const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status
+    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status,
+      (
+        select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
+        from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
+      ) as sender
     from unnest(${[...conversationIds]}::uuid[]) as i (id)
     cross join lateral (
-      select m.direction, m.content_type, m.content_text, m.status,
+      select m.direction, m.content_type, m.content_text, m.status, m.sender_id,
         case when m.content_type = 'unsupported'
           then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind
       from messages m
@@ -187,6 +192,7 @@ export async function lastMessagesOf(
 
 type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status'> & {
   content_kind: string | null
+  sender: { id: string; name: string } | null
 }
 
 export async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {

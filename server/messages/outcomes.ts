@@ -3,14 +3,18 @@
  *
  * Every statement that changes statuses adds the differences to one of eight rows of the day, chosen at random, so that
  * concurrent statements seldom wait for each other. A read sums the eight. A message counts on the day it was created
- * (UTC). A message that fails after it was sent no longer counts as sent.
+ * (UTC). A message that fails after it was sent no longer counts as sent. Messages of the web chat do not count: no provider reports
+ * their delivery, so they would lower the share of delivered messages.
  */
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 const shards = 8
 
-/** Member of a `with` list, for a relation of messages with `workspace_id, created_at, status_before, status`. */
-export function countOutcomes(sql: Sql, messages: Fragment): Fragment {
+/**
+ * Member of a `with` list, for a relation of messages with `workspace_id, created_at, status_before, status`. Only messages with
+ * `isCounted` count.
+ */
+export function countOutcomes(sql: Sql, messages: Fragment, isCounted: Fragment = sql`true`): Fragment {
   const difference = (condition: (status: Fragment) => Fragment) =>
     sql`sum(n * ((${condition(sql`status`)})::int - (${condition(sql`status_before`)})::int))`
   return sql`
@@ -26,7 +30,7 @@ export function countOutcomes(sql: Sql, messages: Fragment): Fragment {
         -- Most messages of a batch change in the same way, so changes are grouped before they are evaluated.
         select workspace_id, (created_at at time zone 'utc')::date as day, status_before, status, count(*) as n
         from ${messages}
-        where status <> status_before
+        where status <> status_before and ${isCounted}
         group by 1, 2, 3, 4
       ) changes
       group by 1, 2
@@ -36,6 +40,9 @@ export function countOutcomes(sql: Sql, messages: Fragment): Fragment {
         failed = o.failed + excluded.failed
     )`
 }
+
+/** Whether a message has a provider that reports its delivery, for a relation of messages with `visitor_id`. */
+export const hasReports = (sql: Sql): Fragment => sql`visitor_id is null`
 
 export type Funnel = { sent: number; delivered: number; read: number; failed: number }
 

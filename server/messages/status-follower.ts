@@ -1,9 +1,12 @@
 /**
- * Rows of another module that mirror the status of a message: the recipients of a broadcast.
+ * Rows of another module that follow messages: the recipients of a broadcast mirror the status of theirs, and responses to it
+ * are counted.
  *
  * That module provides the members of a `with` list that update its rows. They become part of the statement that changes
- * the message, so the two cannot disagree.
+ * or stores the message, so the two cannot disagree.
  */
+import { nowMs } from '../lib/clock.ts'
+import { msOfId } from '../lib/id.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 export type StatusFollower = {
@@ -11,7 +14,25 @@ export type StatusFollower = {
   follow(sql: Sql, messages: Fragment): Fragment
   /** Condition on message `m`: it is not with the channel now and waits for its next attempt. */
   awaitsRetry(sql: Sql): Fragment
+  /**
+   * Members of a `with` list, for a relation that has `workspace_id, message_id, kind, at`: the broadcast's message that a
+   * customer responded to, how (`ResponseKind`), and when.
+   */
+  respond(sql: Sql, responses: Fragment): Fragment
 }
+
+export const responseKinds = ['replied', 'tapped', 'opted_out'] as const
+export type ResponseKind = (typeof responseKinds)[number]
+
+/** A channel delivers a message up to 30 days after it was sent. A response counts for 3 more days. */
+const responseDays = 33
+
+/**
+ * Whether a response to this last message of a broadcast may count. Most conversations have none, and their statements have no
+ * part for responses.
+ */
+export const awaitsResponse = (messageId: string | null | undefined): messageId is string =>
+  typeof messageId === 'string' && msOfId(messageId) > nowMs() - responseDays * 86_400_000
 
 /** What every statement that changes the status of messages needs. */
 export type StatusContext = {

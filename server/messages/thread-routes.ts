@@ -1,15 +1,22 @@
 /**
- * `/conversations/{id}/messages`, `/contacts/{id}/conversations` and `/templates/preview` for members: read, reply, start a
- * conversation with a template, preview a template. Members may use contact fields in template values.
+ * `/conversations/{id}/messages`, `/block`, `/contacts/{id}/conversations` and `/templates/preview` for members: read, reply, block
+ * a contact, start a conversation with a template, preview a template. Members may use contact fields in template values.
  */
+import type { Session } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { requireContact } from '../contacts/contacts.ts'
+import { assignReplier } from '../conversations/changes.ts'
 import { requireConversation } from '../conversations/conversations.ts'
+import { type InboxContext, requireInboxRow } from '../conversations/inbox.ts'
+import { ConversationSchema } from '../conversations/resource.ts'
+import type { Sealer } from '../lib/crypto.ts'
 import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { IdParams, ListQuery, NullableText, type Static, Type, Uuid } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
+import { type BlockOptions, setBlocked } from './block.ts'
 import { previewTemplate } from './preview.ts'
 import { contentFields, readRequestedContent, readTemplate, TemplateSchema } from './sending/requested-content.ts'
 import type { Sender } from './sending/send.ts'
@@ -41,12 +48,24 @@ const TemplatePreview = Type.Object(
 )
 
 type ThreadOptions = ThreadContext & {
+  channels: BlockOptions['channels']
   db: Db
+  sealer: Sealer
+  inbox: InboxContext
+  signals: Pick<Signals, 'inboxChanged'>
   sender: Sender
   templates: Parameters<typeof previewTemplate>[2]
 }
 
-export function threadTable({ db, sender, templates, ...context }: ThreadOptions): readonly Row[] {
+export function threadTable(options: ThreadOptions): readonly Row[] {
+  const { db, sealer, sender, templates, inbox, signals, ...context } = options
+  const block = async ({ workspaceId, member }: Session, id: string, isBlocked: boolean) => {
+    const conversation = await requireConversation(db, workspaceId, id)
+    const parts = { db, sealer, channels: context.channels }
+    await setBlocked(parts, workspaceId, { memberId: member.id }, conversation.id, isBlocked)
+    signals.inboxChanged(workspaceId, [conversation.id])
+    return requireInboxRow(db, workspaceId, inbox, conversation.id)
+  }
   const preview = (workspaceId: string, template: Static<typeof TemplateSchema>) =>
     previewTemplate(db, workspaceId, templates, readTemplate(template))
   return [
@@ -75,10 +94,30 @@ export function threadTable({ db, sender, templates, ...context }: ThreadOptions
         const replyTo = body.reply_to_message_id
         const request = { workspaceId, to: { conversationId }, memberId: member.id, requested, replyTo, subject }
         const { message_id: id } = await sender.send(request)
+        const isReaction = body.type === 'reaction'
+        if (!isReaction && (await assignReplier(db, workspaceId, conversationId, member.id)))
+          signals.inboxChanged(workspaceId, [conversationId])
         return requireMemberMessage(db, workspaceId, context, { channel, id })
       },
     }),
-
+    row({
+      call: 'POST /conversations/:id/block',
+      members: writers,
+      audit: 'contact.blocked',
+      isQuiet: true,
+      params: IdParams,
+      data: ConversationSchema,
+      run: ({ caller, params }) => block(caller, params.id, true),
+    }),
+    row({
+      call: 'POST /conversations/:id/unblock',
+      members: writers,
+      audit: 'contact.unblocked',
+      isQuiet: true,
+      params: IdParams,
+      data: ConversationSchema,
+      run: ({ caller, params }) => block(caller, params.id, false),
+    }),
     row({
       call: 'POST /contacts/:id/conversations',
       members: writers,

@@ -188,12 +188,7 @@ export async function listMembers(
 }
 
 /** Condition on contact `c`: it is a member. */
-export function memberCondition(
-  sql: Sql,
-  workspaceId: string,
-  fields: FilterFields,
-  { id, filter }: Segment,
-): Fragment {
+function memberCondition(sql: Sql, workspaceId: string, fields: FilterFields, { id, filter }: Segment): Fragment {
   if (filter) return toCondition(sql, workspaceId, fields, filter)
   return sql`c.id in (select contact_id from segment_members where workspace_id = ${workspaceId} and segment_id = ${id})`
 }

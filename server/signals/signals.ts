@@ -26,6 +26,10 @@ export type Signals = {
   visited(workspaceId: string, contactId: string): void
   /** A conversation of the web chat changed: the visitor's stream reads it. */
   conversationChanged(conversationId: string): void
+  /** A member has read a conversation of the web chat: the visitor's stream reports it. */
+  conversationRead(conversationId: string): void
+  /** The settings of the web chat changed, or its identity secret: the visitors' streams read them again. */
+  siteChanged(workspaceId: string): void
   /** Calls `wake` for each signal of this kind. Returns a function that ends it. */
   on(signal: EngineSignal, wake: () => void): () => void
 }
@@ -37,6 +41,8 @@ export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}
 export const memberTopic = (memberId: string): string => `member:${memberId}`
 export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
 export const visitTopic = (workspaceId: string): string => `visits:${workspaceId}`
+export const readTopic = (conversationId: string): string => `read:${conversationId}`
+export const siteTopic = (workspaceId: string): string => `site:${workspaceId}`
 export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
 
 const topics: Record<EngineSignal, string> = {
@@ -65,6 +71,8 @@ export function createSignals(live: Live): Signals {
     presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
     visited: (workspaceId, contactId) => live.announce(visitTopic(workspaceId), [contactId]),
     conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
+    conversationRead: (conversationId) => live.announce(readTopic(conversationId)),
+    siteChanged: (workspaceId) => live.announce(siteTopic(workspaceId)),
     on(signal, wake) {
       const stopListening = live.listen(topics[signal], wake)
       listeners[signal].add(wake)

@@ -26,6 +26,7 @@ import { claimFile } from '../lib/process/exclusive.ts'
 import type { Health } from '../lib/process/health.ts'
 import { startRepeating } from '../lib/process/loop.ts'
 import { graphUrl, listRecentCustomers, loadSimulatorAccounts } from './accounts.ts'
+import { listDemoHistory } from './demo-history.ts'
 import { forwardRequest, isForwarded, sendUnreachable } from './proxy.ts'
 
 type SimulatorHostOptions = {
@@ -88,6 +89,7 @@ export async function startSimulatorHost(options: SimulatorHostOptions): Promise
       isPrivate: !isExposed,
       loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
       loadCustomers: () => listRecentCustomers(db),
+      loadHistory: () => listDemoHistory(db),
       times: options.times.simulator,
       log,
     })

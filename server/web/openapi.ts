@@ -43,7 +43,7 @@ export function describeApi(routes: readonly RouteOptions[], about: ApiInfo): Do
         bearerAuth: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A workspace API key. Create one in the dashboard under Settings, API keys.',
+          description: 'A workspace API key. Create one in the dashboard under Developers, API keys.',
         },
       },
     },

@@ -15,21 +15,28 @@
 import type { FastifyRequest } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
-import { createConnectionReader } from '../channels/connections.ts'
+import { type CallbackConnection, createConnectionReader } from '../channels/connections.ts'
 import { toVisitMessageId } from '../channels/web/web.ts'
 import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
-import { recordVisit } from '../contacts/visits.ts'
-import { nowIso } from '../lib/clock.ts'
+import { recordCustomer, recordVisit } from '../contacts/visits.ts'
+import { getReadUpTo } from '../conversations/conversations.ts'
+import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { ApiError, badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { networkOf } from '../lib/http/client-address.ts'
-import { createOpenLimits, createStreamRegistry } from '../lib/http/event-stream.ts'
+import {
+  createCoalescedRunner,
+  createOpenLimits,
+  createStreamRegistry,
+  type EventStream,
+} from '../lib/http/event-stream.ts'
 import type { App } from '../lib/http/server.ts'
 import { newId } from '../lib/id.ts'
 import { cutPage, readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { DataOf, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { DataOf, ListOf, ListQuery, NullableObject, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { Store } from '../lib/store.ts'
+import { createTtlCache } from '../lib/ttl-cache.ts'
 import { markVisitorFileUsed } from '../media/uploads.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
 import { toInbound } from '../messages/receiving/inbound.ts'
@@ -38,10 +45,16 @@ import { messageFields } from '../messages/resource.ts'
 import { findChoice } from '../messages/sending/interactive.ts'
 import { requireText } from '../messages/sending/requested-content.ts'
 import type { Live } from '../signals/live.ts'
-import type { Signals } from '../signals/signals.ts'
+import { type Signals, siteTopic } from '../signals/signals.ts'
 import { visitorFileRoutes } from './files.ts'
-import { findConversation, findStart, streamMessages, toVisible, visitorTopic } from './stream.ts'
-import { countMessage, countStream, createVisitor, openVisitor } from './visitors.ts'
+import { findConversation, findStart, listSenderNames, streamMessages, toVisible, visitorTopic } from './stream.ts'
+import { createTypingFeed } from './typing.ts'
+import { visitorRoutes } from './visitor-routes.ts'
+import { countMessage, countStream, openVisitor, type Visitor } from './visitors.ts'
+
+/** The span in which members usually reply: some minutes, an hour, a day. */
+const replyTimes = ['minutes', 'hour', 'day'] as const
+export type ReplyTime = (typeof replyTimes)[number]
 
 export type WebChatOptions = {
   db: Db
@@ -54,13 +67,15 @@ export type WebChatOptions = {
   publicUrl: string
   /** A client that does not read its response for this long is disconnected. */
   drainTimeoutMs: number
+  /** How soon members of a workspace usually reply; null: unknown. */
+  readReplyTime: (workspaceId: string) => Promise<ReplyTime | null>
   times: Times['webChat']
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The site whose page calls, and the CORS headers of the response. */
-    visit: { site: Connection; widget: Widget; cors: Record<string, string> }
+    visit: { site: CallbackConnection; widget: Widget; cors: Record<string, string> }
   }
 }
 
@@ -73,6 +88,8 @@ const maxLists = 500
 const maxPageChars = 100_000
 const heartbeatMs = 25_000
 const retryMs = 3_000
+/** Every page view of a site reads it, and it changes slowly. */
+const replyTimeTtlMs = 60_000
 
 const Site = Type.Object({ site_id: Type.String() })
 const WidgetSettings = Type.Object({
@@ -81,10 +98,15 @@ const WidgetSettings = Type.Object({
   color: Type.String(),
   position: OneOf(positions),
   ask_details: OneOf(detailPolicies),
+  reply_time: Type.Unsafe<ReplyTime | null>({ type: ['string', 'null'], enum: [...replyTimes, null] }),
 })
 const { content, error: _, broadcast_id: __, ...visitorFields } = messageFields
 const VisitorMessage = Type.Object({
   ...visitorFields,
+  sender: NullableObject(
+    { name: Type.String() },
+    { description: 'The member who wrote it, if the widget shows names.' },
+  ),
   content: Type.Optional(content),
   client_id: Type.Optional(Uuid),
 })
@@ -114,8 +136,10 @@ const StreamQuery = Type.Object({
 })
 
 export const webChatRoutes =
-  ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs, times }: WebChatOptions) =>
+  ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs, times, ...options }: WebChatOptions) =>
   async (app: App) => {
+    const typing = createTypingFeed({ db, live, log: app.log })
+    const replyTimeOf = createTtlCache(options.readReplyTime, replyTimeTtlMs)
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     const lists = createOpenLimits(maxLists, 'lists of messages')
     const ownOrigin = new URL(publicUrl).origin
@@ -136,12 +160,15 @@ export const webChatRoutes =
     })
     app.options('/web-chat/:site_id/*', async (_request, reply) => reply.code(204).send())
 
+    const getVisitor = (site: CallbackConnection, token: unknown): Visitor | undefined =>
+      typeof token === 'string' ? openVisitor(sealer, site, token) : undefined
     /** The visitor of a token. It is in a header, or in the query where a browser cannot set headers. */
-    const requireVisitor = ({ site }: FastifyRequest['visit'], token: unknown): string => {
-      const visitorId = typeof token === 'string' ? openVisitor(sealer, site.id, token) : undefined
-      if (!visitorId) throw new ApiError('unauthorized', 'a valid visitor token is required')
-      return visitorId
+    const requireVisitor = ({ site }: FastifyRequest['visit'], token: unknown): Visitor => {
+      const visitor = getVisitor(site, token)
+      if (!visitor) throw new ApiError('unauthorized', 'a valid visitor token is required')
+      return visitor
     }
+    const requireCaller = ({ visit, headers }: FastifyRequest) => requireVisitor(visit, headers['x-visitor-token'])
 
     /** Stores the visitor's page and browser, once the visitor has written. Returns false if it is too soon, or not necessary. */
     const notePage = async (
@@ -166,32 +193,16 @@ export const webChatRoutes =
       return { ...choice, message_id: tap.message_id }
     }
 
-    await app.register(
-      visitorFileRoutes({
-        db,
-        store,
-        requireVisitor: ({ visit, headers }) => requireVisitor(visit, headers['x-visitor-token']),
-      }),
-    )
+    const requireVisitorId = (request: FastifyRequest) => requireCaller(request).id
+    await app.register(visitorFileRoutes({ db, store, requireVisitor: requireVisitorId }))
+    await app.register(visitorRoutes({ db, sealer, signals, requireVisitor: requireVisitorId }))
 
     app.get(
       '/web-chat/:site_id/settings',
       { schema: { params: Site, response: { 200: DataOf(WidgetSettings) } } },
-      async ({ visit }) => ({ data: visit.widget }),
-    )
-
-    app.post(
-      '/web-chat/:site_id/visitors',
-      {
-        schema: {
-          params: Site,
-          response: { 201: DataOf(Type.Object({ visitor_token: Type.String() })) },
-        },
-      },
-      async (request, reply) => {
-        const visitor_token = await createVisitor(db, sealer, request.visit.site.id, request.clientAddress)
-        reply.code(201)
-        return { data: { visitor_token } }
+      async ({ visit: { site, widget } }) => {
+        const reply_time = widget.show_reply_time ? await replyTimeOf(site.workspace_id) : null
+        return { data: { ...widget, reply_time } }
       },
     )
 
@@ -203,12 +214,14 @@ export const webChatRoutes =
         const isTap = request.body.tap !== undefined
         if (request.body.text === undefined && file === undefined && !isTap) throw badRequest('text: required')
         if (isTap && file !== undefined) throw badRequest('tap: not together with file')
-        const name = request.body.name?.trim() || null
-        const email = request.body.email?.trim() || null
         const written = request.body.text ?? ''
         if (!isTap && (written !== '' || file === undefined)) requireText(written)
         const { site } = request.visit
-        const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
+        const { id: visitorId, identity } = requireCaller(request)
+        // What the site signed replaces what the page says.
+        const details = identity ?? request.body
+        const name = details.name?.trim() || null
+        const email = details.email?.trim() || null
         await countMessage(db, site.id, visitorId, request.clientAddress)
         const tap = request.body.tap && (await requireTap(site, visitorId, request.body.tap))
         const text = tap?.title ?? written
@@ -229,6 +242,7 @@ export const webChatRoutes =
         const inbound = toInbound(site.workspace_id, 'web', report, { email })
         const stored = await intake.receive({ ...inbound, media_url: path })
         if (stored) live.announce(visitorTopic(visitorId))
+        if (identity) await recordCustomer(db, site.workspace_id, visitorId, identity.customer_id)
         if (request.body.page) await notePage(request, visitorId, request.body.page)
         const message = stored
           ? await getMessage(
@@ -248,8 +262,8 @@ export const webChatRoutes =
       '/web-chat/:site_id/messages',
       { schema: { params: Site, querystring: ListQuery({}), response: { 200: ListOf(VisitorMessage) } } },
       async (request, reply) => {
-        const { site } = request.visit
-        const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
+        const { site, widget } = request.visit
+        const { id: visitorId } = requireCaller(request)
         lists.enter(reply, [{ key: networkOf(request.clientAddress), most: listsPerNetwork }])
         const conversationId = await findConversation(db, site, visitorId)
         if (!conversationId) return { data: [], meta: { next_cursor: null } }
@@ -258,7 +272,11 @@ export const webChatRoutes =
         const page = cutPage(whole, ({ content_text }) => content_text?.length ?? 0, maxPageChars)
         const timer = setTimeout(() => reply.raw.destroy(), drainTimeoutMs)
         reply.raw.once('close', () => clearTimeout(timer))
-        return { ...page, data: page.data.map(toVisible) }
+        const [names, readUpTo] = await Promise.all([
+          listSenderNames(db, site.workspace_id, widget.member_names, page.data),
+          getReadUpTo(db, site.workspace_id, conversationId),
+        ])
+        return { ...page, data: page.data.map((message) => toVisible(message, { names, readUpTo })) }
       },
     )
 
@@ -266,8 +284,8 @@ export const webChatRoutes =
       '/web-chat/:site_id/stream',
       { schema: { params: Site, querystring: StreamQuery } },
       async (request, reply) => {
-        const { site, cors } = request.visit
-        const visitorId = requireVisitor(request.visit, request.query.token)
+        const { site, widget, cors } = request.visit
+        const { id: visitorId, identity } = requireVisitor(request.visit, request.query.token)
         streams.enter(reply, [
           { key: visitorId, most: streamsPerVisitor },
           { key: networkOf(request.clientAddress), most: streamsPerNetwork },
@@ -275,10 +293,34 @@ export const webChatRoutes =
         await countStream(db, visitorId)
         const { page_url: url, page_title: title } = request.query
         const isNoted = !url || (await notePage(request, visitorId, { url, title }))
-        const context = { db, live, log: app.log, publicUrl, site, visitorId }
+        let { member_names: memberNames } = widget
+        const context = {
+          ...{ db, live, log: app.log, publicUrl, site, visitorId, typing },
+          memberNames: () => memberNames,
+        }
         const start = await findStart(context, request.headers['last-event-id'])
         const stream = streams.open(reply, { headers: cors, heartbeatMs, retryMs })
         streamMessages(context, stream, start)
+        /** Ends the stream if its visitor is no longer valid: the identity secret was replaced. Follows the setting of names. */
+        const followSite = createCoalescedRunner({
+          run: async () => {
+            const current = await readConnection(site.id)
+            if (!current || !getVisitor(current, request.query.token)) return stream.end(retryMs)
+            memberNames = readWidget(current.widget).member_names
+          },
+          isOpen: stream.isOpen,
+          onError: (error) => {
+            app.log.warn({ err: error }, 'a visitor stream could not read the settings of its site')
+            // The page connects again, and the service then checks the identity.
+            if (identity) stream.end(retryMs)
+          },
+        })
+        stream.onClose(live.listen(siteTopic(site.workspace_id), () => void followSite()))
+        if (identity) {
+          endAt(stream, identity.expires_at_ms)
+          // The secret may have changed since the request was checked.
+          void followSite()
+        }
         if (!url || isNoted) return
         // A page that follows soon after another one is stored later, if the visitor stays on it.
         const noteLater = () =>
@@ -290,6 +332,12 @@ export const webChatRoutes =
       },
     )
   }
+
+/** Ends the stream of an identity that expires. The page then needs a new identity token. */
+function endAt(stream: EventStream, atMs: number): void {
+  const timer = setTimeout(() => stream.end(retryMs), atMs - nowMs())
+  stream.onClose(() => clearTimeout(timer))
+}
 
 const siteIdOf = ({ params }: FastifyRequest): string => (params as { site_id: string }).site_id
 

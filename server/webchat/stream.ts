@@ -1,5 +1,6 @@
 /**
- * The visitor's stream: sends what the visitor wrote, and what was sent to them, as server-sent events.
+ * The visitor's stream: sends what the visitor wrote, and what was sent to them, as server-sent events. `seen` gives the time up to
+ * which members have read the visitor's messages, and `typing` says whether a member types a reply.
  *
  * A notification only causes a read of the rows. A page that reconnects names the last message it has and receives the later
  * ones. A new page receives new messages only. A visitor who has not written yet has no conversation: the stream follows
@@ -11,16 +12,19 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Connection } from '../channels/channel.ts'
+import { shownName, type Widget } from '../channels/widget.ts'
+import { getReadUpTo } from '../conversations/conversations.ts'
 import { findThreads } from '../conversations/threads.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { createCoalescedRunner, type EventStream } from '../lib/http/event-stream.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
-import type { Db, Sql } from '../lib/postgres/db.ts'
+import type { Db, Fragment, Sql } from '../lib/postgres/db.ts'
 import { allColumns, isOfVisitor, listMessageIds, type MessageDetails } from '../messages/messages.ts'
 import type { Message } from '../messages/resource.ts'
 import type { Live } from '../signals/live.ts'
-import { conversationTopic } from '../signals/signals.ts'
+import { conversationTopic, readTopic } from '../signals/signals.ts'
+import type { TypingFeed } from './typing.ts'
 
 export type VisitorStreamContext = {
   db: Db
@@ -29,6 +33,9 @@ export type VisitorStreamContext = {
   publicUrl: string
   site: Connection
   visitorId: string
+  typing: TypingFeed
+  /** What the visitor may see of members' names, now. */
+  memberNames: () => Widget['member_names']
 }
 
 export type StreamStart = {
@@ -44,19 +51,46 @@ export type StreamStart = {
 
 export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
 
+/** What the visitor sees of the team: the name of each member who wrote, and up to which time members have read. */
+type TeamView = { names: ReadonlyMap<string, string | null>; readUpTo: string | undefined }
+const unseen: TeamView = { names: new Map(), readUpTo: undefined }
+
 /**
  * A message as the visitor sees it, without the fields for members and API keys. Of the content only what we sent for the
- * visitor to see: buttons, lists, links and locations.
+ * visitor to see: buttons, lists, links and locations. The status of the visitor's own message is `read` when a member has read it.
  */
-export function toVisible(row: Message & MessageDetails) {
+export function toVisible(row: Message & MessageDetails, { names, readUpTo }: TeamView = unseen) {
   const { error, content, broadcast_id, error_text, full_content, sender_id, client_id, ...message } = row
   const isShown = row.direction === 'outbound' && shownContents.includes(row.content_type)
-  return { ...message, ...(isShown ? { content } : {}), ...(client_id === null ? {} : { client_id }) }
+  const isRead =
+    row.direction === 'inbound' && readUpTo !== undefined && Date.parse(row.created_at) <= Date.parse(readUpTo)
+  const name = names.get(sender_id ?? '') ?? null
+  return {
+    ...message,
+    status: isRead ? ('read' as const) : message.status,
+    sender: name === null ? null : { name },
+    ...(isShown ? { content } : {}),
+    ...(client_id === null ? {} : { client_id }),
+  }
+}
+
+/** The names of the members who wrote these messages, as visitors see them. */
+export async function listSenderNames(
+  sql: Sql,
+  workspaceId: string,
+  memberNames: Widget['member_names'],
+  messages: readonly MessageDetails[],
+): Promise<TeamView['names']> {
+  const ids = new Set(messages.flatMap(({ sender_id }) => sender_id ?? []))
+  if (ids.size === 0 || memberNames === 'hidden') return unseen.names
+  const rows = await sql<{ id: string; name: string | null }[]>`
+    select id, name from members where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+  return new Map(rows.map(({ id, name }) => [id, shownName(memberNames, name)]))
 }
 
 const shownContents: readonly string[] = ['interactive', 'location']
 
-const hiddenFields = ['error', 'broadcast_id', 'error_text', 'full_content', 'sender_id']
+const hiddenFields = ['error', 'broadcast_id', 'error_text', 'full_content', 'sender_id', 'is_read']
 
 /**
  * A page of messages after an id as `toVisible` shows them, oldest first, without skipped and pending messages. The database
@@ -65,16 +99,21 @@ const hiddenFields = ['error', 'broadcast_id', 'error_text', 'full_content', 'se
 async function listVisible(
   sql: Sql,
   workspaceId: string,
-  { conversationId, visitorId, after, skipped }: VisibleRange,
+  { conversationId, visitorId, after, skipped, memberNames }: VisibleRange,
   publicUrl: string,
 ): Promise<{ id: string; json: string }[]> {
   return sql<{ id: string; json: string }[]>`
     select v.id, (
-      to_jsonb(v) - ${hiddenFields}::text[] - case when v.client_id is null then 'client_id' else '' end
+      (
+        to_jsonb(v) || jsonb_build_object('sender', ${senderJson(sql, workspaceId, memberNames)},
+          'status', case when v.is_read then 'read' else v.status end)
+      ) - ${hiddenFields}::text[] - case when v.client_id is null then 'client_id' else '' end
         - case when v.direction = 'outbound' and v.content_type = any(${shownContents}) then '' else 'content' end
     )::text as json
     from (
-      select ${allColumns(sql, 'web', publicUrl)}
+      select ${allColumns(sql, 'web', publicUrl)}, m.direction = 'inbound' and m.created_at <= (
+        select c.read_up_to from conversations c where c.workspace_id = ${workspaceId} and c.id = ${conversationId}
+      ) as is_read
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
         and m.id <> all(${[...skipped]}::uuid[]) and m.status <> 'pending'
@@ -85,7 +124,24 @@ async function listVisible(
     order by v.id`
 }
 
-type VisibleRange = { conversationId: string; visitorId: string; after: string; skipped: readonly string[] }
+type VisibleRange = {
+  conversationId: string
+  visitorId: string
+  after: string
+  skipped: readonly string[]
+  memberNames: Widget['member_names']
+}
+
+/** The `sender` of message `v`: what `shownName` returns for its member. */
+const senderJson = (sql: Sql, workspaceId: string, memberNames: Widget['member_names']): Fragment => {
+  if (memberNames === 'hidden') return sql`null::json`
+  const trimmed = sql`regexp_replace(m.name, '^\\s+|\\s+$', '', 'g')`
+  const shown = memberNames === 'first' ? sql`substring(${trimmed} from '^\\S+')` : trimmed
+  return sql`(
+    select json_build_object('name', ${shown}) from members m
+    where m.workspace_id = ${workspaceId} and m.id = v.sender_id and m.name ~ '\\S'
+  )`
+}
 
 /** The conversation of a visitor, if they have written. It may have messages of other visitors (`isOfVisitor`). */
 export async function findConversation(db: Db, site: Connection, visitorId: string): Promise<string | undefined> {
@@ -127,9 +183,11 @@ export async function findStart(
   return { conversationId, after, gapCursor: isGap ? encodeCursor(oldestReplayed) : undefined, known }
 }
 
+const notTyping = { is_typing: false, name: null }
+
 /** Sends every message after the start until the stream closes. */
 export function streamMessages(context: VisitorStreamContext, stream: EventStream, start: StreamStart): void {
-  const { db, live, log, site, visitorId, publicUrl } = context
+  const { db, live, log, site, visitorId, publicUrl, typing, memberNames } = context
   let { after, gapCursor } = start
   let conversationId: string | undefined
   /** Whether the visitor's conversation must be read again. */
@@ -143,7 +201,10 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
     if (!found || found === conversationId || !stream.isOpen()) return
     stopFollowing()
     conversationId = found
-    stopFollowing = live.listen(conversationTopic(found), notified)
+    const stops = [live.listen(conversationTopic(found), notified), live.listen(readTopic(found), notifiedRead)]
+    stopFollowing = () => {
+      for (const stop of stops) stop()
+    }
   }
   const remember = (id: string) => {
     known.add(id)
@@ -167,7 +228,13 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
     let charsLeft = maxCharsPerRun
     const overlap = overlapBefore(after)
     for (let from = overlap > floor ? overlap : floor; conversationId && stream.isOpen(); ) {
-      const range = { conversationId, visitorId, after: from, skipped: [...known].filter((id) => id > from) }
+      const range = {
+        conversationId,
+        visitorId,
+        memberNames: memberNames(),
+        after: from,
+        skipped: [...known].filter((id) => id > from),
+      }
       const page = await pageQueue(visitorId, () => listVisible(db, site.workspace_id, range, publicUrl))
       for (const { id, json } of page) {
         // The event id is the newest message so far, because a page resumes after it.
@@ -187,12 +254,31 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
     isOpen: stream.isOpen,
     onError: (error) => log.warn({ err: error }, 'a visitor stream could not read new messages'),
   })
+  let seenUpTo: string | undefined
+  const notifiedRead = createCoalescedRunner({
+    run: async () => {
+      const upTo = conversationId && (await getReadUpTo(db, site.workspace_id, conversationId))
+      if (upTo && upTo !== seenUpTo) await stream.send('seen', { up_to: upTo })
+      seenUpTo = upTo
+    },
+    isOpen: stream.isOpen,
+    onError: (error) => log.warn({ err: error }, 'a visitor stream could not read what members have seen'),
+  })
+  let typingSent = JSON.stringify(notTyping)
+  const stopTyping = typing.follow(site.workspace_id, (names) => {
+    const name = names.get(conversationId ?? '')
+    const state = name === undefined ? notTyping : { is_typing: true, name: shownName(memberNames(), name) }
+    const text = JSON.stringify(state)
+    if (text !== typingSent) void stream.sendText('typing', text)
+    typingSent = text
+  })
   const stopVisitor = live.listen(visitorTopic(visitorId), () => {
     isStale = true
     void notified()
   })
   stream.onClose(() => {
     stopVisitor()
+    stopTyping()
     stopFollowing()
   })
   follow(start.conversationId)

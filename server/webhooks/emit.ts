@@ -16,9 +16,20 @@ export const eventNames = [
 ] as const
 export type EventName = (typeof eventNames)[number]
 
-/** Sent by a button in the dashboard to an automation tool. Endpoints cannot subscribe to them. */
-export const testEventNames = ['tool_a.test', 'tool_b.test'] as const
+/**
+ * Sent by a button in the dashboard to one endpoint. Endpoints cannot subscribe to them, so no replay and no stream contains them.
+ * Those of automation tools have a body of their own. A sample of an event is recorded as `contact.created.test`, and its receiver
+ * gets `contact.created`.
+ */
+const sampleSuffix = '.test'
+export const sampleNameOf = <Name extends EventName>(event: Name) => `${event}${sampleSuffix}` as const
+export const testEventNames = ['tool_a.test', 'tool_b.test', ...eventNames.map(sampleNameOf)] as const
 export type TestEventName = (typeof testEventNames)[number]
+
+const sampledNames = new Map<string, EventName>(eventNames.map((name) => [sampleNameOf(name), name]))
+
+/** The name that the receiver gets. */
+export const sentNameOf = (event: string): string => sampledNames.get(event) ?? event
 
 export type Emission = {
   event: EventName

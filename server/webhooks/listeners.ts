@@ -23,14 +23,14 @@ export async function createListener(sql: Sql, workspaceId: string, events: read
   return id
 }
 
-/** Extends the listener. False if its key is no longer valid, or if the listener has expired. */
+/** Extends the listener. False if its key is no longer valid or has lost the scope, or if the listener has expired. */
 export async function renewListener(sql: Sql, workspaceId: string, id: string, keyId: string): Promise<boolean> {
   const renewed = await sql`
     update webhook_listeners l set expires_at = ${listenerExpiry(sql)}
     where l.workspace_id = ${workspaceId} and l.id = ${id} and exists (
       select from api_keys k
       where k.workspace_id = ${workspaceId} and k.id = ${keyId} and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > now())
+        and (k.expires_at is null or k.expires_at > now()) and 'webhooks:manage' = any(k.scopes)
     )
     returning l.id`
   return renewed.length > 0

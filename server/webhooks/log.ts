@@ -10,6 +10,7 @@ import { notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { sentNameOf } from './emit.ts'
 import { requireEndpoint } from './endpoints.ts'
 import type { Attempt, Delivery, DeliveryStatus } from './resource.ts'
 
@@ -69,7 +70,7 @@ export async function requireDelivery(
   const [stored] = await sql<{ body: string }[]>`
     select body from webhook_events where workspace_id = ${workspaceId} and id = ${event_id}`
   // Each attempt has its own signature, which is not stored.
-  const headers = Object.entries(webhookHeaders(event, endpoint_id, 't=…,v1=…')).map(([name, value]) => ({
+  const headers = Object.entries(webhookHeaders(sentNameOf(event), endpoint_id, 't=…,v1=…')).map(([name, value]) => ({
     name,
     value,
   }))

@@ -19,6 +19,7 @@ import type { Times } from '../../common/times.ts'
 import { signatureOf, webhookHeaders } from '../../common/webhook-request.ts'
 import { nowMs } from '../lib/clock.ts'
 import { agentLimits, exchange, lateAnswer } from '../lib/http/client.ts'
+import { sentNameOf } from './emit.ts'
 import type { Guard } from './guard.ts'
 import type { ClaimedDelivery, ClaimedEndpoint } from './queue.ts'
 import type { AttemptResult } from './settle.ts'
@@ -65,7 +66,7 @@ export function createPoster({ guard, ca, times }: PosterOptions): Poster {
       const t = Math.floor(nowMs() / 1000)
       const signature = `t=${t}${secrets.map((secret) => `,v1=${signatureOf(secret, t, body)}`).join('')}`
       const { origin, pathname, search } = new URL(url)
-      const headers = webhookHeaders(event, endpoint_id, signature)
+      const headers = webhookHeaders(sentNameOf(event), endpoint_id, signature)
       const { status, error, ...response } = await exchange(
         agent,
         { origin, path: pathname + search, method: 'POST', headers, body },

@@ -1,5 +1,5 @@
 /**
- * Resending: one delivery, all events of a time range, or a test event.
+ * Resending: one delivery, all events of a time range, or a test event: that of an automation tool, or a sample of an event.
  *
  * Resending creates a new delivery of the same event with the same event id, so receivers can recognize it.
  */
@@ -7,11 +7,11 @@ import { nowIso, nowMs } from '../lib/clock.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, newId, timeOfId } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
-import type { TestEventName } from './emit.ts'
+import { type EventName, sampleNameOf, type TestEventName } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
 import { type DeliveryRow, findDelivery, toDelivery, unloggedColumns } from './log.ts'
-import type { Delivery } from './resource.ts'
+import type { Delivery, Endpoint } from './resource.ts'
 
 /** Sends the event of a delivery again. Returns the new delivery. With `endpointId`, only a delivery to that endpoint is found. */
 export async function redeliver(
@@ -104,11 +104,33 @@ export async function replay(
 export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endpointId: string): Promise<Delivery> {
   const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
   if (endpoint.provider === 'api') throw notFound('integration')
+  const event: TestEventName = `${endpoint.provider}.test`
+  const data = { message: 'A test from your workspace: this integration works.' }
+  return queueTest(sql, guard, workspaceId, endpoint, { recorded: event, event, data })
+}
+
+/** Sends a sample of an event to one endpoint, whether or not it is subscribed to it. */
+export async function sendSample(
+  sql: Sql,
+  guard: Guard,
+  workspaceId: string,
+  endpointId: string,
+  { event, data }: { event: EventName; data: object },
+): Promise<Delivery> {
+  const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
+  return queueTest(sql, guard, workspaceId, endpoint, { recorded: sampleNameOf(event), event, data })
+}
+
+async function queueTest(
+  sql: Sql,
+  guard: Guard,
+  workspaceId: string,
+  endpoint: Endpoint,
+  { recorded, event, data }: { recorded: TestEventName; event: string; data: object },
+): Promise<Delivery> {
   await requireReady(guard, endpoint)
   const id = newId()
-  const event: TestEventName = `${endpoint.provider}.test`
   const occurred_at = nowIso()
-  const data = { message: 'A test from your workspace: this integration works.' }
   const body = JSON.stringify({ id, event, occurred_at, account_id: workspaceId, data })
   const [queued] = await sql<Omit<DeliveryRow, 'event'>[]>`
     with active_endpoint as (
@@ -118,13 +140,13 @@ export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endp
     ),
     recorded_event as (
       insert into webhook_events (workspace_id, id, event, body, occurred_at)
-      select t.workspace_id, ${id}, ${event}, ${body}, ${occurred_at} from active_endpoint t
+      select t.workspace_id, ${id}, ${recorded}, ${body}, ${occurred_at} from active_endpoint t
     )
     insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id)
     select t.workspace_id, t.id, ${newId()}, ${id} from active_endpoint t
     returning ${unloggedColumns(sql)}`
   if (!queued) throw badRequest('webhook: not active; switch it on first')
-  return toDelivery({ ...queued, event })
+  return toDelivery({ ...queued, event: recorded })
 }
 
 /** The schema accepts a second 60, which is not a valid time. */

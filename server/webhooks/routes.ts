@@ -9,6 +9,7 @@ import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { DateTime, Deleted, IdParams, ListQuery, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { Signals } from '../signals/signals.ts'
+import { type EventName, eventNames } from './emit.ts'
 import {
   createEndpoint,
   type DeletedEndpoint,
@@ -23,7 +24,7 @@ import {
 } from './endpoints.ts'
 import type { Guard } from './guard.ts'
 import { listDeliveries, requireDelivery } from './log.ts'
-import { redeliver, replay, sendTest } from './resend.ts'
+import { redeliver, replay, sendSample, sendTest } from './resend.ts'
 import {
   CreatedEndpoint,
   DeliveryView,
@@ -49,6 +50,8 @@ type Webhooks = {
   sealer: Sealer
   guard: Guard
   signals: Signals
+  /** The `data` of a sample of each event. */
+  samples: Readonly<Record<EventName, object>>
 }
 
 const NewIntegration = Type.Object({ provider: OneOf(tools), url: Url, events: Events })
@@ -68,7 +71,10 @@ const Replayed = Type.Object({ queued: Type.Integer() })
 /** The audit log names only the host. */
 const describeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
 
-export const webhookTable = ({ db, bulk, sealer, guard, signals }: Webhooks): readonly Row[] => [
+const toolNames: Partial<Record<Endpoint['provider'], string>> = { tool_a: 'n8n', tool_b: 'Make' }
+const toolNameOf = ({ provider }: Endpoint) => toolNames[provider] ?? provider
+
+export const webhookTable = ({ db, bulk, sealer, guard, signals, samples }: Webhooks): readonly Row[] => [
   row({
     call: 'POST /webhooks',
     operation: 'createWebhook',
@@ -198,7 +204,7 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals }: Webhooks): re
     members: managers,
     audit: {
       action: 'integration.connected',
-      summary: (endpoint: Endpoint) => `${endpoint.provider}, ${describeEndpoint(endpoint)}`,
+      summary: (endpoint: Endpoint) => [toolNameOf(endpoint), describeEndpoint(endpoint)].join(', '),
     },
     hasSecret: true,
     body: NewIntegration,
@@ -209,7 +215,7 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals }: Webhooks): re
   row({
     call: 'POST /integrations/:id/test',
     members: managers,
-    audit: 'integration.tested',
+    audit: { action: 'integration.tested', isOfPath: true },
     params: IdParams,
     data: DeliveryView,
     status: 201,
@@ -235,6 +241,21 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals }: Webhooks): re
     status: 201,
     run: async ({ caller, params }) => {
       const delivery = await redeliver(db, guard, caller.workspaceId, params.id)
+      signals.deliveriesQueued()
+      return delivery
+    },
+  }),
+  row({
+    call: 'POST /webhooks/:id/test',
+    members: managers,
+    audit: { action: 'webhook.tested', summary: ({ event }: Static<typeof DeliveryView>) => event, isOfPath: true },
+    params: IdParams,
+    body: Type.Object({ event: OneOf(eventNames) }),
+    data: DeliveryView,
+    status: 201,
+    run: async ({ caller, params, body: { event } }) => {
+      const sample = { event, data: samples[event] }
+      const delivery = await sendSample(db, guard, caller.workspaceId, params.id, sample)
       signals.deliveriesQueued()
       return delivery
     },

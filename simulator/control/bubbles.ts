@@ -21,11 +21,12 @@ export const pageUrl = (id: string) => `/simulator/media/${id}`
 
 const emptyContent: RenderedContent = { type: 'text', text: null, media: null, template: null, reply_to: null }
 
-/** The bubble of a journal entry. */
+/** The bubble of an entry, from the journal unless it is older. */
 export function renderBubble(
   { journal, accounts, media }: Pick<World, 'journal' | 'accounts' | 'media'>,
   entry: PhoneEntry,
 ): Bubble {
+  if (entry.bubble) return { ...entry.bubble, status: entry.status, error: entry.error }
   const line = JSON.parse(journal.read(entry)) as { bubble: Bubble; at: string; body: Json }
   const { id, from, status, error, phone } = entry
   if (from === 'customer') return { ...line.bubble, status, error }

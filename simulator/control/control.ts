@@ -108,7 +108,9 @@ function channelOf(value: unknown): Channel {
 
 /** The provider does not pass on messages of a blocked user. */
 const isBlockedSender = (state: AccountState, { from, user_id }: Json): boolean =>
-  [from, user_id].some((id) => typeof id === 'string' && isBlocked(state, waIdOf(keyOf(id))))
+  [from, user_id].some(
+    (id) => typeof id === 'string' && isBlocked(state, state.channel === 'social' ? id : waIdOf(keyOf(id))),
+  )
 
 /** Refuses the call if the journal is full, or too many callbacks wait for the service. */
 function requireCapacity({ journal, callbacks, quotas }: World): void {
@@ -255,6 +257,7 @@ async function getPhones({ world, response, query }: Call): Promise<void> {
       display_phone_number: account?.display_phone_number ?? '',
     },
     workspaces: [...names].map(([id, name]) => ({ workspace_id: id, business_name: name })),
+    has_dashboard: !world.isStandalone,
     phones: world.phones.list(workspace_id).map(({ channel, id, name, username, entries }) => ({
       channel,
       id,

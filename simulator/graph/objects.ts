@@ -54,6 +54,19 @@ export const objectCalls: Record<string, (call: ObjectCall) => Promise<Answer | 
     return method === 'POST' ? success : undefined
   },
   block_users: blockUsers,
+  /** The social account blocks people by their id. */
+  async moderate_conversations({ world, state, method, values: { user_ids, actions } }) {
+    if (method !== 'POST') return undefined
+    if (!Array.isArray(user_ids) || !Array.isArray(actions)) return failure(100, 'user_ids, actions: arrays')
+    for (const { id } of user_ids.filter(isObject)) {
+      const name = blockName(String(id))
+      const error = actions.includes('block_user')
+        ? await put(world, state, name, { id: String(id) })
+        : actions.includes('unblock_user') && (await remove(world, state, name))
+      if (error) return error
+    }
+    return success
+  },
   message_qrdls: qrCodes,
   async messenger_profile({ world, state, method, values }) {
     const profile = state.objects.get('messenger_profile') ?? {}

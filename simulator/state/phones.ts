@@ -2,8 +2,9 @@
  * The simulated customers' phones, and the event stream that updates the page.
  *
  * A phone holds positions in the journal; bubbles are rendered when a page
- * reads them. Each workspace keeps the 200 phones used last, and each phone
- * its last 100 bubbles.
+ * reads them. Only those from before the journal are held themselves. Each
+ * workspace keeps the 200 phones used last, and each phone its last 100
+ * bubbles.
  *
  * A stream is written at the client's pace. Up to 1 MiB of events wait for a
  * slow client. Past that the client is disconnected; the page then reconnects
@@ -16,6 +17,8 @@ import { evictOldest } from './quotas.ts'
 
 /** One bubble: its position in the journal and its latest status. */
 export type PhoneEntry = {
+  /** Of a message from before the journal. */
+  readonly bubble?: Bubble
   readonly phone: Phone
   readonly id: string
   readonly from: 'business' | 'customer'
@@ -33,6 +36,11 @@ type Phone = {
   name: string | null
   username: string | null
   entries: PhoneEntry[]
+}
+
+/** The messages of a customer from before the journal, oldest first. */
+export type PastPhone = Pick<Phone, 'workspace_id' | 'channel' | 'id' | 'name' | 'username'> & {
+  bubbles: readonly Bubble[]
 }
 
 export type Phones = ReturnType<typeof createPhones>
@@ -89,6 +97,19 @@ export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStr
 
   return {
     add,
+    /** Adds the phones of a history, the one used last at the end. Called before the journal's phones are restored. */
+    addHistory(history: readonly PastPhone[]) {
+      for (const { workspace_id, channel, id, name, username, bubbles } of history) {
+        const phones = phonesByWorkspace.get(workspace_id) ?? new Map<string, Phone>()
+        phonesByWorkspace.set(workspace_id, phones)
+        const phone: Phone = { workspace_id, channel, id, name, username, entries: [] }
+        phone.entries = bubbles.slice(-maxEntries).map((bubble) => ({
+          ...{ phone, bubble, id: bubble.id, from: bubble.from, offset: 0, length: 0 },
+          ...{ status: bubble.status, error: bubble.error },
+        }))
+        phones.set(channel + id, phone)
+      }
+    },
     /** Adds a customer's message with the status `delivered`, which nearly every one gets. */
     addInbound({ workspace_id, channel, phone, name, username, id, offset, length }: InboundEntry): PhoneEntry {
       const entry = add(workspace_id, channel, phone, { id, from: 'customer', offset, length, status: 'delivered' })

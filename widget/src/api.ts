@@ -5,6 +5,8 @@ export type Settings = {
   color: string
   position: 'right' | 'left'
   ask_details: 'never' | 'optional' | 'required'
+  /** How soon members usually reply; null: not shown. */
+  reply_time: 'minutes' | 'hour' | 'day' | null
 }
 
 /** Content that the visitor sees besides the text: choices, a link, a location. */
@@ -31,7 +33,10 @@ export type Message = {
   content_type: string
   content_text: string | null
   media_url: string | null
+  /** `read`: a member has read the visitor's message, or the visitor a member's. */
   status: string
+  /** The member who wrote it. */
+  sender?: { name: string } | null
   content?: MessageContent | null
   reply_to_message_id: string | null
   interactive_reply_id: string | null
@@ -44,13 +49,18 @@ export type Message = {
 type Result<Data> =
   | { ok: true; data: Data; nextCursor: string | null }
   /** `status` is 0 when there was no response. Browsers also hide the response of a CORS refusal. */
-  | { ok: false; status: number; retryMs: number | undefined }
+  | { ok: false; status: number; retryMs?: number | undefined; message: string }
 
 type NewMessage = { text: string; client_id: string; file?: string; tap?: Tap; name?: string; email?: string }
 
 export type Api = {
   getSettings(): Promise<Result<Settings>>
   createVisitor(): Promise<Result<{ visitor_token: string }>>
+  /** The visitor of an identity token that the site's server signed. */
+  identify(token: string): Promise<Result<{ visitor_token: string; visitor_id: string }>>
+  sendTyping(token: string, isTyping: boolean): void
+  /** Reports that the visitor has seen the messages up to this one. */
+  sendSeen(token: string, messageId: string): void
   sendMessage(token: string, message: NewMessage): Promise<Result<Message>>
   /** Stores a file. The `file` in the answer is sent with a message. */
   uploadFile(token: string, file: File): Promise<Result<{ file: string }>>
@@ -83,11 +93,16 @@ export function createApi(baseUrl: string, siteId: string): Api {
         signal: abort.signal,
       })
       const retryMs = Number(response.headers.get('retry-after')) * 1000 || undefined
-      if (!response.ok) return { ok: false, status: response.status, retryMs }
-      const { data, meta } = await response.json()
+      // An error of a proxy is not JSON, or not in the form of the service. A response without content, to a signal, is of no interest.
+      const json = response.json()
+      if (!response.ok) {
+        const refusal = await json.catch(() => {})
+        return { ok: false, status: response.status, retryMs, message: refusal?.error?.message }
+      }
+      const { data, meta } = await json
       return { ok: true, data, nextCursor: meta?.next_cursor ?? null }
     } catch {
-      return { ok: false, status: 0, retryMs: undefined }
+      return { ok: false, status: 0, message: 'no response' }
     } finally {
       clearTimeout(timer)
     }
@@ -96,6 +111,9 @@ export function createApi(baseUrl: string, siteId: string): Api {
   return {
     getSettings: () => call('/settings'),
     createVisitor: () => call('/visitors', undefined, undefined, 'POST'),
+    identify: (token) => call('/identity', undefined, { token }, 'POST'),
+    sendTyping: (token, isTyping) => void call('/typing', token, { is_typing: isTyping }, 'POST'),
+    sendSeen: (token, messageId) => void call('/seen', token, { message_id: messageId }, 'POST'),
     sendMessage: (token, message) => call('/messages', token, { ...message, page: currentPage() }, 'POST'),
     uploadFile: (token, file) => call(`/files?filename=${encodeURIComponent(file.name)}`, token, file, 'POST'),
     listMessages: (token, cursor) =>

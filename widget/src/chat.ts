@@ -22,6 +22,10 @@ export type Chat = {
   loadEarlier(): Promise<void>
   /** Reports whether the panel is open. Messages in an open, visible panel count as seen. */
   setOpen(isOpen: boolean): void
+  /** The visitor typed, or stopped. Sends few signals, however fast the visitor types. */
+  setTyping(isTyping: boolean): void
+  /** Connects again: the browser is online, or there is a new token. */
+  reconnect(): void
   /** Closes the stream and stops sending. The next page sends the rest of the queue. */
   stop(): void
 }
@@ -32,12 +36,19 @@ type ChatOptions = {
   onChange: () => void
   /** Called with the text of the newest reply that the visitor has not seen. */
   onReply: (text: string) => void
+  /** Called when another tab has deleted the state: the customer signed out there. */
+  onCleared: () => void
+  /** Called when the service rejects the token of a customer whom the site signed in. Undefined: the visitor is anonymous. */
+  onExpired?: () => void
 }
 
+/** The service forgets a signal after ten seconds. */
+const typingRepeatMs = 4_000
+const typingEndMs = 5_000
 const minBackoffMs = 1_000
 const maxBackoffMs = 30_000
 
-export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat {
+export function createChat({ api, store, onChange, onReply, onCleared, onExpired }: ChatOptions): Chat {
   const thread = new Map<string, Message>()
   const failedIds = new Set<string>()
   let uploads: readonly Upload[] = []
@@ -51,6 +62,13 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
   let source: EventSource | undefined
   let sendTimer: ReturnType<typeof setTimeout> | undefined
   let pollTimer: ReturnType<typeof setTimeout> | undefined
+  let typingTimer: ReturnType<typeof setTimeout> | undefined
+  /** When the last typing signal was sent; 0: the visitor does not type. */
+  let typingSentMs = 0
+  /** The member who types, with or without a name. */
+  let typing: { name: string | null } | undefined
+  /** The newest reply that was reported as seen. */
+  let reportedId = ''
 
   const stopping = new AbortController()
   const newestId = () => [...thread.keys()].sort().pop()
@@ -66,6 +84,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       if (direction === 'outbound' && id > (reply?.id ?? seen) && !thread.has(id)) reply = message
       thread.set(id, message)
     }
+    if (reply) typing = undefined
     const clientIds = new Set(messages.map(({ client_id }) => client_id))
     if (store.read().queue.some(({ client_id }) => clientIds.has(client_id))) {
       store.update(({ queue }) => ({ queue: queue.filter(({ client_id }) => !clientIds.has(client_id)) }))
@@ -77,12 +96,38 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
 
   function markSeen(): void {
     const seen = newestId()
-    if (isOpen && !document.hidden && seen && seen > (store.read().seen ?? '')) store.update(() => ({ seen }))
+    const { token, seen: seenBefore = '' } = store.read()
+    if (!isOpen || document.hidden || !seen || !token) return
+    if (seen > seenBefore) store.update(() => ({ seen }))
+    const before = reportedId
+    for (const { id, direction, status } of thread.values())
+      if (direction === 'outbound' && status !== 'read' && id > reportedId) reportedId = id
+    if (reportedId !== before) api.sendSeen(token, reportedId)
+  }
+
+  function setTyping(isTyping: boolean): void {
+    const { token } = store.read()
+    clearTimeout(typingTimer)
+    // A visitor who has not written has no token, and no member who waits.
+    if (!token) return
+    if (isTyping) {
+      typingTimer = setTimeout(() => setTyping(false), typingEndMs)
+      if (Date.now() - typingSentMs < typingRepeatMs) return
+    } else if (!typingSentMs) return
+    typingSentMs = isTyping ? Date.now() : 0
+    api.sendTyping(token, isTyping)
   }
 
   /** Drops a token that the service rejects. The next send creates a new visitor, unless another tab has created one. */
   function resetVisitor(token: string): void {
+    // A customer may have a new token by now.
+    if (onExpired && store.read().token !== token) return
     disconnect()
+    if (onExpired) {
+      store.update(() => ({ token: undefined }))
+      onExpired()
+      return
+    }
     thread.clear()
     earlierCursor = null
     isLoaded = false
@@ -90,9 +135,10 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
     onChange()
   }
 
-  async function resolveToken(): Promise<string | { retryMs: number | undefined; isFinal: boolean }> {
+  async function resolveToken(): Promise<string | { retryMs?: number | undefined; isFinal: boolean }> {
     const { token } = store.read()
     if (token) return token
+    if (onExpired) return { isFinal: false }
     const result = await api.createVisitor()
     if (!result.ok) return { retryMs: result.retryMs, isFinal: isFinal(result.status) }
     // If another tab created a visitor in the meantime, use that one.
@@ -103,7 +149,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
     if (isSending || stopping.signal.aborted) return
     isSending = true
     clearTimeout(sendTimer)
-    for (let next = nextQueued(); next; next = nextQueued()) {
+    for (let next = nextQueued(); next && !stopping.signal.aborted; next = nextQueued()) {
       const retryMs = await sendQueued(next)
       if (retryMs === undefined) continue
       sendTimer = setTimeout(() => void flush(), retryMs)
@@ -211,6 +257,18 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       earlierCursor = JSON.parse(data).next_cursor
       isLoaded = true
     })
+    opened.addEventListener('typing', ({ data }) => {
+      const { is_typing: isTyping, name } = JSON.parse(data)
+      typing = isTyping ? { name } : undefined
+      onChange()
+    })
+    opened.addEventListener('seen', ({ data }) => {
+      const { up_to: upTo } = JSON.parse(data)
+      // Times of the service have one format, so their texts are in order.
+      for (const message of thread.values())
+        if (message.direction === 'inbound' && message.created_at <= upTo) message.status = 'read'
+      onChange()
+    })
     opened.onerror = () => {
       // The browser reconnects after a lost connection, but not after a refusal.
       if (opened.readyState !== EventSource.CLOSED || source !== opened) return
@@ -221,33 +279,38 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
 
   function disconnect(): void {
     clearTimeout(pollTimer)
+    typing = undefined
     source?.close()
     source = undefined
   }
 
+  function reconnect(): void {
+    sendBackoff.reset()
+    pollBackoff.reset()
+    disconnect()
+    connect()
+    void flush()
+    onChange()
+  }
+
   return {
-    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, store }),
+    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, typing, store }),
+    setTyping,
+    reconnect,
     start() {
       const { signal } = stopping
-      const onOnline = () => {
-        sendBackoff.reset()
-        pollBackoff.reset()
-        disconnect()
-        connect()
-        void flush()
-        onChange()
-      }
       const onVisibilityChange = () => {
         if (document.hidden) disconnect()
         else connect()
         markSeen()
         onChange()
       }
-      const onExternalChange = () => {
+      const onExternalChange = (isCleared: boolean) => {
+        if (isCleared) return onCleared()
         connect()
         onChange()
       }
-      addEventListener('online', onOnline, { signal })
+      addEventListener('online', reconnect, { signal })
       addEventListener('offline', onChange, { signal })
       document.addEventListener('visibilitychange', onVisibilityChange, { signal })
       store.onExternalChange(onExternalChange, signal)
@@ -255,6 +318,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       void flush()
     },
     send(text, details) {
+      setTyping(false)
       const message = { client_id: newId(), text, at: new Date().toISOString() }
       store.update(({ queue }) => ({
         queue: [...queue, message],
@@ -302,6 +366,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       stopping.abort()
       disconnect()
       clearTimeout(sendTimer)
+      setTyping(false)
     },
   }
 }
@@ -321,9 +386,8 @@ function createBackoff() {
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && ![401, 408, 429].includes(status)
 
 /** A random UUID. `crypto.randomUUID` exists only on https pages. */
-function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  const variant = '89ab'[(bytes[8] ?? 0) % 4]
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
-}
+const newId = (): string =>
+  'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => {
+    const [byte = 0] = crypto.getRandomValues(new Uint8Array(1))
+    return (byte % 16).toString(16)
+  })

@@ -23,6 +23,7 @@ type ComposerOptions = {
   askDetails: Settings['ask_details']
   onSend: (text: string, details?: Details) => void
   onFile: (file: File, details?: Details) => void
+  onTyping: (isTyping: boolean) => void
 }
 
 const maxTextLength = 4096
@@ -31,7 +32,7 @@ const maxFileBytes = 10 * 1024 * 1024
 const acceptedFiles = 'image/*,video/mp4,audio/*,.pdf,.txt,.csv,.docx,.xlsx,.pptx,.odt,.ods'
 const maxHeightPx = 120
 
-export function createComposer({ words, askDetails, onSend, onFile }: ComposerOptions): Composer {
+export function createComposer({ words, askDetails, onSend, onFile, onTyping }: ComposerOptions): Composer {
   const required = askDetails === 'required'
   const name = element('input', {
     ...{ type: 'text', autocomplete: 'name', maxlength: '200', pattern: '.*\\S.*', required },
@@ -68,7 +69,10 @@ export function createComposer({ words, askDetails, onSend, onFile }: ComposerOp
     text.style.height = `${Math.min(maxHeightPx, text.scrollHeight + borderPx)}px`
     setAttribute(send, 'data-ready', text.value.trim() !== '')
   }
-  text.addEventListener('input', resize)
+  text.addEventListener('input', () => {
+    resize()
+    onTyping(text.value.trim() !== '')
+  })
   const submit = () => {
     const message = text.value.trim()
     if (!message) return text.focus()

@@ -12,27 +12,32 @@ import type { Chat } from './chat.ts'
 import { readableOn } from './color.ts'
 import { createComposer } from './composer.ts'
 import { element, icon, setAttribute } from './dom.ts'
-import type { Store } from './store.ts'
 import { createThread } from './thread.ts'
 import type { ChatView } from './view.ts'
 import css from './widget.css?inline'
 import type { Words } from './words.ts'
 
 export type Panel = {
+  /** Opens or closes the panel and moves the focus, unless it already is in this state. */
+  setOpen(isOpen: boolean): void
+  /** Opens or closes the panel without moving the focus. */
+  show(isOpen: boolean): void
+  isOpen(): boolean
   render(): void
   /** Announces a new reply while the panel is open. While it is closed, `render` announces the unread count instead. */
   announce(reply: string): void
   scrollToEnd(): void
 }
 
-type PanelOptions = { host: HTMLElement; settings: Settings; words: Words; chat: Chat; store: Store }
+type PanelOptions = { host: HTMLElement; settings: Settings; words: Words; chat: Chat }
 
 const maxBadgeCount = 99
 /** The media query under which widget.css lets the panel cover the page. */
 const smallScreen = '(max-width: 480px), (max-height: 480px)'
 
-export function createPanel({ host, settings, words, chat, store }: PanelOptions): Panel {
-  const { position, color, ask_details: askDetails } = settings
+/** Shows a conversation in the host element, and removes what it showed before. */
+export function createPanel({ host, settings, words, chat }: PanelOptions): Panel {
+  const { position, color, ask_details: askDetails, reply_time: replyTime } = settings
   const badge = element('span', { class: 'badge', 'aria-hidden': 'true', hidden: true })
   const launcher = element('button', { type: 'button', class: 'launcher', 'aria-controls': 'panel' })
   launcher.append(icon('message-circle'), badge)
@@ -44,20 +49,30 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
     onTap: chat.tap,
     onLoadEarlier: () => void chat.loadEarlier(),
   })
-  const composer = createComposer({ words, askDetails, onSend: chat.send, onFile: chat.sendFile })
+  const composer = createComposer({
+    words,
+    askDetails,
+    onSend: chat.send,
+    onFile: chat.sendFile,
+    onTyping: chat.setTyping,
+  })
   const title = element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title)
+  const hint = replyTime ? [element('p', {}, `${words.replyTime} ${spanOf(replyTime, words.lang)}`)] : []
   const panel = element(
     'section',
     { id: 'panel', class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: '-1', hidden: true },
-    ...[element('header', {}, title, close), thread.root, composer.root],
+    ...[element('header', {}, title, ...hint, close), thread.root, composer.root],
   )
   const status = element('p', { class: 'visually-hidden', role: 'status' })
   const root = element('div', { class: 'root', 'data-side': position }, panel, launcher, status)
   root.lang = words.lang
+  // Not in widget.css: the compiler would add variables for browsers without light-dark(), which the styles do not use.
+  root.style.colorScheme = 'light dark'
   let isOpen = false
   let lastUnreadCount = 0
 
-  const toggle = (next: boolean) => {
+  const setOpen = (next: boolean) => {
+    if (next === isOpen) return
     show(next)
     storeOpen(next)
     if (!next) return launcher.focus()
@@ -73,10 +88,10 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
     chat.setOpen(next)
     if (next) thread.scrollToEnd()
   }
-  launcher.addEventListener('click', () => toggle(!isOpen))
-  close.addEventListener('click', () => toggle(false))
+  launcher.addEventListener('click', () => setOpen(!isOpen))
+  close.addEventListener('click', () => setOpen(false))
   const onKeydown = (event: KeyboardEvent) => {
-    if (event.key === 'Escape' && isOpen && !event.isComposing) toggle(false)
+    if (event.key === 'Escape' && isOpen && !event.isComposing) setOpen(false)
     if (event.key === 'Tab' && isOpen && matchMedia(smallScreen).matches) trapFocus(panel, event)
   }
   launcher.addEventListener('keydown', onKeydown)
@@ -90,8 +105,9 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
     composer.sendFiles(event.dataTransfer?.files ?? [])
   })
 
+  // The host of a preview is not in a page yet: its panel has the size of the preview.
+  if (host.isConnected) followViewport(panel)
   mount(host.shadowRoot ?? host.attachShadow({ mode: 'open' }), root, color)
-  followViewport(panel)
   // Restores the state of the previous page without moving the focus.
   if (wasOpen()) show(true)
   const announce = (text: string) => status.replaceChildren(element('span', {}, text))
@@ -102,6 +118,9 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
   }
 
   return {
+    setOpen,
+    show,
+    isOpen: () => isOpen,
     render() {
       const view = chat.view()
       root.dir = getComputedStyle(document.documentElement).direction
@@ -111,7 +130,7 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
       setAttribute(launcher, 'aria-label', badge.hidden ? label : `${label}, ${words.unread(view.unreadCount)}`)
       setAttribute(launcher, 'aria-expanded', String(isOpen))
       thread.render(view)
-      composer.render({ asksDetails: askDetails !== 'never' && !store.read().introduced, isOffline: view.isOffline })
+      composer.render({ asksDetails: askDetails !== 'never' && !view.isIntroduced, isOffline: view.isOffline })
       announceUnread(view)
     },
     announce(reply) {
@@ -119,6 +138,12 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
     },
     scrollToEnd: thread.scrollToEnd,
   }
+}
+
+/** Five minutes, an hour or a day, in words. */
+function spanOf(replyTime: NonNullable<Settings['reply_time']>, lang: string): string {
+  const [count, unit] = replyTime === 'minutes' ? [5, 'minute'] : [1, replyTime]
+  return new Intl.NumberFormat(lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
 }
 
 const openKey = 'parley-chat-open'
@@ -163,9 +188,9 @@ function mount(shadow: ShadowRoot, root: HTMLElement, color: string): void {
     shadow.adoptedStyleSheets = [sheet]
   } catch {
     // Older browsers have no constructed style sheets.
-    shadow.append(element('style', {}, text))
+    root.append(element('style', {}, text))
   }
-  shadow.append(root)
+  shadow.replaceChildren(root)
 }
 
 /** Fits the panel to the area that the on-screen keyboard leaves free. */

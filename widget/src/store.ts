@@ -1,5 +1,6 @@
 /**
- * The widget's state in `localStorage`, one entry per site: visitor token, send queue and read position.
+ * The widget's state in `localStorage`, one entry per site: visitor token, send queue and read position. A customer whom the site
+ * signed in has an entry of their own, without the token: it must not outlive the page, because the next person may use the browser.
  *
  * All tabs of a site share the entry, so every update reads it first. If a write fails (storage blocked or full), the state
  * stays in memory until the page closes, and the stale entry in storage is ignored.
@@ -34,12 +35,15 @@ type StoredState = {
 export type Store = {
   read(): StoredState
   update(change: (state: StoredState) => Partial<StoredState>): StoredState
-  /** Calls `listener` after another tab changed the state, until `signal` aborts. */
-  onExternalChange(listener: () => void, signal: AbortSignal): void
+  /** Calls `listener` after another tab changed or deleted the state, until `signal` aborts. */
+  onExternalChange(listener: (isCleared: boolean) => void, signal: AbortSignal): void
+  /** Deletes the entry. */
+  clear(): void
 }
 
-export function createStore(siteId: string): Store {
-  const key = `parley-chat:${siteId}`
+/** `visitorId`: of a customer whom the site signed in. */
+export function createStore(siteId: string, visitorId?: string): Store {
+  const key = `parley-chat:${siteId}${visitorId ? `:${visitorId}` : ''}`
   let memory: StoredState = { queue: [] }
   /** False after a failed write: `memory` is then newer than the storage. */
   let isPersisted = true
@@ -47,7 +51,9 @@ export function createStore(siteId: string): Store {
     if (!isPersisted) return memory
     try {
       const text = localStorage.getItem(key)
+      const { token } = memory
       if (text) memory = parseState(JSON.parse(text)) ?? memory
+      if (visitorId) memory.token = token
     } catch {
       // The storage is blocked or holds invalid JSON: use the state in memory.
     }
@@ -59,7 +65,7 @@ export function createStore(siteId: string): Store {
       const state = read()
       memory = { ...state, ...change(state) }
       try {
-        localStorage.setItem(key, JSON.stringify(memory))
+        localStorage.setItem(key, JSON.stringify(visitorId ? { ...memory, token: undefined } : memory))
         isPersisted = true
       } catch {
         isPersisted = false
@@ -68,9 +74,17 @@ export function createStore(siteId: string): Store {
     },
     onExternalChange(listener, signal) {
       const onStorage = (event: StorageEvent) => {
-        if (event.key === key) listener()
+        if (event.key === key) listener(event.newValue === null)
       }
       addEventListener('storage', onStorage, { signal })
+    },
+    clear() {
+      memory = { queue: [] }
+      try {
+        localStorage.removeItem(key)
+      } catch {
+        // The storage is blocked, so it has no entry.
+      }
     },
   }
 }

@@ -29,6 +29,7 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
   const rows = new Map<string, Row>()
   const earlier = element('button', { type: 'button', class: 'earlier', hidden: true }, words.earlier)
   earlier.addEventListener('click', onLoadEarlier)
+  const typist = element('p', { class: 'typing', dir: 'auto', hidden: true })
   const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': words.messages })
   const root = element(
     'div',
@@ -36,16 +37,31 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
     element('p', { class: 'greeting', dir: 'auto' }, greeting),
     earlier,
     log,
+    typist,
   )
+  /** Whether the visitor sees the newest message. Content that grows later, such as an image that loads, then stays in view. */
+  let isAtEnd = true
   // Without messages the thread stays at the top, so that a long greeting shows its beginning.
   const scrollToEnd = () => {
+    isAtEnd = true
     if (log.firstElementChild) root.scrollTop = root.scrollHeight
   }
+  let lastTop = 0
+  root.addEventListener('scroll', () => {
+    const { scrollTop } = root
+    // Content that grew after the thread was scrolled also increases the distance, so only scrolling up leaves the end.
+    if (root.scrollHeight - scrollTop - root.clientHeight < nearEndPx) isAtEnd = true
+    else if (scrollTop < lastTop) isAtEnd = false
+    lastTop = scrollTop
+  })
+  const observer = new ResizeObserver(() => {
+    if (isAtEnd) scrollToEnd()
+  })
+  for (const observed of [root, log]) observer.observe(observed)
   return {
     root,
     scrollToEnd,
-    render({ messages, hasEarlier }) {
-      const isAtEnd = root.scrollHeight - root.scrollTop - root.clientHeight < nearEndPx
+    render({ messages, hasEarlier, typing }) {
       const distanceFromEnd = root.scrollHeight - root.scrollTop
       const firstBefore = log.firstElementChild
       const keys = new Set(messages.map(({ key }) => key))
@@ -64,6 +80,8 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
         previous = row.root
       }
       earlier.hidden = !hasEarlier
+      typist.hidden = !typing
+      typist.textContent = typing?.name ? `${typing.name} ${words.typing}` : '…'
       // A visitor who reads further up keeps their position, also when older messages are inserted above.
       if (isAtEnd || messages.at(-1)?.state === 'pending') scrollToEnd()
       else if (firstBefore !== log.firstElementChild) root.scrollTop = root.scrollHeight - distanceFromEnd
@@ -84,7 +102,7 @@ function createRow(
   const state = element('span')
   const retry = element('button', { type: 'button', hidden: true }, words.retry)
   retry.addEventListener('click', onRetry)
-  const sender = element('span', { class: 'visually-hidden' }, isOwn ? words.you : words.reply)
+  const sender = element('span')
   const meta = element('div', { class: 'meta' }, time, state, retry)
   const choices = content && createChoices(content, (choice) => onTap(id, choice))
   const root = element('div', { class: isOwn ? 'row own' : 'row' }, sender, bubble)
@@ -96,6 +114,9 @@ function createRow(
       const json = JSON.stringify(message)
       if (json === rendered) return
       rendered = json
+      const { sender: name } = message
+      sender.className = name ? 'sender' : 'visually-hidden'
+      sender.replaceChildren(...(name ? [face(name), name] : [isOwn ? words.you : words.reply]))
       bubble.replaceChildren(...contentOf(message, words))
       choices?.render(message)
       if (choices) choices.root.hidden = message.isDeleted
@@ -103,10 +124,15 @@ function createRow(
       setAttribute(root, 'data-state', message.state)
       setAttribute(time, 'datetime', message.at)
       time.textContent = message.state === 'sent' ? formatTime(message.at, words.lang) : ''
-      state.textContent = message.state === 'sent' ? '' : words[message.state]
+      state.textContent = message.state !== 'sent' ? words[message.state] : message.isSeen ? words.seen : ''
       retry.hidden = message.state !== 'failed'
     },
   }
+}
+
+/** The initial of a member. */
+function face([initial = '']: string): HTMLElement {
+  return element('span', { class: 'face', 'aria-hidden': 'true' }, initial.toUpperCase())
 }
 
 function contentOf({ text, media_url, type, name, isDeleted, content }: MessageView, words: Words): (Node | string)[] {

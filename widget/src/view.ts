@@ -15,6 +15,10 @@ export type MessageView = {
   name?: string | undefined
   isDeleted: boolean
   at: string
+  /** The name of the member who wrote it, on the first of several messages. */
+  sender?: string | undefined
+  /** The last message: a member has read it. */
+  isSeen?: boolean
   /** The id and content of a message with choices or a location. */
   id?: string
   content?: MessageContent | undefined
@@ -22,7 +26,18 @@ export type MessageView = {
   tappedId?: string | undefined
 }
 
-export type ChatView = { messages: MessageView[]; unreadCount: number; isOffline: boolean; hasEarlier: boolean }
+export type ChatView = {
+  messages: MessageView[]
+  unreadCount: number
+  isOffline: boolean
+  hasEarlier: boolean
+  /** The visitor has answered or skipped the form for name and email, or the site has signed them in. */
+  isIntroduced: boolean
+  /** The member who types. */
+  typing: Typing | undefined
+}
+
+type Typing = { name: string | null }
 
 /** A file that is being uploaded by this page. */
 export type Upload = { client_id: string; at: string; file: File; isFailed: boolean }
@@ -32,11 +47,12 @@ type ChatState = {
   failedIds: ReadonlySet<string>
   hasEarlier: boolean
   uploads: readonly Upload[]
+  typing: Typing | undefined
   store: Store
 }
 
-export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatState): ChatView {
-  const { queue, seen = '' } = store.read()
+export function toView({ thread, failedIds, hasEarlier, uploads, typing, store }: ChatState): ChatView {
+  const { queue, seen = '', introduced = false } = store.read()
   const sent = [...thread.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
   const sentIds = new Set(sent.map(({ client_id }) => client_id))
   const taps = new Map<string | null, string>()
@@ -45,7 +61,7 @@ export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatSt
   return {
     messages: [
       ...sent.map(
-        (message): MessageView => ({
+        (message, index): MessageView => ({
           key: message.client_id ?? message.id,
           isOwn: message.direction === 'inbound',
           state: 'sent',
@@ -54,6 +70,8 @@ export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatSt
           type: message.content_type,
           isDeleted: message.deleted_at !== null,
           at: message.created_at,
+          sender: message.sender?.name === sent[index - 1]?.sender?.name ? undefined : message.sender?.name,
+          isSeen: index === sent.length - 1 && message.direction === 'inbound' && message.status === 'read',
           ...(message.content ? { id: message.id, content: message.content, tappedId: taps.get(message.id) } : {}),
         }),
       ),
@@ -73,8 +91,11 @@ export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatSt
         }),
       ),
     ],
-    unreadCount: sent.filter(({ id, direction }) => direction === 'outbound' && id > seen).length,
+    unreadCount: sent.filter(({ id, direction, status }) => direction === 'outbound' && status !== 'read' && id > seen)
+      .length,
     isOffline: !navigator.onLine,
     hasEarlier,
+    isIntroduced: introduced,
+    typing,
   }
 }

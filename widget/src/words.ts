@@ -25,6 +25,11 @@ export type Words = {
   deleted: string
   you: string
   reply: string
+  seen: string
+  /** After the name of a member. */
+  typing: string
+  /** Before a time, such as 5 minutes. */
+  replyTime: string
 }
 
 const en: Words = {
@@ -53,6 +58,9 @@ const en: Words = {
   deleted: 'This message was deleted',
   you: 'You:',
   reply: 'Reply:',
+  seen: 'Seen',
+  typing: 'is typing…',
+  replyTime: 'We usually reply within',
 }
 
 const de: Words = {
@@ -81,6 +89,9 @@ const de: Words = {
   deleted: 'Diese Nachricht wurde gelöscht',
   you: 'Sie:',
   reply: 'Antwort:',
+  seen: 'Gesehen',
+  typing: 'schreibt…',
+  replyTime: 'Wir antworten meist innerhalb von',
 }
 
 const es: Words = {
@@ -109,6 +120,9 @@ const es: Words = {
   deleted: 'Este mensaje se eliminó',
   you: 'Tú:',
   reply: 'Respuesta:',
+  seen: 'Visto',
+  typing: 'está escribiendo…',
+  replyTime: 'Solemos responder en',
 }
 
 const fr: Words = {
@@ -137,6 +151,9 @@ const fr: Words = {
   deleted: 'Ce message a été supprimé',
   you: 'Vous :',
   reply: 'Réponse :',
+  seen: 'Vu',
+  typing: 'écrit…',
+  replyTime: 'Nous répondons souvent en',
 }
 
 const pt: Words = {
@@ -165,6 +182,9 @@ const pt: Words = {
   deleted: 'Esta mensagem foi apagada',
   you: 'Você:',
   reply: 'Resposta:',
+  seen: 'Visto',
+  typing: 'está a escrever…',
+  replyTime: 'Costumamos responder em',
 }
 
 const ar: Words = {
@@ -193,6 +213,9 @@ const ar: Words = {
   deleted: 'حُذفت هذه الرسالة',
   you: 'أنت:',
   reply: 'الرد:',
+  seen: 'شوهدت',
+  typing: 'يكتب…',
+  replyTime: 'نرد عادة خلال',
 }
 
 const all: Record<string, Words> = { en, de, es, fr, pt, ar }

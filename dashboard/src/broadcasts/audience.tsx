@@ -1,14 +1,13 @@
-/** The audience of a new broadcast: a segment, or phone numbers that are pasted or uploaded. */
+/** The audience of a new broadcast: all contacts or segments, without others, or phone numbers that are pasted or uploaded. */
 
-import { useEffect, useState } from 'react'
-import { Button, FilePicker, SegmentedControl, SelectField, TextAreaField } from '../../../ui/controls.tsx'
+import { useState } from 'react'
+import { Button, FilePicker, SegmentedControl, TextAreaField } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
-import { useCall, usePages } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { QueryState } from '../ui/page.tsx'
-
 import { words } from '../words/words.ts'
 import { maxFileBytes, maxRecipients, type RecipientList } from './parse-recipients.ts'
+import { SegmentPicker, useSegments } from './segment-picker.tsx'
 import type { Change, Draft } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
@@ -23,30 +22,40 @@ export function Audience({ draft, numbers, error, onChange }: AudienceProps) {
           label={text.source}
           value={draft.source}
           options={[
-            { value: 'segment', label: text.sources.segment },
+            { value: 'all', label: text.sources.all },
+            { value: 'segments', label: text.sources.segments },
             { value: 'numbers', label: text.sources.numbers },
           ]}
           onChange={(source) => onChange({ source })}
         />
       </div>
-      {draft.source === 'segment' ? (
-        <SegmentSelect draft={draft} error={error} onChange={onChange} />
-      ) : (
+      {draft.source === 'all' && <p className="soft">{text.allContacts}</p>}
+      {draft.source === 'segments' && <SegmentSelect draft={draft} error={error} onChange={onChange} />}
+      {draft.source === 'numbers' ? (
         <NumberInput draft={draft} numbers={numbers} error={error} onChange={onChange} />
+      ) : (
+        <SegmentPicker
+          label={text.exclude}
+          placeholder={text.chooseExcluded}
+          hint={text.excludeHint}
+          error={draft.source === 'all' ? error : undefined}
+          ids={draft.excluded_segment_ids}
+          without={draft.source === 'segments' ? draft.segment_ids : []}
+          onChange={(excluded_segment_ids) => onChange({ excluded_segment_ids })}
+        />
       )}
     </>
   )
 }
 
-function SegmentSelect({ draft: { segment_id: id }, error, onChange }: Omit<AudienceProps, 'numbers'>) {
-  const pages = usePages('GET /segments', { query: { limit: 100 } })
-  const segment = useCall('GET /segments/{id}', { params: { id } }, { enabled: id !== '' })
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
-  useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
-  if (!pages.data) return <QueryState query={pages} lines={2} />
-  if (pages.items.length === 0) {
+function SegmentSelect({ draft, error, onChange }: Omit<AudienceProps, 'numbers'>) {
+  const { segment_ids: ids, excluded_segment_ids: excluded } = draft
+  const [id = ''] = ids
+  // With several segments the review has the number.
+  const isOne = ids.length === 1 && excluded.length === 0
+  const segment = useCall('GET /segments/{id}', { params: { id } }, { enabled: isOne })
+  const pages = useSegments()
+  if (pages.data && pages.items.length === 0) {
     return (
       <div className="row">
         <p className="soft grow">{text.noSegments}</p>
@@ -56,13 +65,14 @@ function SegmentSelect({ draft: { segment_id: id }, error, onChange }: Omit<Audi
   }
   const count = segment.data && text.members(segment.data.member_count)
   return (
-    <SelectField
+    <SegmentPicker
       label={text.segment}
-      hint={id && (count ?? text.counting)}
+      placeholder={ids.length === 0 ? text.chooseSegment : text.addSegment}
+      hint={isOne ? (count ?? text.counting) : undefined}
       error={error}
-      value={id}
-      options={[['', text.chooseSegment], ...pages.items.map((each) => [each.id, each.name] as const)]}
-      onChange={(event) => onChange({ segment_id: event.target.value })}
+      ids={ids}
+      without={excluded}
+      onChange={(segment_ids) => onChange({ segment_ids })}
     />
   )
 }

@@ -1,57 +1,141 @@
 /**
- * The new broadcast page. The draft is checked while the member edits it. Missing fields are marked after the first attempt to
- * send.
+ * The new broadcast page. The draft is saved and checked while the member edits it. Missing fields are marked after the first
+ * attempt to send.
  */
-import { useEffect, useMemo, useRef, useState } from 'react'
-import { useLocation } from 'wouter'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
+import { Redirect, useLocation, useSearch } from 'wouter'
 import { Button, InputField, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { Confirm, useToast } from '../../../ui/overlays.tsx'
-import { describeError, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
+import { describeError, isNotFound, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { formatTime, toDatetimeLocal } from '../lib/time.ts'
+import { NotFound } from '../shell/errors.tsx'
 import type { Template } from '../templates/parse-template.ts'
-import { TemplatePreview } from '../templates/preview.tsx'
+import { ConfirmButton } from '../ui/dialogs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Audience } from './audience.tsx'
+import { type Autosave, type SaveState, useAutosave } from './autosave.ts'
 import { mergeErrors, missingErrors, readErrors } from './errors.ts'
 import { MessageSection } from './message.tsx'
+import { RecipientPreview } from './recipient-preview.tsx'
 import { Review } from './review.tsx'
 import { TestSend } from './test-send.tsx'
-import { type Body, type Change, type Draft, sampleValuesOf, useDraft, useDraftCheck } from './use-draft.ts'
+import { type Body, type Change, type Draft, newDraft, sampleValuesOf, toDraft, useDraftCheck } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 const back = { href: '/broadcasts', label: words.broadcasts.back }
 
 export function NewBroadcast() {
-  const query = useCall('GET /templates', {}, { live: true })
-  const { draft, change, discard } = useDraft()
-  const [, navigate] = useLocation()
-  // The draft holds the URL parameters now. Removes them, so that a reload does not apply them again.
-  useEffect(() => {
-    navigate('/broadcasts/new', { replace: true })
-  }, [navigate])
+  const { query, key, onCreated } = useOpenedQuery()
+  const id = query.get('draft')
+  const page = { ...newPage, onCreated }
+  return id ? <SavedDraft key={key} {...page} id={id} /> : <DraftPage key={key} {...page} start={newDraft(query)} />
+}
+
+const newPage = { title: text.title, lead: text.lead, back }
+
+/**
+ * The query of the URL with which a page of a draft was opened. `onCreated` puts the id of the new draft into the URL, for a reload;
+ * the page stays. Any other change of the query opens another page, with another key.
+ */
+export function useOpenedQuery() {
+  const search = useSearch()
+  const [path, navigate] = useLocation()
+  const opened = useRef({ search, query: search, key: 0 })
+  if (opened.current.search !== search) opened.current = { search, query: search, key: opened.current.key + 1 }
+  return {
+    query: new URLSearchParams(opened.current.query),
+    key: opened.current.key,
+    onCreated: (id: string) => {
+      const query = new URLSearchParams({ draft: id }).toString()
+      opened.current.search = query
+      navigate(`${path}?${query}`, { replace: true })
+    },
+  }
+}
+
+type PageOfDraft = {
+  title: string
+  lead: string
+  back: { href: string; label: string }
+  onCreated: (id: string) => void
+}
+
+/** A member continues a draft. */
+export function SavedDraft({ id, ...page }: PageOfDraft & { id: string }) {
+  const source = useCall('GET /broadcasts/{id}/source', { params: { id } }, { isKept: false })
+  if (source.data && source.data.status !== 'draft') return <Redirect to={`/broadcasts/${id}`} replace />
+  if (source.data) return <DraftPage {...page} start={toDraft(source.data)} startId={id} />
+  if (isNotFound(source.error)) return <NotFound />
+  const { onCreated: _, ...head } = page
   return (
-    <Page title={text.title} lead={text.lead} back={back} actions={<DiscardDraft onDiscard={discard} />}>
-      <QueryView query={query}>
-        {(templates) => <ComposeForm templates={templates} draft={draft} onChange={change} onSent={discard} />}
+    <Page {...head}>
+      <QueryView query={source}>{() => null}</QueryView>
+    </Page>
+  )
+}
+
+type DraftPageProps = PageOfDraft & {
+  /** What the draft starts with, of the first render. */
+  start: Draft
+  startId?: string
+  /** Above the form. */
+  children?: ReactNode
+}
+
+/** The page of a draft, which is saved while the member writes. */
+export function DraftPage({ start, startId, onCreated, children, ...page }: DraftPageProps) {
+  const templates = useCall('GET /templates', {}, { live: true })
+  const [draft, setDraft] = useState(start)
+  const saving = useAutosave(draft, startId, onCreated)
+  const actions = (
+    <>
+      <SaveStatus state={saving.state} />
+      {saving.id && <DiscardDraft id={saving.id} onDiscard={saving.end} />}
+    </>
+  )
+  return (
+    <Page {...page} actions={actions}>
+      {children}
+      <QueryView query={templates}>
+        {(found) => (
+          <ComposeForm
+            templates={found}
+            draft={draft}
+            onChange={(changes) => setDraft((now) => ({ ...now, ...changes }))}
+            saving={saving}
+          />
+        )}
       </QueryView>
     </Page>
   )
 }
 
+const SaveStatus = ({ state }: { state: SaveState }) => (
+  <span
+    className="soft small broadcasts-saved"
+    role="status"
+    data-failed={state === 'retrying' || state === 'refused' || state === 'gone' ? '' : undefined}
+  >
+    {text.saveStates[state]}
+  </span>
+)
+
 type ComposeProps = {
   templates: readonly Template[]
   draft: Draft
   onChange: (changes: Partial<Draft>) => void
-  onSent: () => void
+  /** Of a draft that is saved. */
+  saving?: Autosave
   /** The scheduled broadcast that the draft changes; absent for a new one. */
   editedId?: string
 }
 
-export function ComposeForm({ templates, draft, onChange, onSent, editedId }: ComposeProps) {
+export function ComposeForm({ templates, draft, onChange, saving, editedId }: ComposeProps) {
   const [isSubmitted, setSubmitted] = useState(false)
   const [isConfirming, setConfirming] = useState(false)
+  const [isFlushing, setFlushing] = useState(false)
   const [previewed, setPreviewed] = useState<Template>()
   const sections = useRef<HTMLDivElement>(null)
   const toast = useToast()
@@ -61,21 +145,27 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
 
   const stale = ['GET /broadcasts', 'GET /broadcasts/{id}'] as const
   const onDone = ({ id }: { id: string }) => {
-    onSent()
+    saving?.end()
     toast.success(draft.isLater ? text.scheduled : text.sent)
-    navigate(`/broadcasts/${id}`)
+    // The draft is gone: back leads to the list.
+    navigate(`/broadcasts/${id}`, { replace: saving !== undefined })
   }
   const create = useChange('POST /broadcasts', { stale, onDone })
+  const sendDraft = useChange('POST /broadcasts/{id}/send', { stale, onDone })
   const start = useChange('POST /broadcasts/{id}/start', { stale, onDone })
   const edit = useChange('PATCH /broadcasts/{id}', {
     stale,
     onDone: (edited) => (draft.isLater ? onDone(edited) : start.mutate({ params: { id: edited.id } })),
   })
-  const sending = [create, edit, start]
+  const sending = [create, sendDraft, edit, start]
   const sendError = sending.find(({ error }) => error)?.error
-  const send = (body: Body) => {
+  const send = async (body: Body) => {
     const whole = { ...body, name: draft.name }
+    setFlushing(true)
+    const draftId = await saving?.flush()
+    setFlushing(false)
     if (editedId) edit.mutate({ params: { id: editedId }, body: whole })
+    else if (draftId) sendDraft.mutate({ params: { id: draftId }, body: whole, idempotencyKey })
     else create.mutate({ body: whole, idempotencyKey })
   }
   // The `Idempotency-Key`: a retry after a lost connection does not create the broadcast twice.
@@ -127,7 +217,11 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
       </Card>
       <aside className="stack broadcasts-beside" aria-label={words.templates.preview.title}>
         {shownTemplate ? (
-          <TemplatePreview template={shownTemplate} params={previewed ? undefined : sampleValues} />
+          <RecipientPreview
+            template={shownTemplate}
+            params={previewed ? undefined : sampleValues}
+            samples={previewed ? [] : (preview?.samples ?? [])}
+          />
         ) : (
           <p className="broadcasts-nothing soft">{text.previewEmpty}</p>
         )}
@@ -169,9 +263,9 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
         <Confirm
           title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
           action={action}
-          busy={sending.some(({ isPending }) => isPending)}
-          error={sendError ? describeError(sendError) : undefined}
-          onConfirm={() => send(body)}
+          busy={isFlushing || sending.some(({ isPending }) => isPending)}
+          error={sendError ? (serverErrors.draft ?? describeError(sendError)) : undefined}
+          onConfirm={() => void send(body)}
           onClose={() => setConfirming(false)}
         >
           <p>{(draft.isLater ? text.confirmLater : text.confirmText)(chosen?.name ?? '')}</p>
@@ -184,28 +278,24 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
 
 const refOf = ({ name, language }: Template) => ({ name, language })
 
-function DiscardDraft({ onDiscard }: { onDiscard: () => void }) {
-  const [isConfirming, setConfirming] = useState(false)
-  const toast = useToast()
+function DiscardDraft({ id, onDiscard }: { id: string; onDiscard: () => void }) {
+  const [, navigate] = useLocation()
   return (
-    <>
-      <Button label={text.discard} variant="quiet" icon="trash" onClick={() => setConfirming(true)} />
-      {isConfirming && (
-        <Confirm
-          title={text.discardTitle}
-          action={text.discard}
-          danger
-          onConfirm={() => {
-            setConfirming(false)
-            onDiscard()
-            toast.success(text.discarded)
-          }}
-          onClose={() => setConfirming(false)}
-        >
-          <p>{text.discardText}</p>
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton
+      button={<Button label={text.discard} variant="quiet" icon="trash" />}
+      title={text.discardTitle}
+      text={text.discardText}
+      action={text.discard}
+      danger
+      call="DELETE /broadcasts/{id}"
+      input={{ params: { id } }}
+      stale={['GET /broadcasts']}
+      done={text.discarded}
+      onDone={() => {
+        onDiscard()
+        navigate('/broadcasts', { replace: true })
+      }}
+    />
   )
 }
 

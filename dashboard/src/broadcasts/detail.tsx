@@ -29,7 +29,7 @@ export function BroadcastDetail({ id }: { id: string }) {
   if (isNotFound(query.error)) return <NotFound />
   return (
     <Page
-      title={broadcast?.name ?? text.untitled}
+      title={broadcast?.name || text.untitled}
       lead={broadcast && <StateBadge broadcast={broadcast} />}
       back={back}
       actions={broadcast && canWrite && <Actions broadcast={broadcast} />}
@@ -77,7 +77,7 @@ function StatusNotes({ broadcast }: { broadcast: Broadcast }) {
           {isCanceling(broadcast) && <p>{text.canceling}</p>}
         </Note>
       )}
-      {status === 'draft' && <Note icon="edit">{text.draft}</Note>}
+      {status === 'draft' && <Note icon="edit">{broadcast.saved_at ? text.memberDraft : text.draft}</Note>}
       {status === 'scheduled' && !is_paused && <Note icon="clock">{startText(broadcast)}</Note>}
       {again_id && (
         <Note icon="refresh">
@@ -106,8 +106,8 @@ function startText({ scheduled_at }: Broadcast): string {
 }
 
 function About({ broadcast }: { broadcast: Broadcast }) {
-  const { template, segment_id, created_at, scheduled_at, started_at, completed_at } = broadcast
-  const name = (
+  const { template, author, created_at, scheduled_at, started_at, completed_at } = broadcast
+  const name = template.name && (
     <>
       <Link href={hrefOf(template)}>{template.name}</Link> <span className="soft small">{template.language}</span>
     </>
@@ -116,7 +116,8 @@ function About({ broadcast }: { broadcast: Broadcast }) {
     <Facts
       facts={{
         [text.template]: name,
-        [text.audience]: segment_id ? <SegmentLink id={segment_id} /> : text.list,
+        [text.audience]: <AudienceText broadcast={broadcast} />,
+        [text.author]: author?.name,
         [text.created]: formatTime(created_at),
         [text.scheduled]: scheduled_at && formatTime(scheduled_at),
         [text.started]: started_at && formatTime(started_at),
@@ -125,6 +126,30 @@ function About({ broadcast }: { broadcast: Broadcast }) {
     />
   )
 }
+
+function AudienceText({ broadcast: { segment_id, audience } }: { broadcast: Broadcast }) {
+  if (!audience) return segment_id ? <SegmentLink id={segment_id} /> : text.list
+  const { segment_ids: ids, excluded_segment_ids: excluded } = audience
+  return (
+    <>
+      {ids.length === 0 ? text.allContacts : <SegmentLinks ids={ids} />}
+      {excluded.length > 0 && (
+        <>
+          {` ${text.without} `}
+          <SegmentLinks ids={excluded} />
+        </>
+      )}
+    </>
+  )
+}
+
+const SegmentLinks = ({ ids }: { ids: readonly string[] }) =>
+  ids.map((id, i) => (
+    <span key={id}>
+      {i > 0 && ', '}
+      <SegmentLink id={id} />
+    </span>
+  ))
 
 function SegmentLink({ id }: { id: string }) {
   const query = useCall('GET /segments/{id}', { params: { id } })
@@ -135,6 +160,7 @@ function SegmentLink({ id }: { id: string }) {
 function MessagePreview({ broadcast: { template, params } }: { broadcast: Broadcast }) {
   const query = useCall('GET /templates', {})
   const loaded = query.data?.find(({ name, language }) => name === template.name && language === template.language)
+  if (!template.name) return null
   if (loaded) return <TemplatePreview template={loaded} params={params} />
   return query.data ? <p className="soft small">{text.templateGone}</p> : null
 }

@@ -12,6 +12,8 @@ export type ComposeErrors = {
   at?: string
   /** By the path of the template value. */
   values: Readonly<Record<string, string>>
+  /** The draft was sent or deleted meanwhile. */
+  draft?: string
   /** Errors that belong to no field. */
   other?: string
 }
@@ -29,7 +31,8 @@ export function readErrors(error: unknown): ComposeErrors {
   if (field === 'name') return { values: {}, name: capitalize(rule) }
   if (field === 'scheduled_at') return { values: {}, at: capitalize(rule) }
   if (field.startsWith('template')) return { values: {}, template: capitalize(rule) }
-  if (/^(recipients|segment_id)/.test(field)) return { values: {}, audience: capitalize(rule) }
+  if (/^(recipients|segment_id|audience)/.test(field)) return { values: {}, audience: capitalize(rule) }
+  if (errorMessage === 'draft not found') return { values: {}, draft: text.draftGone }
   if (error instanceof CallError && error.status === 404) return { values: {}, audience: describeError(error) }
   return { values: {}, other: describeError(error) }
 }

@@ -5,12 +5,13 @@ import { EmptyState } from '../../../ui/display.tsx'
 import { usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useCanWrite } from '../lib/session.tsx'
-import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
+import { formatAgo, formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore, Page, QueryState, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
-import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
+import { addressedCount, type Step, stepCount, steps } from './funnel.tsx'
+import { Bar, type Broadcast, draftHref, StateBadge, unconfirmedCount } from './status.tsx'
 
 const { broadcasts: text } = words
 const statuses = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
@@ -22,9 +23,8 @@ export function BroadcastList() {
   const query = status === 'paused' ? ({ is_paused: 'true' } as const) : status && { status }
   const pages = usePages('GET /broadcasts', query ? { query } : {}, { live: true })
   const isEmpty = pages.isSuccess && pages.items.length === 0
-  const create = useCanWrite() && (
-    <LinkButton label={text.create} variant="primary" icon="plus" href="/broadcasts/new" />
-  )
+  const canWrite = useCanWrite()
+  const create = canWrite && <LinkButton label={text.create} variant="primary" icon="plus" href="/broadcasts/new" />
   return (
     <Page title={text.title} lead={text.lead} actions={create}>
       <ViewerNote />
@@ -44,7 +44,7 @@ export function BroadcastList() {
       {isEmpty && !status && <EmptyState icon="broadcasts" title={text.empty} text={text.emptyText} action={create} />}
       {pages.items.length > 0 && (
         <div className="card">
-          <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columns} />
+          <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columnsOf(canWrite)} />
           <LoadMore pages={pages} />
         </div>
       )}
@@ -52,15 +52,20 @@ export function BroadcastList() {
   )
 }
 
-const columns: Column<Broadcast>[] = [
+/** These are on the page of the broadcast; the list has them on a wide window. */
+const wideSteps: readonly Step[] = ['sent', 'tapped', 'opted_out']
+
+const columnsOf = (canWrite: boolean): Column<Broadcast>[] => [
   {
     label: text.columns.name,
-    cell: ({ id, name, template }) => (
+    cell: (broadcast) => (
       <div className="column">
-        <Link className="row-link" href={`/broadcasts/${id}`}>
-          {name}
+        <Link className="row-link" href={hrefOf(broadcast, canWrite)}>
+          {broadcast.name || text.untitled}
         </Link>
-        <span className="soft small">{template.name}</span>
+        <span className="soft small">
+          {[broadcast.template.name, broadcast.author?.name].filter(Boolean).join(' · ')}
+        </span>
       </div>
     ),
   },
@@ -69,26 +74,36 @@ const columns: Column<Broadcast>[] = [
     label: text.columns.recipients,
     className: 'end',
     cellClassName: 'numeric',
-    cell: ({ total_count: total, status }) =>
-      total === 0 && status === 'scheduled' ? text.atStart : formatNumber(total),
+    cell: (broadcast) => (isUncounted(broadcast) ? text.atStart : formatNumber(broadcast.total_count)),
   },
-  shareColumn(text.columns.delivered, ({ delivered_count }) => delivered_count),
-  shareColumn(text.columns.read, ({ read_count }) => read_count),
+  ...steps.map(shareColumn),
   { label: text.columns.when, cellClassName: 'soft', cell: whenOf },
 ]
 
-function shareColumn(label: string, countOf: (broadcast: Broadcast) => number): Column<Broadcast> {
+function shareColumn(step: Step): Column<Broadcast> {
+  const wide = wideSteps.includes(step) ? ' broadcasts-wide' : ''
   return {
-    label,
-    className: 'end',
+    label: text.funnel.steps[step],
+    className: `end${wide}`,
     cellClassName: 'numeric broadcasts-share',
-    cellProps: (broadcast) => ({ 'data-unknown': attemptedCount(broadcast) === 0 ? '' : undefined }),
-    cell: (broadcast) => {
-      const attempted = attemptedCount(broadcast)
-      return attempted > 0 ? formatShare(countOf(broadcast), attempted) : text.none
-    },
+    cellProps: (broadcast) => ({ 'data-unknown': isSent(broadcast) ? undefined : '' }),
+    cell: (broadcast) =>
+      isSent(broadcast) ? formatShare(stepCount(broadcast, step), addressedCount(broadcast)) : text.none,
   }
 }
+
+/** Whether the funnel has a first value. */
+const isSent = ({ sent_count, failed_count }: Broadcast): boolean => sent_count + failed_count > 0
+
+/** Whether it has an audience, which is not counted before the start. */
+const isUncounted = ({ status, total_count, segment_id, audience }: Broadcast): boolean =>
+  total_count === 0 && (status === 'scheduled' || (status === 'draft' && (segment_id !== null || audience !== null)))
+
+/** A member continues to write a draft. A viewer, and the draft of an integration, get the page that other broadcasts have. */
+const hrefOf = (broadcast: Broadcast, canWrite: boolean): string =>
+  canWrite && broadcast.status === 'draft' && broadcast.saved_at !== null
+    ? draftHref(broadcast)
+    : `/broadcasts/${broadcast.id}`
 
 function State({ broadcast }: { broadcast: Broadcast }) {
   const { status, total_count: total, pending_count: pending } = broadcast
@@ -107,7 +122,8 @@ function State({ broadcast }: { broadcast: Broadcast }) {
   )
 }
 
-function whenOf({ status, scheduled_at, started_at, created_at }: Broadcast): string {
+function whenOf({ status, scheduled_at, started_at, created_at, saved_at }: Broadcast): string {
+  if (status === 'draft' && saved_at) return text.when.saved(formatAgo(saved_at))
   if (status === 'scheduled' && scheduled_at) return text.when.scheduled(formatTime(scheduled_at))
   return started_at ? text.when.started(formatTime(started_at)) : text.when.created(formatTime(created_at))
 }

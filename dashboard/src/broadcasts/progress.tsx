@@ -4,7 +4,8 @@ import { useNow } from '../lib/hooks.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { Facts } from './facts.tsx'
-import { Bar, type Broadcast, colors, countsOf, recipientStatuses, unconfirmedCount } from './status.tsx'
+import { Funnel } from './funnel.tsx'
+import { Bar, type Broadcast, colors, countsOf, unconfirmedCount } from './status.tsx'
 
 const { detail: text } = words.broadcasts
 
@@ -23,8 +24,9 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
       <div className="broadcasts-bar">
         <Bar broadcast={broadcast} />
       </div>
+      <Funnel broadcast={broadcast} />
       <dl className="broadcasts-legend">
-        {recipientStatuses.map((each) => (
+        {outside.map((each) => (
           <div key={each} title={text.hints[each]} data-empty={counts[each] === 0 ? '' : undefined}>
             <dt className="soft small">
               <span className="broadcasts-swatch" data-status={each} style={{ background: colors[each] }} />
@@ -32,7 +34,6 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
             </dt>
             <dd className="numeric">
               <strong>{formatNumber(counts[each])}</strong>
-              <span className="soft small">{formatShare(counts[each], total)}</span>
             </dd>
           </div>
         ))}
@@ -41,6 +42,9 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
     </>
   )
 }
+
+/** Recipients that are not in the funnel. */
+const outside = ['failed', 'skipped', 'pending'] as const
 
 type Sample = { at: number; done: number }
 

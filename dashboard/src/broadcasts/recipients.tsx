@@ -64,7 +64,7 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
           pages={pages}
           empty={<EmptyState icon="contacts" title={text.none} text={total === 0 ? text.noneYet : text.noneText} />}
         >
-          {(recipients) => <Table rows={recipients} keyOf={({ place }) => place} columns={columns} />}
+          {(recipients) => <Table isCompact rows={recipients} keyOf={({ place }) => place} columns={columns} />}
         </PagedList>
       </Card>
     </div>

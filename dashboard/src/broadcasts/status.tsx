@@ -58,8 +58,8 @@ export function countsOf(broadcast: Broadcast): Record<RecipientStatus, number> 
   }
 }
 
-/** The number of messages the provider accepted or rejected: the base of the percentages. */
-export const attemptedCount = ({ sent_count, failed_count }: Broadcast): number => sent_count + failed_count
+/** The page where a member continues to write a draft. */
+export const draftHref = ({ id }: Pick<Broadcast, 'id'>): string => `/broadcasts/new?draft=${id}`
 
 export const colors: Record<RecipientStatus, string> = {
   read: 'var(--accent)',
@@ -95,6 +95,8 @@ export function Bar({ broadcast }: { broadcast: Broadcast }) {
 /** The text for a reason of the service or an error code of the provider. Unknown reasons are shown as they are. */
 export function reasonText(reason: string): string {
   const [code = ''] = reason.split(':')
+  const [, attribute] = /^the contact has no attributes\.(\w+)$/.exec(reason) ?? []
+  if (attribute) return text.noAttribute(attribute)
   const known = text.reasons[reason] ?? text.reasons[code]
   return known ?? reason.charAt(0).toUpperCase() + reason.slice(1)
 }

@@ -1,17 +1,19 @@
-/** The draft of a new broadcast. It is kept in the tab's session storage until it is sent or discarded. */
-import { useCallback, useEffect, useMemo, useState } from 'react'
-import { type InputOf, useCall } from '../lib/api.ts'
+/** The draft of a broadcast: what the member has entered, the request that it becomes, and what is missing. */
+import { useMemo } from 'react'
+import { type DataOf, type InputOf, useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useDebounced } from '../lib/hooks.ts'
-import { useSession } from '../lib/session.tsx'
+import { toDatetimeLocal } from '../lib/time.ts'
 import { missingValues, type Template } from '../templates/parse-template.ts'
 import { isUsable } from '../templates/status.tsx'
 import { maxRecipients, parseRecipients, type RecipientList } from './parse-recipients.ts'
 
 export type Draft = {
   name: string
-  source: 'segment' | 'numbers'
-  segment_id: string
+  source: 'all' | 'segments' | 'numbers'
+  segment_ids: readonly string[]
+  /** Of all contacts or of the segments, those that do not get it. */
+  excluded_segment_ids: readonly string[]
   numbers: string
   /** `contact_fields` is false for the literal values of a broadcast of the API. */
   template: { name: string; language: string; contact_fields?: boolean } | null
@@ -24,10 +26,11 @@ export type Draft = {
   testTo: string
 }
 
-export const empty: Draft = {
+const empty: Draft = {
   name: '',
-  source: 'segment',
-  segment_id: '',
+  source: 'segments',
+  segment_ids: [],
+  excluded_segment_ids: [],
   numbers: '',
   template: null,
   params: {},
@@ -39,41 +42,78 @@ export const empty: Draft = {
 
 export type Change = (changes: Partial<Draft>) => void
 
-/** The stored draft. URL parameters override it: `?template=…&language=…`, `?segment=…`. */
-export function useDraft(): { draft: Draft; change: Change; discard: () => void } {
-  const storageKey = `parley-broadcast-${useSession().workspace.id}`
-  const [draft, setDraft] = useState(() => withUrlParams(readDraft(storageKey), new URLSearchParams(location.search)))
-  useEffect(() => {
-    if (draft === empty) sessionStorage.removeItem(storageKey)
-    else sessionStorage.setItem(storageKey, JSON.stringify(draft))
-  }, [draft, storageKey])
-  const change = useCallback((changes: Partial<Draft>) => setDraft((now) => ({ ...now, ...changes })), [])
-  const discard = useCallback(() => {
-    sessionStorage.removeItem(storageKey)
-    setDraft(empty)
-  }, [storageKey])
-  return { draft, change, discard }
-}
-
-function readDraft(storageKey: string): Draft {
-  try {
-    return { ...empty, ...JSON.parse(sessionStorage.getItem(storageKey) ?? '{}') }
-  } catch {
-    return empty
-  }
-}
-
-function withUrlParams(draft: Draft, query: URLSearchParams): Draft {
+/** A new draft, with the template or the segment of the URL: `?template=…&language=…`, `?segment=…`. */
+export function newDraft(query: URLSearchParams): Draft {
   const name = query.get('template')
-  const language = query.get('language') ?? 'en_US'
   const segment = query.get('segment')
-  const isSame = draft.template?.name === name && draft.template?.language === language
   return {
-    ...draft,
-    ...(name && !isSame ? { template: { name, language }, params: {} } : {}),
-    ...(segment ? { source: 'segment' as const, segment_id: segment } : {}),
+    ...empty,
+    ...(name ? { template: { name, language: query.get('language') ?? 'en_US' } } : {}),
+    ...(segment ? { segment_ids: [segment] } : {}),
   }
 }
+
+export type Source = DataOf<'GET /broadcasts/{id}/source'>
+
+/** The draft with the content of a broadcast. */
+export function toDraft(source: Source): Draft {
+  const { name, template, segment_id, audience, recipients, scheduled_at } = source
+  const templateRef = { name: template.name, language: template.language }
+  const ownValues = recipients.flatMap(({ to, params }) => (params ? [[digitsOf(to), params] as const] : []))
+  const segmentIds = audience?.segment_ids ?? (segment_id ? [segment_id] : [])
+  const isAll = audience !== null && segmentIds.length === 0
+  return {
+    ...empty,
+    name,
+    source: recipients.length > 0 ? 'numbers' : isAll ? 'all' : 'segments',
+    segment_ids: segmentIds,
+    excluded_segment_ids: audience?.excluded_segment_ids ?? [],
+    numbers: recipients.map(toLine).join('\n'),
+    template: template.name ? { ...templateRef, contact_fields: template.contact_fields } : null,
+    params: template.params,
+    ownValues: source.has_own_values ? { template: templateRef, byNumber: Object.fromEntries(ownValues) } : null,
+    isLater: scheduled_at !== null,
+    at: scheduled_at ? toDatetimeLocal(Date.parse(scheduled_at)) : '',
+  }
+}
+
+/** A recipient as a line of the list. Quotes protect a name with a comma. */
+const toLine = ({ to, name }: Source['recipients'][number]): string =>
+  name ? `${to}, "${name.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"` : to
+
+/** What a save sends: the fields that have changed `since`, or all of them. */
+export function contentOf(draft: Draft, since?: Draft): InputOf<'POST /broadcasts/drafts'>['body'] {
+  const { name, template, params, isLater, at } = draft
+  const has = (...fields: (keyof Draft)[]) => !since || fields.some((field) => draft[field] !== since[field])
+  const ms = isLater ? new Date(at).getTime() : Number.NaN
+  return {
+    ...(has('name') ? { name } : {}),
+    ...(template && has('template', 'params') ? { template: { ...template, params } } : {}),
+    ...(has('source', 'segment_ids', 'excluded_segment_ids', 'numbers', 'ownValues', 'template')
+      ? peopleOf(draft)
+      : {}),
+    ...(has('isLater', 'at') ? { scheduled_at: Number.isNaN(ms) ? null : new Date(ms).toISOString() } : {}),
+  }
+}
+
+/** Segments that are not chosen yet are an empty list: an audience without segments would be all contacts. */
+function peopleOf(draft: Draft): InputOf<'POST /broadcasts/drafts'>['body'] {
+  if (draft.source === 'numbers') {
+    const { recipients, invalid } = parseRecipients(draft.numbers)
+    const lines = [...withOwnValues(draft, recipients), ...invalid.map(({ text }) => ({ to: text }))]
+    return { recipients: lines.slice(0, maxRecipients) }
+  }
+  return draft.source === 'segments' && draft.segment_ids.length === 0
+    ? { recipients: [] }
+    : { audience: audienceOf(draft) }
+}
+
+const audienceOf = ({ source, segment_ids, excluded_segment_ids }: AudienceSource) => ({
+  segment_ids: source === 'all' ? [] : [...segment_ids],
+  excluded_segment_ids: [...excluded_segment_ids],
+})
+
+type AudienceSource = Pick<Draft, 'source' | 'segment_ids' | 'excluded_segment_ids'>
 
 export type Todo = 'name' | 'segment' | 'numbers' | 'tooMany' | 'template' | 'values' | 'at'
 
@@ -82,7 +122,7 @@ function todosOf(draft: Draft, list: RecipientList, template: Template | undefin
   const { recipients } = list
   const todos: Todo[] = []
   if (!draft.name.trim()) todos.push('name')
-  if (draft.source === 'segment' && !draft.segment_id) todos.push('segment')
+  if (draft.source === 'segments' && draft.segment_ids.length === 0) todos.push('segment')
   if (draft.source === 'numbers' && recipients.length === 0) todos.push('numbers')
   if (draft.source === 'numbers' && recipients.length > maxRecipients) todos.push('tooMany')
   if (!template) todos.push('template')
@@ -103,7 +143,7 @@ export function sampleValuesOf(draft: Draft, { recipients: [first] }: RecipientL
   return (draft.source === 'numbers' && first && ownValuesOf(draft, first.to)) || draft.params
 }
 
-export const digitsOf = (number: string): string => number.replace(/\D/g, '')
+const digitsOf = (number: string): string => number.replace(/\D/g, '')
 
 type ValueSource = Pick<Draft, 'template' | 'ownValues'>
 
@@ -114,23 +154,25 @@ export const hasOwnValues = ({ template, ownValues }: ValueSource): boolean =>
 const ownValuesOf = (draft: ValueSource, to: string): TemplateParams | undefined =>
   hasOwnValues(draft) ? draft.ownValues?.byNumber[digitsOf(to)] : undefined
 
+const withOwnValues = (draft: ValueSource, recipients: RecipientList['recipients']) =>
+  recipients.map((recipient) => {
+    const own = ownValuesOf(draft, recipient.to)
+    return own ? { ...recipient, params: own } : recipient
+  })
+
 const isFuture = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
 
 /** The request body without the name. */
 export type Body = Omit<InputOf<'POST /broadcasts'>['body'], 'name'>
 
-type BodySource = Pick<Draft, 'source' | 'segment_id' | 'template' | 'params' | 'ownValues' | 'isLater' | 'at'>
+type BodySource = AudienceSource & Pick<Draft, 'template' | 'params' | 'ownValues' | 'isLater' | 'at'>
 
 function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefined {
-  const { source, segment_id, template, params, isLater, at } = draft
+  const { source, template, params, isLater, at } = draft
   if (!template) return undefined
-  const withValues = recipients.map((recipient) => {
-    const own = ownValuesOf(draft, recipient.to)
-    return own ? { ...recipient, params: own } : recipient
-  })
   return {
     template: { ...template, params },
-    ...(source === 'segment' ? { segment_id } : { recipients: withValues }),
+    ...(source === 'numbers' ? { recipients: withOwnValues(draft, recipients) } : { audience: audienceOf(draft) }),
     ...(isLater ? { scheduled_at: new Date(at).toISOString() } : {}),
   }
 }
@@ -140,7 +182,7 @@ const debounceMs = 400
 
 /** Checks a draft while the member edits it: lists the missing parts, and previews the recipients once only the name is missing. */
 export function useDraftCheck(draft: Draft, templates: readonly Template[]) {
-  const { source, segment_id, template: selected, params, ownValues, isLater, at } = draft
+  const { source, segment_ids, excluded_segment_ids, template: selected, params, ownValues, isLater, at } = draft
   const numbers = useMemo(() => parseRecipients(draft.numbers), [draft.numbers])
   const chosen = templates.find(
     (each) => isUsable(each) && each.name === selected?.name && each.language === selected.language,
@@ -148,11 +190,10 @@ export function useDraftCheck(draft: Draft, templates: readonly Template[]) {
   const missing = chosen ? missingValuesOf(draft, numbers, chosen) : []
   const todos = todosOf(draft, numbers, chosen)
   const isReady = todos.every((todo) => todo === 'name')
-  const body = useMemo(
-    () =>
-      isReady ? bodyOf({ source, segment_id, template: selected, params, ownValues, isLater, at }, numbers) : undefined,
-    [isReady, source, segment_id, numbers, selected, params, ownValues, isLater, at],
-  )
+  const body = useMemo(() => {
+    const audience = { source, segment_ids, excluded_segment_ids }
+    return isReady ? bodyOf({ ...audience, template: selected, params, ownValues, isLater, at }, numbers) : undefined
+  }, [isReady, source, segment_ids, excluded_segment_ids, numbers, selected, params, ownValues, isLater, at])
   const settledBody = useDebounced(body, debounceMs)
   const query = useCall(
     'POST /broadcasts/preview',

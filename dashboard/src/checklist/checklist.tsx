@@ -1,11 +1,12 @@
 /**
- * The onboarding checklist: a card on the overview, a compact list in the inbox while no conversation is open. Completed, it
+ * The first steps of the member's role: a card on the overview, a compact list in the inbox while no conversation is open. Completed, it
  * shows a confirmation until a member hides it.
  */
 import './checklist.css'
 import { Link } from 'wouter'
 import { IconButton } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
+import { unassigned } from '../inbox/model/filters.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
@@ -18,12 +19,11 @@ const pollMs = 3_000
 export function Checklist({ slim = false }: { slim?: boolean }) {
   const canWrite = useCanWrite()
   const { data } = useCall('GET /checklist', {}, { live: true })
-  // Its steps are for members who set up the workspace.
   if (!data || data.dismissed || !canWrite) return null
   const isDone = data.items.every(({ done }) => done)
   return (
     <section className="checklist" data-slim={slim ? '' : undefined} aria-label={labels.title}>
-      {isDone ? <AllDone /> : <Steps />}
+      {isDone ? <AllDone isAgent={data.items.some(({ name }) => name === 'conversation_taken')} /> : <Steps />}
       <Hide />
     </section>
   )
@@ -50,14 +50,14 @@ function Steps() {
   )
 }
 
-function AllDone() {
+function AllDone({ isAgent }: { isAgent: boolean }) {
   return (
     <div className="line checklist-end" role="status">
       <span className="mark checklist-mark" data-done="">
         <Icon name="check" />
       </span>
       <p>
-        <strong>{labels.allDone}</strong> {labels.allDoneText}
+        <strong>{labels.allDone}</strong> {isAgent ? labels.agentDoneText : labels.allDoneText}
       </p>
     </div>
   )
@@ -122,8 +122,16 @@ function useStepLink(name: Item['name']): StepLink {
             isExternal: false,
           }
     case 'key_made':
-      return { ...steps[name], href: '/settings/keys', isExternal: false }
+      return { ...steps[name], href: '/developers/keys', isExternal: false }
     case 'webhook_delivered':
       return { ...steps[name], href: '/webhooks', isExternal: false }
+    case 'conversation_taken':
+      return { ...steps[name], href: `/inbox?assigned=${unassigned}`, isExternal: false }
+    case 'customer_answered':
+      return { ...steps[name], href: '/inbox?assigned=me', isExternal: false }
+    case 'reply_saved':
+      return { ...steps[name], href: '/settings/replies', isExternal: false }
+    case 'notifications_chosen':
+      return { ...steps[name], href: '/settings/notifications', isExternal: false }
   }
 }

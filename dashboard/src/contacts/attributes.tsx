@@ -7,15 +7,17 @@ import { Button, Form, IconButton, Input, InputField, SelectField, SubmitButton 
 import { ErrorNote } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, describeError, useChange } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
 
 const { attributes: texts } = words.contactPanel
 
 type Value = string | number | boolean
 type ValueType = keyof typeof texts.types
-type Contact = Pick<DataOf<'GET /contacts/{id}'>, 'id' | 'attributes'>
+type Contact = DataOf<'GET /contacts/{id}'>
 
-export function Attributes({ contact: { id, attributes } }: { contact: Contact }) {
+export function Attributes({ contact }: { contact: Contact }) {
+  const { id, attributes } = contact
   const toast = useToast()
   const [isAdding, setAdding] = useState(false)
   const change = useChange('PATCH /contacts/{id}', { stale: ['GET /contacts/{id}'], reportsError: true })
@@ -28,7 +30,7 @@ export function Attributes({ contact: { id, attributes } }: { contact: Contact }
   )
   const remove = (name: string, value: Value) => {
     set(name, null)
-    toast.success(texts.removed(name), () => set(name, value))
+    toast.success(texts.removed(name, nameOf(contact)), () => set(name, value))
   }
   return (
     <>

@@ -1,4 +1,4 @@
-/** The page of a contact: details, attributes, notes, duplicates, conversations, broadcast opt-out and erasure. */
+/** The page of a contact: details, attributes, notes, duplicates, conversations, history, broadcast opt-out and erasure. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Button, Field, Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
@@ -10,6 +10,7 @@ import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { NotFound } from '../shell/errors.tsx'
+import { withoutMarks } from '../templates/formatted-text.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { ConfirmButton } from '../ui/dialogs.tsx'
 import { Facts } from '../ui/facts.tsx'
@@ -18,6 +19,7 @@ import { words } from '../words/words.ts'
 import { Attributes } from './attributes.tsx'
 import { ContactNotes } from './contact-notes.tsx'
 import { Duplicates, useDuplicates } from './duplicates.tsx'
+import { History } from './history.tsx'
 import { MergeWith } from './merge-with.tsx'
 import { OptOutSwitch } from './opt-out-switch.tsx'
 import { TagInput } from './tag-input.tsx'
@@ -90,6 +92,9 @@ function ContactDetails({ contact }: { contact: Contact }) {
           <Card title={texts.conversations} flush>
             <Conversations contactId={contact.id} />
           </Card>
+          <Card title={panel.history.title} flush>
+            <History contactId={contact.id} />
+          </Card>
           <Card>
             <WriteAccess>
               <OptOutSwitch contact={contact} hint={contacts.optOut.hint} />
@@ -126,7 +131,7 @@ function Conversations({ contactId }: { contactId: string }) {
                   <ChannelMark channel={channel} />
                   <span className="grow">
                     <strong>{words.channels[channel]}</strong>
-                    <span className="soft small cut">{text ?? ''}</span>
+                    <span className="soft small cut">{text && (channel === 'social' ? text : withoutMarks(text))}</span>
                   </span>
                   <Badge tone={status === 'open' ? 'green' : undefined}>{words.statuses[status]}</Badge>
                   {at && <span className="soft small nowrap">{formatBrief(at)}</span>}

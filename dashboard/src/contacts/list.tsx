@@ -1,10 +1,15 @@
-/** The list of contacts, newest first, with search and filters. Search and filters are stored in the URL. */
+/**
+ * The list of contacts with their number, search, filters and an order by name, company or the time they were added. All of them are
+ * stored in the URL. Selected contacts can be tagged and exported.
+ */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Button, Checkbox, Field, InputField, SearchInput, Select } from '../../../ui/controls.tsx'
+import { Combobox } from '../../../ui/combobox.tsx'
+import { Button, Checkbox, Field, Form, InputField, SearchInput, Select, SubmitButton } from '../../../ui/controls.tsx'
 import { Avatar, Badge, EmptyState } from '../../../ui/display.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
-import { type ItemOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { type ItemOf, pathOf, readAnswer, useCall, useChange, usePages } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useUrlFilters } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -28,15 +33,18 @@ export function ContactList() {
   const canWrite = useCanWrite()
   const [, navigate] = useLocation()
   const [open, setOpen] = useState<'new' | 'tags'>()
-  const filters = useUrlFilters(['tag', 'channel', 'opted_out'], ['search'])
-  const { channel: channelInUrl, opted_out: optedOut, ...others } = filters.query
+  const filters = useUrlFilters(['tag', 'channel', 'opted_out', 'sort'], ['search'])
+  const { channel: channelInUrl, opted_out: optedOut, sort: sortInUrl, ...others } = filters.query
+  const sort = sorts.find((name) => name === sortInUrl)
   const channel = channelNames.find((name) => name === channelInUrl)
   const query = {
     ...others,
     ...(channel ? { channel } : {}),
     ...(optedOut ? { opted_out: 'true' as const } : {}),
   }
-  const pages = usePages('GET /contacts', { query }, { keepPrevious: true })
+  const pages = usePages('GET /contacts', { query: { ...query, ...(sort ? { sort } : {}) } }, { keepPrevious: true })
+  const total = useCall('GET /contacts/count', { query }, { keepPrevious: true }).data
+  const selection = useSelection(pages.items)
   const tags = useCall('GET /tags', {})
   const isFiltered = Object.keys(query).length > 0
   const add = <Button label={contacts.add} variant="primary" icon="plus" onClick={() => setOpen('new')} />
@@ -44,7 +52,7 @@ export function ContactList() {
   return (
     <Page
       title={contacts.title}
-      lead={contacts.lead}
+      lead={total ? contacts.total(total.count, total.has_more) : contacts.lead}
       actions={
         <>
           {isManager && (
@@ -68,24 +76,35 @@ export function ContactList() {
       }
     >
       <ViewerNote />
-      <search className="row toolbar">
-        <SearchInput label={contacts.search} {...filters.bind('search')} />
-        <Select
-          aria-label={contacts.tags}
-          options={[['', contacts.anyTag], ...(tags.data ?? []).map(({ id, name }) => [id, name] as const)]}
-          {...filters.bind('tag')}
-        />
-        <Select
-          aria-label={contacts.channels}
-          options={[['', contacts.anyChannel], ...Object.entries(words.channels)]}
-          {...filters.bind('channel')}
-        />
-        <Checkbox
-          label={contacts.optedOut}
-          checked={optedOut === 'true'}
-          onChange={({ target }) => filters.set('opted_out', target.checked ? 'true' : '')}
-        />
-      </search>
+      {selection.rows.length > 0 ? (
+        <BulkBar selection={selection} />
+      ) : (
+        <search className="row toolbar">
+          <SearchInput label={contacts.search} {...filters.bind('search')} />
+          <Select
+            aria-label={contacts.tags}
+            options={[['', contacts.anyTag], ...(tags.data ?? []).map(({ id, name }) => [id, name] as const)]}
+            {...filters.bind('tag')}
+          />
+          <Select
+            aria-label={contacts.channels}
+            options={[['', contacts.anyChannel], ...Object.entries(words.channels)]}
+            {...filters.bind('channel')}
+          />
+          <span className="contacts-order">
+            <Select
+              aria-label={contacts.order}
+              options={[['', contacts.orders.newest], ...sorts.map((name) => [name, contacts.orders[name]] as const)]}
+              {...filters.bind('sort')}
+            />
+          </span>
+          <Checkbox
+            label={contacts.optedOut}
+            checked={optedOut === 'true'}
+            onChange={({ target }) => filters.set('opted_out', target.checked ? 'true' : '')}
+          />
+        </search>
+      )}
       <div className="card">
         <PagedList
           pages={pages}
@@ -115,7 +134,13 @@ export function ContactList() {
           }
         >
           {(rows) => (
-            <Table isBusy={pages.isPlaceholderData} isLinked rows={rows} keyOf={({ id }) => id} columns={columns} />
+            <Table
+              isBusy={pages.isPlaceholderData}
+              isLinked
+              rows={rows}
+              keyOf={({ id }) => id}
+              columns={columnsOf({ sort, onSort: (next) => filters.set('sort', next), selection, canSelect: canWrite })}
+            />
           )}
         </PagedList>
       </div>
@@ -125,58 +150,210 @@ export function ContactList() {
   )
 }
 
-const columns: Column<ItemOf<'GET /contacts'>>[] = [
-  {
-    label: contacts.name,
-    cell: (contact) => (
-      <span className="line contacts-person">
-        <Avatar name={nameOf(contact)} />
-        <span className="grow">
-          <Link href={`/contacts/${contact.id}`} className="row-link">
-            {nameOf(contact)}
-          </Link>
-          {contact.email && <span className="soft small contacts-email">{contact.email}</span>}
-        </span>
-        {contact.opted_out_at && <Badge tone="amber">{contacts.optedOut}</Badge>}
-      </span>
-    ),
-  },
-  {
-    label: contacts.phone,
-    cellClassName: 'nowrap numeric',
-    cell: ({ phone }) => phone && <bdi>{phone}</bdi>,
-  },
-  { label: contacts.company, cell: ({ company }) => company ?? '' },
-  {
-    label: contacts.tags,
-    cell: ({ tags }) =>
-      tags.length > 0 && (
-        <span className="row">
-          {tags.slice(0, 3).map(({ id, name, color }) => (
-            <Tag key={id} name={name} color={color} />
-          ))}
-          {tags.length > 3 && <Badge>+{tags.length - 3}</Badge>}
+const sorts = ['name', 'name_desc', 'company', 'company_desc'] as const
+type Sort = (typeof sorts)[number]
+
+type ColumnOptions = {
+  sort: Sort | undefined
+  onSort: (sort: Sort | '') => void
+  selection: Selection
+  canSelect: boolean
+}
+
+const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Column<Contact>[] => {
+  /** Ascending, then descending, then by the time they were added. */
+  const sortBy = (name: 'name' | 'company') => ({
+    direction: sort === name ? ('ascending' as const) : sort === `${name}_desc` ? ('descending' as const) : undefined,
+    onSort: () => onSort(sort === name ? `${name}_desc` : sort === `${name}_desc` ? '' : name),
+  })
+  return [
+    {
+      label: contacts.name,
+      sort: sortBy('name'),
+      cell: (contact) => (
+        <span className="line contacts-person">
+          {canSelect && (
+            <input
+              type="checkbox"
+              aria-label={contacts.select(nameOf(contact))}
+              checked={selection.has(contact.id)}
+              disabled={selection.isFull && !selection.has(contact.id)}
+              onChange={() => selection.toggle(contact.id)}
+            />
+          )}
+          <Avatar name={nameOf(contact)} />
+          <span className="grow">
+            <Link href={`/contacts/${contact.id}`} className="row-link">
+              {nameOf(contact)}
+            </Link>
+            {contact.email && <span className="soft small contacts-email">{contact.email}</span>}
+          </span>
+          {contact.opted_out_at && <Badge tone="amber">{contacts.optedOut}</Badge>}
         </span>
       ),
-  },
-  {
-    label: contacts.channels,
-    cell: (contact) => (
-      <span className="row">
-        {contact.channels.map((channel) => (
-          <ChannelMark key={channel} channel={channel} />
-        ))}
-        <StartConversation contact={contact} kind="icon" />
-      </span>
-    ),
-  },
-  {
-    label: contacts.added,
-    className: 'end',
-    cellClassName: 'nowrap soft',
-    cell: ({ created_at }) => formatDate(created_at),
-  },
-]
+    },
+    {
+      label: contacts.phone,
+      cellClassName: 'nowrap numeric',
+      cell: ({ phone }) => phone && <bdi>{phone}</bdi>,
+      cellProps: withoutLabel,
+    },
+    {
+      label: contacts.company,
+      sort: sortBy('company'),
+      cellClassName: 'minor',
+      cell: ({ company }) => company ?? '',
+    },
+    {
+      label: contacts.tags,
+      cell: ({ tags }) =>
+        tags.length > 0 && (
+          <span className="row">
+            {tags.slice(0, 3).map(({ id, name, color }) => (
+              <Tag key={id} name={name} color={color} />
+            ))}
+            {tags.length > 3 && <Badge>+{tags.length - 3}</Badge>}
+          </span>
+        ),
+      cellProps: withoutLabel,
+    },
+    {
+      label: contacts.channels,
+      cell: (contact) => (
+        <span className="row">
+          {contact.channels.map((channel) => (
+            <ChannelMark key={channel} channel={channel} />
+          ))}
+          <StartConversation contact={contact} kind="icon" />
+        </span>
+      ),
+      cellProps: withoutLabel,
+    },
+    {
+      label: contacts.added,
+      className: 'end',
+      cellClassName: 'nowrap soft minor',
+      sort: { direction: sort ? undefined : 'descending', onSort: () => onSort('') },
+      cell: ({ created_at }) => formatDate(created_at),
+    },
+  ]
+}
+
+type Contact = ItemOf<'GET /contacts'>
+
+/** On a phone these values speak for themselves. */
+const withoutLabel = () => ({ 'data-label': undefined })
+
+type Selection = {
+  rows: Contact[]
+  has: (id: string) => boolean
+  isFull: boolean
+  toggle: (id: string) => void
+  selectAll: () => void
+  clear: () => void
+}
+
+/** The service takes this many contacts at once. */
+const maxSelected = 500
+
+/** The selected contacts among those that are loaded: no action changes a contact that the member does not see. */
+function useSelection(loaded: readonly Contact[]): Selection {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const rows = loaded.filter(({ id }) => chosen.has(id)).slice(0, maxSelected)
+  const selected = new Set(rows.map(({ id }) => id))
+  return {
+    rows,
+    has: (id) => selected.has(id),
+    isFull: rows.length === maxSelected,
+    toggle: (id) =>
+      setChosen((all) => (all.has(id) ? new Set([...all].filter((one) => one !== id)) : new Set([...all, id]))),
+    selectAll: () => setChosen(new Set(loaded.map(({ id }) => id))),
+    clear: () => setChosen(new Set()),
+  }
+}
+
+/** The actions for the selected contacts. */
+function BulkBar({ selection }: { selection: Selection }) {
+  const { rows, isFull } = selection
+  const ids = rows.map(({ id }) => id)
+  const isManager = useIsManager()
+  const toast = useToast()
+  const [tag, setTag] = useState('')
+  const known = useCall('GET /tags', {}).data ?? []
+  const name = tag.trim()
+  const change = useChange('POST /contacts/tags', {
+    stale: ['GET /contacts', 'GET /contacts/count', 'GET /tags'],
+    onDone: ({ count }, { body: { ids: changed, add_tags = [], remove_tags = [] } }) => {
+      setTag('')
+      const text = add_tags.length > 0 ? contacts.tagged : contacts.untagged
+      const undo = () => change.mutate({ body: { ids: changed, add_tags: remove_tags, remove_tags: add_tags } })
+      toast.success(text([...add_tags, ...remove_tags].join(', '), count), undo)
+    },
+    reportsError: true,
+  })
+  /** The contacts that the change affects: undoing it then restores what was there. */
+  const idsWith = (hasTag: boolean): string[] => {
+    const isNamed = (one: { name: string }) => one.name.toLowerCase() === name.toLowerCase()
+    const affected = rows.filter(({ tags }) => tags.some(isNamed) === hasTag).map(({ id }) => id)
+    return affected.length > 0 ? affected : ids
+  }
+  const [isExporting, setExporting] = useState(false)
+  const exportSelected = async () => {
+    const response = await fetch('/app/api/contacts.csv', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ids }),
+    })
+    if (!response.ok) return void (await readAnswer(response))
+    const url = URL.createObjectURL(await response.blob())
+    const link = Object.assign(document.createElement('a'), { href: url, download: 'contacts.csv' })
+    link.click()
+    URL.revokeObjectURL(url)
+  }
+  return (
+    <div className="row toolbar contacts-bulk" role="toolbar" aria-label={contacts.selection}>
+      <strong role="status">{contacts.selected(ids.length, isFull)}</strong>
+      <Button label={contacts.selectAll} size="small" onClick={selection.selectAll} />
+      <Form
+        className="contacts-bulk-tag"
+        onSubmit={() => name && change.mutate({ body: { ids: idsWith(false), add_tags: [name] } })}
+      >
+        <Combobox
+          className="input"
+          suggestions={known.map((one) => one.name)}
+          aria-label={contacts.tagName}
+          placeholder={contacts.tagName}
+          maxLength={80}
+          value={tag}
+          onChange={setTag}
+          onCommit={setTag}
+        />
+        <SubmitButton label={contacts.addTag} size="small" busy={change.isPending} />
+        <Button
+          label={contacts.removeTag}
+          size="small"
+          disabled={!name || change.isPending}
+          onClick={() => change.mutate({ body: { ids: idsWith(true), remove_tags: [name] } })}
+        />
+      </Form>
+      {isManager && (
+        <Button
+          label={contacts.exportSelected}
+          size="small"
+          icon="download"
+          busy={isExporting}
+          onClick={() => {
+            setExporting(true)
+            void exportSelected()
+              .catch(toast.error)
+              .finally(() => setExporting(false))
+          }}
+        />
+      )}
+      <Button label={contacts.clearSelection} size="small" variant="quiet" onClick={selection.clear} />
+    </div>
+  )
+}
 
 /** Adds a contact by phone number. For a known number it opens the existing contact. */
 function NewContact({ onClose }: { onClose: () => void }) {

@@ -2,6 +2,7 @@
 import { Switch } from '../../../ui/controls.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
 import { formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 
@@ -9,13 +10,16 @@ const { optOut } = words.contacts
 
 type OptOutSwitchProps = { contact: DataOf<'GET /contacts/{id}'>; hint?: string }
 
-export function OptOutSwitch({ contact: { id, opted_out_at: at, opted_out_by: by }, hint }: OptOutSwitchProps) {
+export function OptOutSwitch({ contact, hint }: OptOutSwitchProps) {
+  const { id, opted_out_at: at, opted_out_by: by } = contact
   const toast = useToast()
   const setOptedOut = (isOptedOut: boolean) => change.mutate({ params: { id }, body: { opted_out: isOptedOut } })
   const change = useChange('PATCH /contacts/{id}', {
     stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /conversations', 'GET /conversations/{id}'],
     onDone: ({ opted_out_at }) =>
-      toast.success(opted_out_at ? optOut.optedOut : optOut.optedIn, () => setOptedOut(opted_out_at === null)),
+      toast.success((opted_out_at ? optOut.optedOut : optOut.optedIn)(nameOf(contact)), () =>
+        setOptedOut(opted_out_at === null),
+      ),
     reportsError: true,
   })
   return (

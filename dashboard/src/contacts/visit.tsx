@@ -15,7 +15,8 @@ export function useVisit(contactId: string, isShown: boolean) {
 
 type Visit = NonNullable<ReturnType<typeof useVisit>>
 
-export function VisitFacts({ visit: { url, title, user_agent: agent, seen_at: at } }: { visit: Visit }) {
+export function VisitFacts({ visit }: { visit: Visit }) {
+  const { url, title, user_agent: agent, seen_at: at, customer_id: customerId } = visit
   const { browser, system } = readUserAgent(agent ?? '')
   return (
     <dl className="visit">
@@ -32,6 +33,10 @@ export function VisitFacts({ visit: { url, title, user_agent: agent, seen_at: at
           <dd>{system ? texts.device(browser, system) : browser}</dd>
         </>
       )}
+      <dt className="offscreen">{texts.identity}</dt>
+      <dd className={customerId ? undefined : 'soft small'}>
+        {customerId ? texts.signedIn(customerId) : texts.unproved}
+      </dd>
       <dd className="soft small">
         <Time at={at} format={(time) => texts.seen(formatBrief(time))} />
       </dd>

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { SearchInput, Select } from '../../../ui/controls.tsx'
 import { Badge, Code, EmptyState } from '../../../ui/display.tsx'
-import { Dialog } from '../../../ui/overlays.tsx'
 import { type DataOf, type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam, useUrlFilters } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatExact } from '../lib/time.ts'
+import { Detail, type Steps } from '../ui/detail.tsx'
 import { CallButton } from '../ui/dialogs.tsx'
 import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -51,8 +51,10 @@ export function Events() {
       columns={columns}
       icon="webhooks"
       action={<LinkButton label={text.toWebhooks} href="/webhooks" />}
+      open={open}
+      onOpen={setOpen}
     >
-      {open && <EventDialog id={open} onClose={() => setOpen('')} />}
+      {(steps) => <EventDetail id={open} steps={steps} onClose={() => setOpen('')} />}
     </LogPage>
   )
 }
@@ -68,6 +70,7 @@ const columns: Column<ItemOf<'GET /events'>>[] = [
   },
   {
     label: text.columns.subject,
+    className: 'split-hidden',
     cell: ({ subject_id: id }) => (
       <span className="mono small soft cut dev-subject" title={id ?? undefined}>
         {id}
@@ -104,19 +107,19 @@ type EventDelivery = EventWithBody['deliveries'][number]
 /** While a delivery is pending. */
 const pendingPollMs = 1_000
 
-/** The dialog of an event: its body and its deliveries with their attempts. Owners and admins resend it to an endpoint. */
-function EventDialog({ id, onClose }: { id: string; onClose: () => void }) {
+/** An event: its body and its deliveries with their attempts. Owners and admins resend it to an endpoint. */
+function EventDetail({ id, steps, onClose }: { id: string; steps: Steps; onClose: () => void }) {
   const [isPending, setPending] = useState(false)
   const event = useCall('GET /events/{id}', { params: { id } }, { pollMs: isPending ? pendingPollMs : false })
   const hasPending = event.data?.deliveries.some(({ status }) => status === 'pending') ?? false
   if (hasPending !== isPending) setPending(hasPending)
   const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
   return (
-    <Dialog title={event.data?.event ?? detail.facts} size="wide" onClose={onClose}>
+    <Detail id={id} title={event.data?.event ?? detail.facts} steps={steps} onClose={onClose}>
       <QueryView query={event} notFound={notFound}>
         {(loaded) => <Details event={loaded} />}
       </QueryView>
-    </Dialog>
+    </Detail>
   )
 }
 

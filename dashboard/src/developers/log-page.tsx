@@ -1,10 +1,12 @@
 /**
  * A log for developers: filters in the URL, and rows that stay in place while a member reads. New rows are counted behind a button.
+ * The details of a row are beside the list.
  */
 import { type ReactNode, useEffect } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
 import type { IconName } from '../../../ui/icon.tsx'
+import { type Steps, useSteps } from '../ui/detail.tsx'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { Page, PagedList, type Pages } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
@@ -32,12 +34,15 @@ type Props<Row> = {
   /** Of a log without rows. */
   icon: IconName
   action: ReactNode
-  /** The dialog of a row. */
-  children: ReactNode
+  /** The id of the row whose details are open, or the empty text. */
+  open: string
+  onOpen: (id: string) => void
+  /** The details of the open row. */
+  children: (steps: Steps) => ReactNode
 }
 
 export function LogPage<Row extends { id: string }>(props: Props<Row>) {
-  const { text, filters, controls, pages, newest, onShowNew, columns, icon, action, children } = props
+  const { text, filters, controls, pages, newest, onShowNew, columns, icon, action, open, onOpen, children } = props
   const { isFiltered, clear } = filters
   const { count, isMore } = countNew(pages, newest)
   const isEmpty = pages.items.length === 0
@@ -46,6 +51,7 @@ export function LogPage<Row extends { id: string }>(props: Props<Row>) {
   useEffect(() => {
     if (isEmpty && count > 0) onShowNew()
   }, [isEmpty, count])
+  const steps = useSteps(pages, open, onOpen)
   const current = new Map(newest.data?.map((row) => [row.id, row]))
   const empty = isFiltered ? (
     <EmptyState icon="search" title={text.noneSuch} text={text.noneSuchText} />
@@ -59,29 +65,31 @@ export function LogPage<Row extends { id: string }>(props: Props<Row>) {
         {controls}
         {isFiltered && <Button label={text.clear} variant="quiet" icon="close" onClick={clear} />}
       </search>
-      <Card flush>
-        <div aria-live="polite">
-          {!isEmpty && count > 0 && (
-            <div className="dev-new">
-              <Button label={text.showNew(count, isMore)} size="small" icon="refresh" onClick={onShowNew} />
-            </div>
-          )}
-        </div>
-        <PagedList pages={pages} empty={empty}>
-          {(rows) => (
-            <Table
-              className="dev-log"
-              label={text.list}
-              isLinked
-              // The state of a row that is shown changes in place.
-              rows={rows.map((row) => current.get(row.id) ?? row)}
-              keyOf={({ id }) => id}
-              columns={columns}
-            />
-          )}
-        </PagedList>
-      </Card>
-      {children}
+      <div className="split" data-open={open ? '' : undefined}>
+        <Card flush>
+          <div aria-live="polite">
+            {!isEmpty && count > 0 && (
+              <div className="dev-new">
+                <Button label={text.showNew(count, isMore)} size="small" icon="refresh" onClick={onShowNew} />
+              </div>
+            )}
+          </div>
+          <PagedList pages={pages} empty={empty}>
+            {(rows) => (
+              <Table
+                className="dev-log"
+                label={text.list}
+                isLinked
+                // The state of a row that is shown changes in place.
+                rows={rows.map((row) => current.get(row.id) ?? row)}
+                keyOf={({ id }) => id}
+                columns={columns}
+              />
+            )}
+          </PagedList>
+        </Card>
+        {open && children(steps)}
+      </div>
     </Page>
   )
 }

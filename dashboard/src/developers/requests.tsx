@@ -1,11 +1,12 @@
 /** The request log, newest first. A row opens the request. */
 import { SearchInput, Select } from '../../../ui/controls.tsx'
-import { Badge, Code, EmptyState, Note, type Tone } from '../../../ui/display.tsx'
-import { Dialog } from '../../../ui/overlays.tsx'
+import { Badge, Code, CopyButton, EmptyState, Note, type Tone } from '../../../ui/display.tsx'
 import { type DataOf, type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
+import { toCurl } from '../lib/curl.ts'
 import { useSearchParam, useUrlFilters } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
-import { CopyableCode, Facts } from '../ui/facts.tsx'
+import { Detail, type Steps } from '../ui/detail.tsx'
+import { CopyableCode, Facts, Headers } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { type Column, RowLink } from '../ui/table.tsx'
@@ -57,9 +58,11 @@ export function Requests() {
       onShowNew={() => void restartPages('GET /requests', { query })}
       columns={columns}
       icon="developers"
-      action={<LinkButton label={text.toKeys} href="/settings/keys" />}
+      action={<LinkButton label={text.toKeys} href="/developers/keys" />}
+      open={open}
+      onOpen={setOpen}
     >
-      {open && <RequestDialog id={open} onClose={() => setOpen('')} />}
+      {(steps) => <RequestDetail id={open} steps={steps} onClose={() => setOpen('')} />}
     </LogPage>
   )
 }
@@ -84,13 +87,14 @@ const columns: Column<ItemOf<'GET /requests'>>[] = [
   },
   {
     label: text.columns.key,
+    className: 'split-hidden',
     cellClassName: 'dev-key',
     cellProps: ({ key }) => ({ title: key?.prefix }),
     cell: ({ key }) => (key ? key.name : <span className="soft">{text.deletedKey}</span>),
   },
   {
     label: text.columns.duration,
-    className: 'end',
+    className: 'end split-hidden',
     cellClassName: 'numeric nowrap',
     cell: ({ duration_ms }) => developers.milliseconds(duration_ms),
   },
@@ -114,24 +118,35 @@ function toneOf(status: number | null): Tone {
 
 const { detail, columns: labels } = text
 
+const jsonHeader = { name: 'Content-Type', value: 'application/json' }
+const bodyFile = { file: 'body.json' }
+
 type RequestWithBody = DataOf<'GET /requests/{id}'>
 
-/** The dialog of a request: its facts, its error and, for a write that failed, its body. */
-function RequestDialog({ id, onClose }: { id: string; onClose: () => void }) {
+/** A request: its facts and, if it failed, its error, the body of a write and the response. */
+function RequestDetail({ id, steps, onClose }: { id: string; steps: Steps; onClose: () => void }) {
   const request = useCall('GET /requests/{id}', { params: { id } })
   const title = request.data ? `${request.data.method} ${request.data.path.replace(/\?.*/s, '')}` : detail.facts
   const notFound = <EmptyState icon="search" title={detail.gone} text={detail.goneText} />
   return (
-    <Dialog title={title} size="wide" onClose={onClose}>
+    <Detail id={id} title={title} steps={steps} onClose={onClose}>
       <QueryView query={request} notFound={notFound}>
         {(loaded) => <Details request={loaded} />}
       </QueryView>
-    </Dialog>
+    </Detail>
   )
 }
 
 function Details({ request }: { request: RequestWithBody }) {
-  const { method, path, status, at, duration_ms, key, request_id, error, body } = request
+  const { method, path, status, at, duration_ms, key, request_id, error, body, response } = request
+  const lacksBody = body === null && ['POST', 'PUT', 'PATCH'].includes(method)
+  const curl = toCurl({
+    method,
+    url: `${location.origin}${path}`,
+    hasKey: true,
+    headers: body !== null || lacksBody ? [jsonHeader] : [],
+    body: body ?? (lacksBody ? bodyFile : undefined),
+  })
   return (
     <>
       {status === null && <Note tone="amber">{text.closedText}</Note>}
@@ -157,6 +172,21 @@ function Details({ request }: { request: RequestWithBody }) {
           [text.requestId]: <CopyableCode text={request_id} label={detail.copyId} />,
         }}
       />
+      <div className="stack stack-tight">
+        <div>
+          <CopyButton text={curl} label={detail.curl} size="small" />
+        </div>
+        {lacksBody && <p className="soft small">{detail.curlBody}</p>}
+      </div>
+      {response ? (
+        <section className="stack stack-tight">
+          <h3>{detail.response}</h3>
+          {response.body !== null && <Code text={prettyJson(response.body)} />}
+          <Headers label={detail.responseHeaders} headers={response.headers} />
+        </section>
+      ) : (
+        status !== null && <p className="soft small">{detail.noResponse}</p>
+      )}
       {body !== null && (
         <section className="stack stack-tight">
           <h3>{detail.body}</h3>

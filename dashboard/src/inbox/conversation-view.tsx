@@ -1,9 +1,9 @@
 /** The open conversation: header, thread, reply area and contact panel. Marks the conversation as read while the window is visible. */
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button, IconButton } from '../../../ui/controls.tsx'
+import { Button } from '../../../ui/controls.tsx'
 import { EmptyState, Skeleton } from '../../../ui/display.tsx'
-import { Modal, useToast } from '../../../ui/overlays.tsx'
+import { useToast } from '../../../ui/overlays.tsx'
 import { call, invalidate, isNotFound } from '../lib/api.ts'
 import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -14,14 +14,16 @@ import { QueryState, ViewerNote } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Composer } from './composer/composer.tsx'
 import { replyWindowOf } from './composer/reply-rules.ts'
+import { Drawer } from './drawer.tsx'
 import { changeConversations, useConversation } from './model/conversations.ts'
 import type { Conversation, Message } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
 import { useThread } from './model/live-pages.ts'
+import { forgetKeptUnread, isKeptUnread } from './model/moderation.ts'
 import { moveSendings, resendMessage, send, useSendings } from './model/outbox.ts'
 import { moveDraft } from './model/reply-drafts.ts'
 import { useReadMentions } from './model/unread-mentions.ts'
-import type { ContactPanelState } from './model/use-contact-panel.ts'
+import type { ContactPanelState } from './model/use-side-panel.ts'
 import { ContactPanel } from './panel/contact-panel.tsx'
 import { reactionsOn } from './thread/reactions.tsx'
 import { HasFormatting } from './thread/text.tsx'
@@ -34,6 +36,8 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   const { query, conversation } = useConversation(id)
   const isVisible = useVisible()
   useFollowMerge(id, query.data?.id)
+  // The view has the key of its conversation: this runs when another one is opened.
+  useEffect(() => forgetKeptUnread, [])
   const isPainted = useIsPainted()
   useMarkAsRead(conversation, isVisible && isPainted)
   useReadMentions(id, isVisible && isPainted)
@@ -57,7 +61,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
         </aside>
       )}
       {contactPanel.isDrawerOpen && (
-        <Drawer label={words.inbox.contact.label} onClose={contactPanel.toggle}>
+        <Drawer label={words.inbox.contact.label} close={words.inbox.contact.close} onClose={contactPanel.toggle}>
           {panel}
         </Drawer>
       )}
@@ -100,7 +104,7 @@ function useMarkAsRead(conversation: Conversation | undefined, isVisible: boolea
   const { id: memberId } = useSession().member
   const isUnread = (conversation?.unread_count ?? 0) > 0
   useEffect(() => {
-    if (!conversation || !isUnread || !isVisible || !canWrite) return
+    if (!conversation || !isUnread || !isVisible || !canWrite || isKeptUnread(conversation)) return
     const { id, last_message_at: seenAt } = conversation
     // A message that arrives while the call is in flight is unread.
     const patch = (row: Conversation) => (row.last_message_at === seenAt ? { unread_count: 0 } : {})
@@ -119,20 +123,6 @@ function useVisible(): boolean {
     return () => document.removeEventListener('visibilitychange', change)
   }, [])
   return isVisible
-}
-
-/** A modal panel at the right edge, full screen on a phone. */
-function Drawer({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {
-  return (
-    <Modal className="inbox-drawer" aria-label={label} onDismiss={onClose}>
-      <div className="inbox-drawer-body">
-        <div className="inbox-drawer-head">
-          <IconButton label={words.inbox.contact.close} icon="close" onClick={onClose} />
-        </div>
-        {children}
-      </div>
-    </Modal>
-  )
 }
 
 type ThreadPaneProps = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
@@ -172,19 +162,19 @@ function ThreadPane({ conversation, onBack, contactPanel }: ThreadPaneProps) {
           onReact={canReact ? react : undefined}
           onResend={resend}
         />
+        {canWrite ? (
+          <Composer
+            conversation={conversation}
+            messages={pages.data && pages.items}
+            quoted={quoted}
+            onQuoteDone={clearQuote}
+          />
+        ) : (
+          <footer className="inbox-composer">
+            <ViewerNote />
+          </footer>
+        )}
       </HasFormatting>
-      {canWrite ? (
-        <Composer
-          conversation={conversation}
-          messages={pages.data && pages.items}
-          quoted={quoted}
-          onQuoteDone={clearQuote}
-        />
-      ) : (
-        <footer className="inbox-composer">
-          <ViewerNote />
-        </footer>
-      )}
     </section>
   )
 }

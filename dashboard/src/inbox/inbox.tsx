@@ -1,6 +1,6 @@
 /**
- * The inbox: conversation list, thread and contact panel, side by side on a wide window and one at a time on a phone. The URL
- * holds the open conversation and the filters.
+ * The inbox: conversation list, thread and contact panel, side by side on a wide window and one at a time on a phone. Its views are in
+ * the navigation. The URL holds the open conversation and the filters.
  */
 import './inbox.css'
 import './list/list.css'
@@ -12,8 +12,10 @@ import '../contacts/contact-panel.css'
 import './panel/contact-panel.css'
 import './composer/writing.css'
 import './list/flow.css'
+import './list/sidebar.css'
 import './narrow.css'
-import { useCallback, useEffect, useRef } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/display.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
@@ -22,21 +24,26 @@ import { useLiveState } from '../lib/live.tsx'
 import { type Command, useCommands } from '../lib/palette.ts'
 import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { useShortcuts } from '../lib/shortcuts.ts'
+import { ownsUndo, useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
 import { InboxDialogs, openDialog } from './actions/dialogs.tsx'
 import { ConversationView } from './conversation-view.tsx'
+import { Drawer } from './drawer.tsx'
 import { ListPane } from './list/list-pane.tsx'
-import { undoLastChange } from './model/changes.ts'
+import { Sidebar } from './list/sidebar.tsx'
+import { isUndoKey, undoLastChange } from './model/changes.ts'
 import { findConversation } from './model/conversations.ts'
 import { prefetchThread } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
-import { focusedId, focusSearch, moveInList, neighborOf, rowOf } from './model/list-focus.ts'
+import { focusedId, focusSearch, moveInList, neighborOf, openInList, rowOf } from './model/list-focus.ts'
+import { useModeration } from './model/moderation.ts'
+import { retryLost } from './model/outbox.ts'
 import { DraftSync } from './model/reply-drafts.ts'
 import { clearSelection, selectUpTo, toggleSelected } from './model/selection.ts'
-import { useContactPanel } from './model/use-contact-panel.ts'
+import { useHasLost } from './model/unconfirmed.ts'
+import { type SidebarState, useContactPanel, useSidebar } from './model/use-side-panel.ts'
 
 export default function Inbox() {
   useTitle(words.inbox.title)
@@ -44,7 +51,10 @@ export default function Inbox() {
   const id = params?.id ?? ''
   const [, navigate] = useLocation()
   const contactPanel = useContactPanel()
+  const sidebar = useSidebar()
   const lastOpenId = useRef('')
+  const [place, setPlace] = useState<HTMLElement | null>(null)
+  useLayoutEffect(() => setPlace(document.querySelector<HTMLElement>('#nav-page')), [])
 
   const back = useCallback(() => {
     lastOpenId.current = id
@@ -57,8 +67,9 @@ export default function Inbox() {
   const actions = useActions(id)
   useInboxKeys(id, actions)
   usePrefetchNext(id)
-  useInboxCommands(id, actions)
+  useInboxCommands(id, actions, sidebar)
   useShortcuts(id ? { u: back, i: contactPanel.toggle } : {})
+  useRetryLost()
   useEffect(() => clearSelection, [])
 
   return (
@@ -66,7 +77,18 @@ export default function Inbox() {
       <h1 className="offscreen">{words.inbox.title}</h1>
       <ConnectionBanner />
       <DraftSync />
-      <ListPane openId={id} actions={actions} />
+      {sidebar.isDocked && place && createPortal(<Sidebar />, place)}
+      {sidebar.isDrawerOpen && (
+        <Drawer
+          label={flow.sidebar}
+          close={flow.sidebarClose}
+          className="inbox-sidebar-drawer"
+          onClose={sidebar.toggle}
+        >
+          <Sidebar onChosen={sidebar.toggle} />
+        </Drawer>
+      )}
+      <ListPane openId={id} actions={actions} sidebar={sidebar} />
       {id ? (
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
@@ -94,14 +116,15 @@ function usePrefetchNext(openId: string): void {
   }, [openId])
 }
 
-/** The keys of the list and of the selected, focused or open conversations. */
+/** The keys of the list, and of the selected conversations, else of the open one, else of the focused one. */
 function useInboxKeys(openId: string, actions: InboxActions): void {
   const { member } = useSession()
   const canWrite = useCanWrite()
-  const current = () => focusedId() || openId
+  const current = () => openId || focusedId()
+  const move = openId ? openInList : moveInList
   useShortcuts({
-    j: () => moveInList(1, openId),
-    k: () => moveInList(-1, openId),
+    j: () => move(1),
+    k: () => move(-1),
     '/': focusSearch,
     o: actions.openUnread,
     w: actions.openWaiting,
@@ -117,6 +140,31 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
       z: undoLastChange,
     }),
   })
+  useUndoKey()
+}
+
+/** Ctrl+Z undoes the last change. In a text field it is the browser's, except in an empty reply box (`reply-box.tsx`). */
+function useUndoKey(): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!isUndoKey(event) || event.defaultPrevented || ownsUndo(event.target)) return
+      if (undoLastChange()) event.preventDefault()
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+}
+
+/** Sends replies again when the connection returns. A request may end after that, so also when it is lost later. */
+function useRetryLost(): void {
+  const isLive = useLiveState() === 'live'
+  const hasLost = useHasLost()
+  useEffect(() => {
+    if (isLive) retryLost(true)
+  }, [isLive])
+  useEffect(() => {
+    if (isLive && hasLost) retryLost(false)
+  }, [isLive, hasLost])
 }
 
 function ConnectionBanner() {
@@ -128,15 +176,17 @@ function ConnectionBanner() {
   )
 }
 
-const { commands: texts } = words.inbox
+const { commands: texts, flow } = words.inbox
 
 /** The actions of the inbox for the command palette: of the open conversation, and of the list. */
-function useInboxCommands(openId: string, actions: InboxActions): void {
+function useInboxCommands(openId: string, actions: InboxActions, sidebar: SidebarState): void {
   const { member } = useSession()
   const canWrite = useCanWrite()
   const members = useCall('GET /members', {}, { enabled: canWrite && openId !== '' }).data ?? []
   const ids = [openId]
   const isClosed = findConversation(openId)?.status === 'closed'
+  const isBlocked = findConversation(openId)?.blocked_at != null
+  const { markUnread, setBlocked } = useModeration()
   const ofConversation: Command[] = [
     {
       id: 'close',
@@ -146,9 +196,16 @@ function useInboxCommands(openId: string, actions: InboxActions): void {
       run: () => actions.toggleClosed(ids),
     },
     { id: 'snooze', label: texts.snooze, icon: 'clock', keys: ['s'], run: () => actions.chooseSnooze(ids) },
-    { id: 'label', label: texts.label, icon: 'tag', keys: ['l'], run: () => actions.chooseLabels(ids) },
+    { id: 'label', label: texts.label, icon: 'label', keys: ['l'], run: () => actions.chooseLabels(ids) },
     { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], run: () => actions.assign(ids, member) },
     { id: 'unassign', label: texts.unassign, icon: 'person', run: () => actions.assign(ids, null) },
+    { id: 'mark-unread', label: texts.unread, icon: 'mail', run: () => void markUnread(ids) },
+    {
+      id: 'block',
+      label: isBlocked ? texts.unblock : texts.block,
+      icon: 'off',
+      run: () => void setBlocked(openId, !isBlocked),
+    },
     ...members
       .filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
       .map((agent) => ({
@@ -163,6 +220,7 @@ function useInboxCommands(openId: string, actions: InboxActions): void {
     { id: 'waiting', label: texts.nextWaiting, icon: 'clock', keys: ['w'], run: () => void actions.openWaiting() },
     { id: 'filters', label: texts.filters, icon: 'filter', keys: ['f'], run: () => openDialog({ kind: 'filters' }) },
     { id: 'views', label: texts.views, icon: 'inbox', keys: ['v'], run: () => openDialog({ kind: 'views' }) },
+    { id: 'sidebar', label: texts.sidebar, icon: 'view', run: sidebar.toggle },
   ]
   useCommands('inbox', [...(openId && canWrite ? ofConversation : []), ...ofList])
 }

@@ -1,14 +1,11 @@
 /** A connection of an automation tool: state, test event, delivery log and disconnect. */
-import { useEffect, useState } from 'react'
-import { Link } from 'wouter'
+import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
-import { Icon } from '../../../ui/icon.tsx'
-import { describeError, invalidate } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { CallButton, ConfirmButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
-import { lastAttempt, useDelivery } from '../webhooks/use-deliveries.ts'
+import { TestResult } from '../webhooks/test-result.tsx'
 import { words } from '../words/words.ts'
 import type { Tool } from './tools.tsx'
 
@@ -102,45 +99,4 @@ function Disconnect({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
       done={disconnect.done(name)}
     />
   )
-}
-
-const { test } = words.integrations
-const { log } = words.webhooks
-
-type Outcome = { tone: 'green' | 'amber' | 'red' | 'blue'; text: string }
-
-/** The status of a test event, updated until it is delivered or has failed. */
-function TestResult({ id, endpointId }: { id: string; endpointId: string }) {
-  const delivery = useDelivery(id)
-  const status = delivery.data?.status
-  // The test changes the state of the endpoint, which the page shows.
-  useEffect(() => {
-    if (status && status !== 'pending') void invalidate({ queryKey: ['GET /webhooks'] })
-  }, [status])
-  const { tone, text } = delivery.error
-    ? ({ tone: 'red', text: describeError(delivery.error) } as const)
-    : outcomeOf(delivery.data)
-  return (
-    <div className="note tools-outcome" data-tone={tone} role="status">
-      {tone === 'blue' ? (
-        <span className="spinner" aria-hidden="true" />
-      ) : (
-        <Icon name={tone === 'green' ? 'check' : 'alert'} />
-      )}
-      <div>
-        {text} <Link href={`/webhooks/${endpointId}?delivery=${id}`}>{test.view}</Link>
-      </div>
-    </div>
-  )
-}
-
-function outcomeOf(delivery: ReturnType<typeof useDelivery>['data']): Outcome {
-  const attempt = delivery && lastAttempt(delivery)
-  if (!delivery || !attempt) return { tone: 'blue', text: test.sending }
-  const reason = attempt.error ?? log.noAnswer
-  if (delivery.status === 'pending') return { tone: 'amber', text: test.retrying(reason) }
-  if (delivery.status === 'canceled') return { tone: 'red', text: test.canceled }
-  return delivery.status === 'delivered'
-    ? { tone: 'green', text: test.delivered(attempt.http_status ?? 200, log.milliseconds(attempt.duration_ms ?? 0)) }
-    : { tone: 'red', text: test.failed(reason) }
 }

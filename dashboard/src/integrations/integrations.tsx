@@ -1,13 +1,16 @@
-/** Automation tools: one card per tool with its connections. A connection is a webhook endpoint that belongs to the tool. */
+/**
+ * Automation tools: one card per tool with its steps and connections. A connection is a webhook endpoint that belongs to the tool.
+ * Other tools get an ordinary webhook endpoint.
+ */
 import '../webhooks/webhooks.css'
 import './integrations.css'
 import { useState } from 'react'
-import { Link } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
 import { Badge } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import type { Endpoint } from '../webhooks/endpoint.tsx'
 import { EndpointDialog } from '../webhooks/endpoint-form.tsx'
@@ -29,12 +32,10 @@ export default function Integrations() {
             {tools.map((tool) => (
               <ToolCard key={tool} tool={tool} connections={all.filter(({ provider }) => provider === tool)} />
             ))}
+            <OtherTools />
           </div>
         )}
       </QueryView>
-      <p className="soft small">
-        {integrations.ownText} <Link href="/webhooks">{integrations.toWebhooks}</Link>
-      </p>
     </Page>
   )
 }
@@ -50,7 +51,6 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
         <ToolLogo tool={tool} />
         <div className="grow">
           <h2>{name}</h2>
-          <code className="soft">{tool}</code>
         </div>
         <Badge tone={isConnected ? 'green' : undefined}>
           {isConnected ? integrations.connected(connections.length) : integrations.notConnected}
@@ -64,10 +64,7 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
           ))}
         </ul>
       ) : (
-        <p className="tools-steps soft">
-          <Icon name="info" />
-          <span>{steps}</span>
-        </p>
+        <StepList tool={name} steps={steps} />
       )}
       <footer className="tools-foot">
         {isManager ? (
@@ -86,6 +83,33 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
   )
 }
 
+const StepList = ({ tool, steps }: { tool: string; steps: readonly string[] }) => (
+  <ol className="tools-steps soft" aria-label={integrations.steps(tool)}>
+    {steps.map((step) => (
+      <li key={step}>{step}</li>
+    ))}
+  </ol>
+)
+
+function OtherTools() {
+  const { name, text, steps, action } = integrations.other
+  return (
+    <section className="card stack tools-card" aria-label={name}>
+      <header className="line tools-head">
+        <span className="mark tools-mark" data-tool="other" aria-hidden="true">
+          <Icon name="webhooks" />
+        </span>
+        <h2 className="grow">{name}</h2>
+      </header>
+      <p className="soft">{text}</p>
+      <StepList tool={name} steps={steps} />
+      <footer className="tools-foot">
+        <LinkButton label={useIsManager() ? action : integrations.toWebhooks} icon="webhooks" href="/webhooks" />
+      </footer>
+    </section>
+  )
+}
+
 function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
   const { name, steps } = integrations.tools[tool]
   const { form, secret: labels } = integrations
@@ -97,7 +121,7 @@ function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
   return (
     <EndpointDialog
       title={form.title(name)}
-      lead={steps}
+      lead={<StepList tool={name} steps={steps} />}
       urlLabel={form.url}
       action={form.submit}
       isBusy={connect.isPending}

@@ -1,4 +1,4 @@
-/** The automation tools and their logos. */
+/** The automation tools and their icons, which are not their trademarks. */
 import type { Endpoint } from '../webhooks/endpoint.tsx'
 
 export type Tool = Exclude<Endpoint['provider'], 'api'>

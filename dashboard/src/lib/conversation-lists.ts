@@ -53,18 +53,38 @@ export function placeConversations(
 }
 
 function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
-  const { status, channel, contact_id, assigned, label, waiting_minutes, unread, search } = filters
+  const { status, channel, contact_id, assigned, label, tag, waiting_minutes, no_reply, unread, search } = filters
   // A person's conversations are listed whatever their messages are.
   const isInList = !status || (row.status === status && (row.inbox_at !== null || !!search || !!contact_id))
-  const agentId = assigned === 'me' ? memberId : assigned === 'nobody' ? null : assigned
+  const agentIds = assigned?.split(',').map((one) => (one === 'me' ? memberId : one === 'nobody' ? null : one))
   const waitedMs = row.waiting_since && row.status !== 'closed' ? Date.now() - Date.parse(row.waiting_since) : 0
   return (
     isInList &&
-    (!channel || row.channel === channel) &&
+    (!channel || channel.split(',').includes(row.channel)) &&
     (!contact_id || row.contact_id === contact_id) &&
-    (!assigned || row.assigned_agent_id === agentId) &&
+    (!agentIds || agentIds.includes(row.assigned_agent_id)) &&
     (!waiting_minutes || waitedMs >= Number(waiting_minutes) * 60_000) &&
+    (!no_reply || (row.waiting_since !== null && row.status !== 'closed')) &&
     (!unread || row.unread_count > 0) &&
-    (!label || row.labels.some(({ id, name }) => id === label || name.toLowerCase() === label.toLowerCase()))
+    (!label || hasNamed(row.labels, label)) &&
+    (!tag || hasNamed(row.contact.tags, tag)) &&
+    isActiveIn(row, filters)
+  )
+}
+
+/** Whether one of the labels or tags has one of these ids, or this name. */
+function hasNamed(all: readonly { id: string; name: string }[], idsOrName: string): boolean {
+  const ids = idsOrName.split(',')
+  return all.some(({ id, name }) => ids.includes(id) || name.toLowerCase() === idsOrName.toLowerCase())
+}
+
+const dayMs = 86_400_000
+
+function isActiveIn({ inbox_at, created_at }: Conversation, { active_days, active_after, active_before }: ListQuery) {
+  const at = Date.parse(inbox_at ?? created_at)
+  return (
+    (!active_days || at >= Date.now() - Number(active_days) * dayMs) &&
+    (!active_after || at >= Date.parse(active_after)) &&
+    (!active_before || at < Date.parse(active_before))
   )
 }

@@ -69,6 +69,7 @@ export function showConversations(rows: readonly Conversation[], removed: readon
       case 'GET /conversations/{id}/timeline':
         return ids.has(id)
       case 'GET /contacts/{id}':
+      case 'GET /contacts/{id}/history':
         return contactIds.has(id)
       default:
         return false

@@ -96,6 +96,19 @@ export function useUrlFilters<Chosen extends string, Typed extends string>(
   }
 }
 
+/** Whether a media query matches. */
+export function useMedia(query: string): boolean {
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const media = matchMedia(query)
+      media.addEventListener('change', listener)
+      return () => media.removeEventListener('change', listener)
+    },
+    [query],
+  )
+  return useSyncExternalStore(subscribe, () => matchMedia(query).matches)
+}
+
 /** The current time, updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(Date.now())
@@ -105,6 +118,25 @@ export function useNow(everyMs = 1_000): number {
   }, [everyMs])
   return now
 }
+
+const minuteMs = 60_000
+const minuteListeners = new Set<() => void>()
+let minuteTimer: ReturnType<typeof setInterval> | undefined
+const followMinutes = (listener: () => void) => {
+  minuteListeners.add(listener)
+  minuteTimer ??= setInterval(() => {
+    for (const each of minuteListeners) each()
+  }, minuteMs / 6)
+  return () => {
+    minuteListeners.delete(listener)
+    if (minuteListeners.size > 0) return
+    clearInterval(minuteTimer)
+    minuteTimer = undefined
+  }
+}
+
+/** The current time in minutes. All components share one timer: a list has hundreds of rows. */
+export const useMinute = (): number => useSyncExternalStore(followMinutes, () => Math.floor(Date.now() / minuteMs))
 
 const followNetwork = (listener: () => void) => {
   for (const name of ['online', 'offline']) addEventListener(name, listener)

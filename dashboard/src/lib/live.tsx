@@ -48,15 +48,20 @@ export function LiveUpdates({ children }: { children: ReactNode }) {
 function followChanges(memberId: string, setState: (state: StreamState) => void): () => void {
   let isStale = false
   let othersTimer: ReturnType<typeof setTimeout> | undefined
+  let hasLaterChange = false
   const reload = createThrottle(reloadPauseMs, () => {
     isStale = false
     void invalidate({ predicate: (query) => isLive(query, true) })
   })
-  // Lists such as the audit log also change with conversations, but no member waits for them.
+  // Lists such as the audit log also change with conversations, but no member waits for them. The service shares the counts of the
+  // sidebar for a shorter time than the delay. So a change during the delay needs another one.
   const reloadOthers = () => {
-    othersTimer ??= setTimeout(() => {
+    hasLaterChange = othersTimer !== undefined
+    if (hasLaterChange) return
+    othersTimer = setTimeout(() => {
       othersTimer = undefined
       void invalidate({ predicate: (query) => isLive(query, true) && !isOfInbox(String(query.queryKey[0])) })
+      if (hasLaterChange) reloadOthers()
     }, othersDelayMs)
   }
   const notifyLeadingTab = () => {
@@ -74,7 +79,7 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
       if (conversations && !document.hidden) showConversations(conversations, removed, memberId)
     })
     if (!conversations || document.hidden) reloadIfVisible()
-    else reloadOthers()
+    if (!document.hidden) reloadOthers()
     if (!conversations || conversations.some(({ unread_count }) => unread_count > 0)) notifyLeadingTab()
   }
   const receive = (event: StreamEvent) => {

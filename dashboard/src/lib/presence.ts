@@ -1,5 +1,5 @@
 /**
- * Presence: which members have a conversation open, and whether they write in it.
+ * Presence: which members have a conversation open, whether they write in it, and whether the visitor of a web chat does.
  *
  * The page reports its own state when it changes, and as a heartbeat while it shows a conversation and is visible. The stream
  * sends the state of all members (`live.tsx`). A hidden or closed page is removed at once; the service removes a page that
@@ -12,11 +12,15 @@ import { createStore } from './store.ts'
 export type TypingKind = 'reply' | 'note'
 export type Presence = { member_id: string; name: string; conversation_id: string; typing: TypingKind | null }
 
+/** `visitors`: the conversations whose web visitor types. */
+export type PresenceData = { members: readonly Presence[]; visitors?: readonly string[] }
+
 const none: readonly Presence[] = []
+const typingVisitors = createStore<ReadonlySet<string>>(() => new Set())
 const byConversation = createStore<ReadonlyMap<string, readonly Presence[]>>(() => new Map())
 
 /** Stores the data of a `presence` event. Unchanged conversations keep their array, so that their rows do not render again. */
-export function receivePresence({ members }: { members: readonly Presence[] }): void {
+export function receivePresence({ members, visitors = [] }: PresenceData): void {
   const groups = Object.groupBy(members, ({ conversation_id }) => conversation_id)
   const before = byConversation.get()
   const next = Object.entries(groups).map(([id, present = []]) => {
@@ -24,7 +28,12 @@ export function receivePresence({ members }: { members: readonly Presence[] }): 
     return [id, JSON.stringify(previous) === JSON.stringify(present) && previous ? previous : present] as const
   })
   byConversation.set(new Map(next))
+  typingVisitors.set(new Set(visitors))
 }
+
+/** Whether the visitor of a web chat types. */
+export const useVisitorTyping = (conversationId: string): boolean =>
+  typingVisitors.useValue((conversations) => conversations.has(conversationId))
 
 /** Every member in a conversation, including the signed-in member. */
 export const usePresence = (conversationId: string): readonly Presence[] =>

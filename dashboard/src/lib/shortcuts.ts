@@ -1,5 +1,11 @@
-/** Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields and menus, and while a dialog is open. */
+/**
+ * Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields, menus and parts with `data-own-keys`, and
+ * while a dialog is open or the focus is about to move (`holdShortcuts`).
+ */
 import { useLayoutEffect, useRef } from 'react'
+
+/** The key that browsers use with letters, as this computer writes it. */
+export const modifierKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
 
 /** The first key of all sequences. */
 const prefix = 'g'
@@ -26,8 +32,31 @@ export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void
   }, [])
 }
 
+let heldCount = 0
+
+/** Turns all shortcuts off until the returned function is called: the focus is about to move into a text field. */
+export function holdShortcuts(): () => void {
+  heldCount++
+  let isHeld = true
+  return () => {
+    if (isHeld) heldCount--
+    isHeld = false
+  }
+}
+
+/** The same while `isHeld`: a dialog that is still loading gets the letters that follow its key. */
+export function useHeldShortcuts(isHeld: boolean): void {
+  useLayoutEffect(() => (isHeld ? holdShortcuts() : undefined), [isHeld])
+}
+
+const isIn = (target: EventTarget | null, selector: string): boolean =>
+  target instanceof HTMLElement && target.closest(selector) !== null
+
+/** Whether Ctrl+Z belongs to the element: a text field, or any part while a dialog is open. A check box has no text. */
+export const ownsUndo = (target: EventTarget | null): boolean =>
+  document.querySelector('dialog[open]') !== null ||
+  isIn(target, 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]')
+
 /** A text field types the key, and a menu jumps to the item that starts with it. */
 const usesKeys = (target: EventTarget | null): boolean =>
-  document.querySelector('dialog[open]') !== null ||
-  (target instanceof HTMLElement &&
-    (target.isContentEditable || target.closest('input, textarea, select, [role="menu"]') !== null))
+  heldCount > 0 || ownsUndo(target) || isIn(target, '[role="menu"], [data-own-keys]')

@@ -6,7 +6,7 @@
  * holds a lock. Without locks (a page without HTTPS) each visible tab has a connection of its own.
  */
 import type { InboxEvent } from './conversations.ts'
-import type { Presence } from './presence.ts'
+import type { PresenceData } from './presence.ts'
 
 export type StreamState = 'connecting' | 'live' | 'reconnecting'
 /**
@@ -20,7 +20,6 @@ export type StreamEvent =
   | { name: 'presence'; data: PresenceData }
   | { name: 'visits'; data: VisitsData }
 type VisitsData = { contact_ids: readonly string[] | null }
-type PresenceData = { members: readonly Presence[] }
 
 type Relayed =
   | { kind: 'event'; event: StreamEvent }

@@ -66,6 +66,13 @@ export function formatSpan(ms: number): string {
   return ms >= minute ? minutes(Math.floor(ms / minute)) : seconds(Math.max(0, Math.round(ms / 1000)))
 }
 
+/** The largest unit, at least a minute: "2 d". */
+export function formatWait(ms: number): string {
+  const { days, hours, minutes } = words.time
+  if (ms >= day) return days(Math.floor(ms / day))
+  return ms >= hour ? hours(Math.floor(ms / hour)) : minutes(Math.max(1, Math.floor(ms / minute)))
+}
+
 const join = (first: string, unit: (count: number) => string, count: number, isClose: boolean): string =>
   isClose && count > 0 ? `${first} ${unit(count)}` : first
 

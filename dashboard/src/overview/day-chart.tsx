@@ -1,12 +1,11 @@
 /**
- * The frame of a chart over days: axis, grid, cursor and tooltip. The caller draws the data.
+ * The frame of a chart over days or hours: axis, grid, cursor and tooltip. The caller draws the data.
  *
- * A day is selected with the pointer or with the keyboard, through an invisible range input: arrows, Home, End, Page Up and
+ * A day or hour is selected with the pointer or with the keyboard, through an invisible range input: arrows, Home, End, Page Up and
  * Page Down. The input announces the values of the day to screen readers. The chart is drawn at the measured width, not
  * scaled, so text keeps its size.
  */
 import { type PointerEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
-import { formatShortDay } from './metrics.ts'
 
 export type Scale = {
   /** The center of a day. */
@@ -19,6 +18,7 @@ export type Scale = {
 
 type DayChartProps = {
   label: string
+  /** The labels of the days or hours. */
   days: readonly string[]
   /** Ticks of the axis from 0, above it and below it. */
   up: readonly number[]
@@ -93,7 +93,7 @@ export function DayChart(props: DayChartProps) {
             </Grid>
           ))}
           {labeledDays(days, band).map((at) => (
-            <DayLabel key={at} day={days[at] ?? ''} x={scale.x(at)} y={height - 6} width={width} />
+            <DayLabel key={at} text={days[at] ?? ''} x={scale.x(at)} y={height - 6} width={width} />
           ))}
           {sides && (
             <>
@@ -165,8 +165,7 @@ const Grid = ({ y, left, width, isZero, children }: GridProps) => (
 )
 
 /** Centered below its day, but never beyond the right edge. */
-function DayLabel({ day, x, y, width }: { day: string; x: number; y: number; width: number }) {
-  const text = formatShortDay(day)
+function DayLabel({ text, x, y, width }: { text: string; x: number; y: number; width: number }) {
   const max = width - (text.length * characterWidth) / 2
   return (
     <text className="overview-axis" x={Math.min(x, max)} y={y} textAnchor="middle">

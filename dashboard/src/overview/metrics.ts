@@ -1,10 +1,11 @@
-/** Calculations for the overview: days (UTC), axis ticks and changes between two halves of a period. */
+/** Calculations for the overview: days and hours, axis ticks, and changes from the period before. */
 import type { DataOf } from '../lib/api.ts'
 
 export type OverviewView = DataOf<'GET /overview'>
-export type Day = OverviewView['days'][number]
-export type Channel = Exclude<keyof Day, 'day'>
-export type Direction = keyof Day[Channel]
+export type Channel = Exclude<keyof OverviewView['days'][number], 'day'>
+export type Direction = keyof OverviewView['days'][number][Channel]
+/** A day or an hour of a chart. */
+export type Period = Record<Channel, Record<Direction, number>> & { key: string; short: string; long: string }
 
 /** In the order in which bars are stacked, from the axis. */
 export const channels = ['msgapp', 'social', 'web'] as const satisfies readonly Channel[]
@@ -12,13 +13,32 @@ export const channels = ['msgapp', 'social', 'web'] as const satisfies readonly 
 const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const long = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
 
-/** Days are in UTC, not in the browser's time zone. */
+/** Days are in the workspace's time zone, so they are dates without a zone here. */
 export const formatShortDay = (day: string): string => short.format(new Date(day))
 export const formatLongDay = (day: string): string => long.format(new Date(day))
 
+/** The hours of today, or the days from the first one with messages. */
+export function periodsOf({ days, hours, first_day, time_zone }: OverviewView): Period[] {
+  const hourOnly = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit', timeZone: time_zone })
+  if (hours.length > 0) {
+    return hours.map(({ at, ...traffic }) => {
+      const label = hourOnly.format(new Date(at))
+      return { ...traffic, key: at, short: label, long: label }
+    })
+  }
+  return withData(days, first_day).map(({ day, ...traffic }) => ({
+    ...{ ...traffic, key: day },
+    ...{ short: formatShortDay(day), long: formatLongDay(day) },
+  }))
+}
+
+/** The days from the first one with messages. */
+export const withData = <Day extends { day: string }>(days: readonly Day[], firstDay: string | null): Day[] =>
+  firstDay === null ? [...days] : days.filter(({ day }) => day >= firstDay)
+
 export const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
-export const totalOf = (day: Day, direction: Direction): number =>
-  sumOf(channels.map((channel) => day[channel][direction]))
+export const totalOf = (period: Record<Channel, Record<Direction, number>>, direction: Direction): number =>
+  sumOf(channels.map((channel) => period[channel][direction]))
 
 /** About three round integer ticks from 0 to at least `max`. */
 export function countTicks(max: number): number[] {
@@ -44,24 +64,9 @@ function ticksBy(step: number, max: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => index * step)
 }
 
-/** The change from the first to the second half of a period. Undefined if the first half is empty. */
-export type Change = { share: number; days: number }
+/** The change from the period before, which has as many days. Undefined if there is nothing to compare with. */
+export type Change = { share: number; before: number; days: number }
 
-export function changeOf(values: readonly number[]): Change | undefined {
-  const days = Math.floor(values.length / 2)
-  const before = sumOf(values.slice(-2 * days, -days))
-  return before > 0 ? { share: sumOf(values.slice(-days)) / before - 1, days } : undefined
-}
-
-type AnswerDay = OverviewView['responses']['days'][number]
-
-/** Like `changeOf`, for averages weighted by the count of each day. */
-export function averageChangeOf(answers: readonly AnswerDay[]): Change | undefined {
-  const days = Math.floor(answers.length / 2)
-  const average = (part: readonly AnswerDay[]) =>
-    sumOf(part.map(({ count, average_seconds }) => count * (average_seconds ?? 0))) /
-    sumOf(part.map(({ count }) => count))
-  const before = average(answers.slice(-2 * days, -days))
-  const latest = average(answers.slice(-days))
-  return before > 0 && Number.isFinite(latest) ? { share: latest / before - 1, days } : undefined
+export function changeOf(now: number | null, before: number | null | undefined, days: number): Change | undefined {
+  return now !== null && before ? { share: now / before - 1, before, days } : undefined
 }

@@ -1,4 +1,4 @@
-/** Metrics of the workspace over 7, 30 or 90 days. Polled, because charts that change with each live update are hard to read. */
+/** Metrics of the workspace of today, or over 7, 30 or 90 days. Polled, because charts that change with each live update are hard to read. */
 import '../webhooks/webhooks.css'
 import './overview.css'
 import './chart.css'
@@ -11,8 +11,9 @@ import { useCall } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
+import { OverviewPlaceholder } from '../ui/placeholder.tsx'
 import { words } from '../words/words.ts'
-import { type OverviewView, totalOf } from './metrics.ts'
+import { type OverviewView, periodsOf } from './metrics.ts'
 import { Responses } from './responses.tsx'
 import { Tiles } from './tiles.tsx'
 import { Traffic } from './traffic.tsx'
@@ -20,7 +21,7 @@ import { WebhookHealth } from './webhook-health.tsx'
 
 const { overview: labels } = words
 
-const ranges = ['7', '30', '90'] as const
+const ranges = ['1', '7', '30', '90'] as const
 const usual = '30'
 const pollMs = 10_000
 
@@ -31,7 +32,7 @@ export default function Overview() {
   return (
     <Page
       title={labels.title}
-      lead={labels.lead}
+      lead={overview.data ? `${labels.lead} ${labels.zone(overview.data.time_zone)}` : labels.lead}
       actions={
         <SegmentedControl
           label={labels.range}
@@ -42,24 +43,25 @@ export default function Overview() {
       }
     >
       <Checklist />
-      <QueryView query={overview} lines={12}>
+      <QueryView query={overview} placeholder={<OverviewPlaceholder />}>
         {(data) => (isNew(data) ? <EmptyOverview /> : <Charts overview={data} />)}
       </QueryView>
     </Page>
   )
 }
 
-const isNew = ({ days, open_conversations }: OverviewView): boolean =>
-  open_conversations === 0 && days.every((day) => totalOf(day, 'inbound') + totalOf(day, 'outbound') === 0)
+const isNew = ({ first_day, open_conversations }: OverviewView): boolean =>
+  open_conversations === 0 && first_day === null
 
 function Charts({ overview }: { overview: OverviewView }) {
+  const periods = periodsOf(overview)
   return (
     <>
-      <Tiles overview={overview} />
-      <Traffic days={overview.days} />
+      <Tiles overview={overview} periods={periods} />
+      <Traffic periods={periods} isHourly={overview.hours.length > 0} />
       <div className="overview-pair">
-        <Funnel funnel={overview.funnel} />
-        <Responses responses={overview.responses} />
+        <Funnel funnel={overview.funnel} isUtc={overview.time_zone === 'UTC'} />
+        <Responses responses={overview.responses} firstDay={overview.first_day} />
       </div>
       <WebhookHealth webhooks={overview.webhooks} />
     </>
@@ -94,8 +96,10 @@ function EmptyOverview() {
   )
 }
 
+type FunnelProps = { funnel: OverviewView['funnel']; isUtc: boolean }
+
 /** Delivery of the messages sent in the period. Each bar is a share of the sent messages; failed is a share of all attempts. */
-function Funnel({ funnel: { sent, delivered, read, failed } }: { funnel: OverviewView['funnel'] }) {
+function Funnel({ funnel: { sent, delivered, read, failed }, isUtc }: FunnelProps) {
   const rows = [
     { name: 'sent', value: sent, whole: sent },
     { name: 'delivered', value: delivered, whole: sent },
@@ -125,6 +129,7 @@ function Funnel({ funnel: { sent, delivered, read, failed } }: { funnel: Overvie
           ))}
         </ul>
       )}
+      {!isUtc && <p className="soft small">{labels.funnel.utc}</p>}
     </Card>
   )
 }

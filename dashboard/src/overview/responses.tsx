@@ -4,7 +4,7 @@ import { Card } from '../../../ui/display.tsx'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { DayChart, type Scale } from './day-chart.tsx'
-import { formatLongDay, type OverviewView, spanTicks } from './metrics.ts'
+import { formatLongDay, formatShortDay, type OverviewView, spanTicks, withData } from './metrics.ts'
 
 const { responses: labels } = words.overview
 
@@ -15,8 +15,11 @@ const spans = ['five_minutes', 'one_hour', 'one_day'] as const
 
 const spanOf = (seconds: number): string => formatSpan(seconds * 1_000)
 
-export function Responses({ responses }: { responses: Answers }) {
-  const { count, average_seconds, within, days } = responses
+type ResponsesProps = { responses: Answers; firstDay: string | null }
+
+export function Responses({ responses, firstDay }: ResponsesProps) {
+  const { count, average_seconds, within } = responses
+  const days = withData(responses.days, firstDay)
   if (count === 0 || average_seconds === null) {
     return (
       <Card title={labels.title}>
@@ -44,7 +47,7 @@ export function Responses({ responses }: { responses: Answers }) {
           ))}
         </ul>
       </div>
-      <Course days={days} />
+      {days.length > 1 && <Course days={days} />}
     </Card>
   )
 }
@@ -55,7 +58,7 @@ function Course({ days }: { days: readonly AnswerDay[] }) {
     <DayChart
       key={days.length}
       label={labels.chart}
-      days={days.map(({ day }) => day)}
+      days={days.map(({ day }) => formatShortDay(day))}
       up={spanTicks(max)}
       format={spanOf}
       height={170}

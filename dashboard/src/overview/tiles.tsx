@@ -1,33 +1,40 @@
-/** The key metrics of the period, with the change from its first to its second half. */
+/** The key metrics of the period, with the change from the period before. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { unassigned } from '../inbox/model/filters.ts'
 import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, totalOf } from './metrics.ts'
+import { type Change, changeOf, type OverviewView, type Period, sumOf, totalOf } from './metrics.ts'
 
 const { tiles, change: labels } = words.overview
 
-export function Tiles({ overview }: { overview: OverviewView }) {
-  const { days, funnel, responses, open_conversations, unassigned_conversations } = overview
-  const received = days.map((day) => totalOf(day, 'inbound'))
-  const sent = days.map((day) => totalOf(day, 'outbound'))
+export function Tiles({ overview, periods }: { overview: OverviewView; periods: readonly Period[] }) {
+  const { days, funnel, responses, previous, open_conversations, unassigned_conversations } = overview
+  const received = periods.map((period) => totalOf(period, 'inbound'))
+  const sent = periods.map((period) => totalOf(period, 'outbound'))
+  const compare = (now: number | null, before: number | null | undefined) => changeOf(now, before, days.length)
   const averageMs = responses.average_seconds === null ? null : responses.average_seconds * 1_000
   const answers = tiles.answers(formatNumber(responses.count), responses.count)
-  const answerChange = averageChangeOf(responses.days)
+  const answerChange = compare(responses.average_seconds, previous?.responses.average_seconds)
   return (
     <ul className="overview-tiles" aria-label={words.overview.headline}>
       <Tile label={tiles.received} value={formatNumber(sumOf(received))} spark={received}>
-        <Trend change={changeOf(received)} />
+        <Trend change={compare(sumOf(received), previous?.inbound)} format={formatNumber} />
       </Tile>
       <Tile label={tiles.sent} value={formatNumber(sumOf(sent))} spark={sent}>
-        <Trend change={changeOf(sent)} />
+        <Trend change={compare(sumOf(sent), previous?.outbound)} format={formatNumber} />
       </Tile>
       <Tile label={tiles.delivered} value={funnel.sent > 0 ? formatShare(funnel.delivered, funnel.sent) : '–'}>
         {funnel.sent > 0 ? tiles.ofSent(formatCompact(funnel.sent)) : tiles.nothingSent}
       </Tile>
       <Tile label={tiles.answer} value={averageMs === null ? '–' : formatSpan(averageMs)}>
-        {averageMs === null ? tiles.noAnswers : answerChange ? <Trend change={answerChange} lessIsBetter /> : answers}
+        {averageMs === null ? (
+          tiles.noAnswers
+        ) : answerChange ? (
+          <Trend change={answerChange} format={formatSeconds} lessIsBetter />
+        ) : (
+          answers
+        )}
       </Tile>
       <Tile label={tiles.open} value={formatNumber(open_conversations)} href="/inbox?status=open">
         {tiles.toOpen}
@@ -57,15 +64,19 @@ function Tile({ label, value, href, spark, children }: TileProps) {
   )
 }
 
+type TrendProps = { change: Change | undefined; format: (value: number) => string; lessIsBetter?: boolean }
+
+const formatSeconds = (seconds: number): string => formatSpan(seconds * 1_000)
+
 /** Message counts have no color. A shorter response time is green, a longer one amber. */
-function Trend({ change, lessIsBetter = false }: { change: Change | undefined; lessIsBetter?: boolean }) {
+function Trend({ change, format, lessIsBetter = false }: TrendProps) {
   if (!change) return null
-  const { share, days } = change
+  const { share, before, days } = change
   const isSame = Math.abs(share) < 0.005
   const tone = !lessIsBetter || isSame ? undefined : share < 0 ? 'green' : 'amber'
   const size = formatShare(Math.round(Math.abs(share) * 100), 100)
   return (
-    <span data-tone={tone} title={labels.about(days)}>
+    <span data-tone={tone} title={labels.about(format(before), days)}>
       {isSame ? labels.same(days) : share > 0 ? labels.up(size, days) : labels.down(size, days)}
     </span>
   )

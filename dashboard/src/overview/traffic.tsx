@@ -1,34 +1,27 @@
-/** Messages per day and channel as a chart (received above the axis, sent below) or as a table. */
+/** Messages per day or hour and channel as a chart (received above the axis, sent below) or as a table. */
 import { Button, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { DayChart, type Scale } from './day-chart.tsx'
-import {
-  type Channel,
-  channels,
-  countTicks,
-  type Day,
-  type Direction,
-  formatLongDay,
-  sumOf,
-  totalOf,
-} from './metrics.ts'
+import { type Channel, channels, countTicks, type Direction, type Period, sumOf, totalOf } from './metrics.ts'
 
 const { traffic } = words.overview
 
 const directions = ['both', 'received', 'sent'] as const
 type DirectionFilter = (typeof directions)[number]
 
-export function Traffic({ days }: { days: readonly Day[] }) {
+type TrafficProps = { periods: readonly Period[]; isHourly: boolean }
+
+export function Traffic({ periods, isHourly }: TrafficProps) {
   const [directionInUrl, setDirection] = useSearchParam('show')
   const [view, setView] = useSearchParam('as')
   const show = directions.find((each) => each === directionInUrl) ?? 'both'
   const isTable = view === 'table'
   return (
     <Card
-      title={traffic.title}
+      title={isHourly ? traffic.hourTitle : traffic.title}
       actions={
         <>
           {!isTable && (
@@ -50,10 +43,10 @@ export function Traffic({ days }: { days: readonly Day[] }) {
       }
     >
       {isTable ? (
-        <TrafficTable days={days} />
+        <TrafficTable days={periods} isHourly={isHourly} />
       ) : (
         <>
-          <Bars days={days} show={show} />
+          <Bars days={periods} show={show} isHourly={isHourly} />
           <Legend />
         </>
       )}
@@ -61,7 +54,9 @@ export function Traffic({ days }: { days: readonly Day[] }) {
   )
 }
 
-function Bars({ days, show }: { days: readonly Day[]; show: DirectionFilter }) {
+type BarsProps = { days: readonly Period[]; show: DirectionFilter; isHourly: boolean }
+
+function Bars({ days, show, isHourly }: BarsProps) {
   const maxOf = (direction: Direction) => Math.max(1, ...days.map((day) => totalOf(day, direction)))
   const above: Direction = show === 'sent' ? 'outbound' : 'inbound'
   const isBoth = show === 'both'
@@ -72,14 +67,14 @@ function Bars({ days, show }: { days: readonly Day[]; show: DirectionFilter }) {
     const day = days[index]
     if (!day) return ''
     return isBoth
-      ? traffic.dayText(formatLongDay(day.day), totalOf(day, 'inbound'), totalOf(day, 'outbound'))
-      : traffic.dayTextOf(formatLongDay(day.day), totalOf(day, above), traffic[show])
+      ? traffic.dayText(day.long, totalOf(day, 'inbound'), totalOf(day, 'outbound'))
+      : traffic.dayTextOf(day.long, totalOf(day, above), traffic[show])
   }
   return (
     <DayChart
-      key={show}
-      label={traffic.chart}
-      days={days.map(({ day }) => day)}
+      key={`${show} ${days.length}`}
+      label={isHourly ? traffic.hourChart : traffic.chart}
+      days={days.map(({ short }) => short)}
       up={ticksTo(maxOf(above))}
       down={isBoth ? ticksTo(maxOf('outbound')) : []}
       {...(isBoth ? { sides: { up: traffic.received, down: traffic.sent } } : {})}
@@ -91,11 +86,11 @@ function Bars({ days, show }: { days: readonly Day[]; show: DirectionFilter }) {
       {(scale) => (
         <g className="overview-bars" style={{ transformOrigin: `0 ${scale.y(0)}px` }}>
           {days.map((day, index) => (
-            <Stack key={day.day} day={day} direction={above} sign={1} x={scale.x(index)} scale={scale} />
+            <Stack key={day.key} day={day} direction={above} sign={1} x={scale.x(index)} scale={scale} />
           ))}
           {isBoth &&
             days.map((day, index) => (
-              <Stack key={day.day} day={day} direction="outbound" sign={-1} x={scale.x(index)} scale={scale} />
+              <Stack key={day.key} day={day} direction="outbound" sign={-1} x={scale.x(index)} scale={scale} />
             ))}
         </g>
       )}
@@ -103,7 +98,7 @@ function Bars({ days, show }: { days: readonly Day[]; show: DirectionFilter }) {
   )
 }
 
-type StackProps = { day: Day; direction: Direction; sign: 1 | -1; x: number; scale: Scale }
+type StackProps = { day: Period; direction: Direction; sign: 1 | -1; x: number; scale: Scale }
 
 /** The stacked bars of a day, one per channel, with a gap of one pixel. */
 function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
@@ -130,14 +125,14 @@ function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
   })
 }
 
-function Tip({ day, show }: { day: Day | undefined; show: DirectionFilter }) {
+function Tip({ day, show }: { day: Period | undefined; show: DirectionFilter }) {
   if (!day) return null
   const shown = sides.filter(({ name }) => show === 'both' || show === name)
   return (
     <table>
       <thead>
         <tr>
-          <th>{formatLongDay(day.day)}</th>
+          <th>{day.long}</th>
           {shown.map(({ label }) => (
             <th key={label}>{label}</th>
           ))}
@@ -188,19 +183,20 @@ const columns: readonly Column[] = sides.flatMap(({ direction }) =>
   [...channels, 'all' as const].map((channel) => ({ name: `${direction} ${channel}`, direction, channel })),
 )
 
-const countOf = (day: Day, { direction, channel }: Column): number =>
+const countOf = (day: Period, { direction, channel }: Column): number =>
   channel === 'all' ? totalOf(day, direction) : day[channel][direction]
 
 /** The data of the message chart as a table, newest day first, with totals in the last row. */
-function TrafficTable({ days }: { days: readonly Day[] }) {
+function TrafficTable({ days, isHourly }: { days: readonly Period[]; isHourly: boolean }) {
+  const label = isHourly ? traffic.hourTable : traffic.table
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
-    <section className="overview-scroll" tabIndex={0} aria-label={traffic.table}>
-      <table className="overview-table small" aria-label={traffic.table}>
+    <section className="overview-scroll" tabIndex={0} aria-label={label}>
+      <table className="overview-table small" aria-label={label}>
         <thead>
           <tr>
             <th scope="col" rowSpan={2}>
-              {traffic.day}
+              {isHourly ? traffic.hour : traffic.day}
             </th>
             {sides.map(({ direction, label }) => (
               <th key={direction} scope="colgroup" colSpan={channels.length + 1}>
@@ -218,7 +214,7 @@ function TrafficTable({ days }: { days: readonly Day[] }) {
         </thead>
         <tbody>
           {days.toReversed().map((day) => (
-            <Row key={day.day} label={formatLongDay(day.day)} days={[day]} />
+            <Row key={day.key} label={day.long} days={[day]} />
           ))}
           <Row label={traffic.total} days={days} isSum />
         </tbody>
@@ -227,7 +223,7 @@ function TrafficTable({ days }: { days: readonly Day[] }) {
   )
 }
 
-function Row({ label, days, isSum = false }: { label: string; days: readonly Day[]; isSum?: boolean }) {
+function Row({ label, days, isSum = false }: { label: string; days: readonly Period[]; isSum?: boolean }) {
   return (
     <tr className={isSum ? 'overview-sum' : undefined}>
       <th scope="row">{label}</th>

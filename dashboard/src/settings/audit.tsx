@@ -1,53 +1,74 @@
-/** The audit log: actions of members in the dashboard, newest first. Calls with an API key are not recorded. */
+/** The audit log: actions of members in the dashboard as sentences, newest first. Calls with an API key are not recorded. */
+import { Link } from 'wouter'
+import { Button, Input, Select } from '../../../ui/controls.tsx'
 import { Avatar, Card, EmptyState } from '../../../ui/display.tsx'
-import { type ItemOf, usePages } from '../lib/api.ts'
+import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
+import { useUrlFilters } from '../lib/hooks.ts'
+import { memberName } from '../lib/people.ts'
 import { formatTime } from '../lib/time.ts'
+import { AnchorButton } from '../ui/link-button.tsx'
 import { Page, PagedList } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
 
 const { audit: text } = words.settings
 
-/** The summary of a channel action is the channel's identifier; this maps it to the display name. */
-const channels: Record<string, string> = words.channels
+type Entry = ItemOf<'GET /audit'>
 
 export function AuditLog() {
-  const pages = usePages('GET /audit', {}, { live: true })
+  const filters = useUrlFilters(['member', 'object'], ['day'])
+  const { member, ...others } = filters.query
+  const query = { ...others, ...(member ? { member_id: member } : {}) }
+  const members = useCall('GET /members', {})
+  const pages = usePages('GET /audit', { query }, { live: true, keepPrevious: true })
+  const people = (members.data ?? []).filter(({ state }) => state === 'active')
+  const empty = filters.isFiltered ? (
+    <EmptyState icon="search" title={text.noneSuch} text={text.noneSuchText} />
+  ) : (
+    <EmptyState icon="shield" title={text.empty} text={text.emptyText} />
+  )
   return (
-    <Page title={text.title} lead={text.lead}>
+    <Page
+      title={text.title}
+      lead={text.lead}
+      actions={<AnchorButton label={text.export} icon="download" href={pathOf('GET /audit.csv', { query })} download />}
+    >
+      <search className="row toolbar" aria-label={text.filters}>
+        <Select
+          aria-label={text.member}
+          options={[['', text.allMembers], ...people.map((one) => [one.id, memberName(one)] as const)]}
+          {...filters.bind('member')}
+        />
+        <Select
+          aria-label={text.object}
+          options={[['', text.allObjects], ...Object.entries(text.objects)]}
+          {...filters.bind('object')}
+        />
+        <Input type="date" aria-label={text.day} {...filters.bind('day')} />
+        {filters.isFiltered && <Button label={text.clear} variant="quiet" icon="close" onClick={filters.clear} />}
+      </search>
       <Card flush>
-        <PagedList pages={pages} empty={<EmptyState icon="shield" title={text.empty} text={text.emptyText} />}>
-          {(entries) => <Table rows={entries} keyOf={({ id }) => id} columns={columns} />}
+        <PagedList pages={pages} empty={empty}>
+          {(entries) => <Table isCompact label={text.list} rows={entries} keyOf={({ id }) => id} columns={columns} />}
         </PagedList>
       </Card>
     </Page>
   )
 }
 
-const columns: Column<ItemOf<'GET /audit'>>[] = [
+const columns: Column<Entry>[] = [
   {
-    label: text.member,
-    cell: ({ member }) => {
-      const name = member ? (member.name ?? member.email) : text.formerMember
-      return (
-        <span className="settings-person" title={member?.email}>
-          <Avatar name={name} size="small" />
-          <strong className="cut">{name}</strong>
+    label: text.what,
+    cell: (entry) => (
+      <span className="settings-person">
+        <Avatar name={nameOf(entry)} size="small" />
+        <span>
+          <strong title={entry.member.email}>{nameOf(entry)}</strong> <Sentence entry={entry} />
         </span>
-      )
-    },
+      </span>
+    ),
   },
-  {
-    label: text.action,
-    cellClassName: 'nowrap',
-    cell: ({ action }) => text.actions[action] ?? text.otherAction(action),
-  },
-  {
-    label: text.subject,
-    cellProps: ({ subject_id: id }) => ({ title: id ?? undefined }),
-    cell: ({ summary, subject_id: id }) =>
-      summary ? (channels[summary] ?? summary) : <code className="soft">{id?.slice(0, 8)}</code>,
-  },
+  { label: text.details, cellClassName: 'soft', cell: (entry) => detailsOf(entry) },
   {
     label: text.when,
     cell: ({ at }) => (
@@ -57,3 +78,65 @@ const columns: Column<ItemOf<'GET /audit'>>[] = [
     ),
   },
 ]
+
+const nameOf = ({ member }: Entry): string => member.name ?? member.email ?? text.formerMember
+
+/** The action with its object. */
+function Sentence({ entry }: { entry: Entry }) {
+  const { action } = entry
+  const [before = '', after] = (text.actions[action] ?? text.otherAction(action)).split('{}')
+  const href = pathOfObject(entry)
+  // A sentence without its object links as a whole.
+  if (after === undefined) return href ? <Link href={href}>{before}</Link> : before
+  const name = objectOf(entry)
+  return (
+    <>
+      {before}
+      {name === undefined ? text.unnamed : href ? <Link href={href}>{name}</Link> : <strong>{name}</strong>}
+      {after}
+    </>
+  )
+}
+
+/** The summary of a channel action is the channel's identifier; this maps it to the display name. */
+const channels: Record<string, string> = words.channels
+
+/** A customer's name comes from their contact, the name of another object from the entry. */
+function objectOf({ action, subject_name, summary }: Entry): string | undefined {
+  if (/^(contact|conversation)\./.test(action)) return subject_name ?? undefined
+  return summary ? (channels[summary] ?? summary) : undefined
+}
+
+/** What the sentence does not say. */
+function detailsOf(entry: Entry): string | null {
+  const { action, summary } = entry
+  const isInSentence = text.actions[action]?.includes('{}') && objectOf(entry) === (channels[summary ?? ''] ?? summary)
+  return isInSentence ? null : summary && (channels[summary] ?? summary)
+}
+
+/** Pages of kinds of objects, and of one object where the entry has its id. */
+function pathOfObject({ action, subject_id: id, subject_name }: Entry): string | undefined {
+  if (/\.(deleted|erased|removed)$/.test(action)) return undefined
+  const [kind = ''] = action.split('.')
+  const one: Record<string, string> = { broadcast: '/broadcasts', segment: '/segments', webhook: '/webhooks' }
+  const customer: Record<string, string> = { contact: '/contacts', conversation: '/inbox' }
+  // A contact is blocked in a conversation, on its channel.
+  const object = /^contact\.(un)?blocked$/.test(action) ? 'conversation' : kind
+  if (customer[object]) return id && subject_name ? `${customer[object]}/${id}` : undefined
+  return one[kind] && id ? `${one[kind]}/${id}` : pagesOfKinds[kind]
+}
+
+const pagesOfKinds: Record<string, string> = {
+  channel: '/settings/channels',
+  contacts: '/contacts',
+  delivery: '/webhooks',
+  integration: '/integrations',
+  key: '/developers/keys',
+  label: '/settings/labels',
+  member: '/settings/members',
+  reply: '/settings/replies',
+  tag: '/contacts',
+  template: '/templates',
+  widget: '/settings/channels',
+  workspace: '/settings/workspace',
+}

@@ -214,7 +214,7 @@ function ChannelCallback({ connection, channel }: CallbackProps) {
       <CopyField label={guide.verifyToken} copy={guide.copyVerifyToken} text={verify_token ?? ''} />
       <div>
         <p className="settings-label">{guide.subscribe}</p>
-        <ul className="settings-scopes">
+        <ul className="code-list">
           {subscriptions[channel].map((name) => (
             <li key={name}>
               <code>{name}</code>

@@ -1,25 +1,31 @@
-/** The web channel: the script tag for the website, the site ID, and the settings of the chat widget with a live preview. */
+/**
+ * The web channel: the script tag for the website, the site ID, the settings of the chat widget with a preview, and the secret with
+ * which the site's server signs who its customers are.
+ */
 import { useState } from 'react'
 import {
+  Button,
   Field,
   Form,
   InputField,
   SegmentedControl,
   SelectField,
   SubmitButton,
+  Switch,
   TextAreaField,
 } from '../../../ui/controls.tsx'
 import { Secret } from '../../../ui/display.tsx'
-import { Icon } from '../../../ui/icon.tsx'
-import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
+import { formatTime } from '../lib/time.ts'
+import { CallButton, ConfirmButton, SecretDialog } from '../ui/dialogs.tsx'
 import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './connection.ts'
+import { WidgetPreview } from './widget-preview.tsx'
 
-const { widget: text } = words.settings.channels.web
+const { widget: text, identity: identityText } = words.settings.channels.web
 
 type Widget = DataOf<'GET /channels/web/widget'>
 
@@ -27,18 +33,84 @@ function WidgetSettings({ isManager }: { isManager: boolean }) {
   const query = useCall('GET /channels/web/widget', {}, { enabled: isManager })
   if (!isManager) return null
   return (
-    <details className="settings-advanced">
-      <summary>{text.title}</summary>
-      <QueryView query={query} lines={4}>
-        {(stored) => <WidgetForm widget={stored} />}
-      </QueryView>
-    </details>
+    <>
+      <details className="settings-advanced">
+        <summary>{text.title}</summary>
+        <QueryView query={query} lines={4}>
+          {(stored) => <WidgetForm widget={stored} />}
+        </QueryView>
+      </details>
+      <details className="settings-advanced">
+        <summary>{identityText.title}</summary>
+        <QueryView query={query} lines={2}>
+          {({ identity_secret_at: createdAt }) => <IdentitySecret createdAt={createdAt} />}
+        </QueryView>
+      </details>
+    </>
+  )
+}
+
+function IdentitySecret({ createdAt }: { createdAt: string | null }) {
+  const [secret, setSecret] = useState<string>()
+  const creation = {
+    call: 'POST /channels/web/identity-secret',
+    input: {},
+    stale: ['GET /channels/web/widget'],
+    onDone: (data: DataOf<'POST /channels/web/identity-secret'>) => setSecret(data.secret),
+  } as const
+  return (
+    <div className="stack settings-form">
+      <p>{identityText.text}</p>
+      <Facts
+        className="settings-facts"
+        facts={{
+          [identityText.fact]: createdAt ? identityText.created(formatTime(createdAt)) : identityText.none,
+        }}
+      />
+      {createdAt ? (
+        <div className="row">
+          <ConfirmButton
+            {...creation}
+            button={<Button label={identityText.replace} icon="key" />}
+            title={identityText.replaceTitle}
+            text={identityText.replaceText}
+            action={identityText.replace}
+          />
+          <ConfirmButton
+            call="DELETE /channels/web/identity-secret"
+            input={{}}
+            stale={['GET /channels/web/widget']}
+            done={identityText.removed}
+            button={<Button label={identityText.remove} variant="quiet" />}
+            title={identityText.removeTitle}
+            text={identityText.removeText}
+            action={identityText.remove}
+            danger
+          />
+        </div>
+      ) : (
+        <div className="row">
+          <CallButton {...creation} label={identityText.create} icon="key" />
+        </div>
+      )}
+      {secret && (
+        <SecretDialog
+          title={identityText.secretTitle}
+          warning={identityText.secretText}
+          secret={secret}
+          done={identityText.secretDone}
+          onDone={() => setSecret(undefined)}
+        />
+      )}
+    </div>
   )
 }
 
 function WidgetForm({ widget: stored }: { widget: Widget }) {
   const [position, setPosition] = useState(stored.position)
   const [askDetails, setAskDetails] = useState(stored.ask_details)
+  const [memberNames, setMemberNames] = useState(stored.member_names)
+  const [showsReplyTime, setShowsReplyTime] = useState(stored.show_reply_time)
   const save = useChange('PATCH /channels/web/widget', {
     stale: ['GET /channels/web/widget'],
     done: words.common.saved,
@@ -52,12 +124,13 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
       allowed_origins: stored.allowed_origins.join('\n'),
     },
     save.error,
-    ['position', 'ask_details'],
+    ['position', 'ask_details', 'member_names'],
   )
   const { title, greeting, color } = values
   const submit = () => {
     const allowed_origins = values.allowed_origins.split(/\s+/).filter(Boolean)
-    save.mutate({ body: { title, greeting, color, position, ask_details: askDetails, allowed_origins } })
+    const choices = { position, ask_details: askDetails, member_names: memberNames, show_reply_time: showsReplyTime }
+    save.mutate({ body: { title, greeting, color, ...choices, allowed_origins } })
   }
   return (
     <Form className="settings-widget" onSubmit={submit}>
@@ -93,6 +166,20 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
           options={askDetailsOptions.map((option) => [option, text.detailsOptions[option]])}
           onChange={({ target }) => setAskDetails(askDetailsOptions.find((one) => one === target.value) ?? 'never')}
         />
+        <SelectField
+          label={text.names}
+          hint={text.namesHint}
+          error={errors.member_names}
+          value={memberNames}
+          options={memberNamesOptions.map((option) => [option, text.namesOptions[option]])}
+          onChange={({ target }) => setMemberNames(memberNamesOptions.find((one) => one === target.value) ?? 'first')}
+        />
+        <Switch
+          label={text.replyTime}
+          hint={text.replyTimeHint}
+          checked={showsReplyTime}
+          onChange={({ target }) => setShowsReplyTime(target.checked)}
+        />
         <TextAreaField
           label={text.origins}
           hint={text.originsHint}
@@ -106,10 +193,13 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
         </div>
       </div>
       <WidgetPreview
-        title={title.trim() || text.namePlaceholder}
-        greeting={greeting.trim() || text.greetingPlaceholder}
+        title={title.trim() || null}
+        greeting={greeting.trim() || null}
         color={color}
         position={position}
+        askDetails={askDetails}
+        memberNames={memberNames}
+        showsReplyTime={showsReplyTime}
       />
     </Form>
   )
@@ -117,28 +207,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
 
 const askDetailsOptions: readonly Widget['ask_details'][] = ['never', 'optional', 'required']
 
-type PreviewProps = Pick<Widget, 'color' | 'position'> & Record<'title' | 'greeting', string>
-
-function WidgetPreview({ title, greeting, color, position }: PreviewProps) {
-  const colors = { background: color, color: readableOn(color) }
-  return (
-    <div className="stack settings-widget-preview small" data-side={position} aria-hidden="true">
-      <div className="stack settings-widget-preview-panel">
-        <div className="settings-widget-preview-head" style={colors}>
-          <strong dir="auto">{title}</strong>
-          <p dir="auto">{greeting}</p>
-        </div>
-        <p className="settings-widget-preview-theirs">{text.sampleAnswer}</p>
-        <p className="settings-widget-preview-own" style={colors}>
-          {text.sampleQuestion}
-        </p>
-      </div>
-      <span className="settings-widget-preview-button" style={colors}>
-        <Icon name="chat" />
-      </span>
-    </div>
-  )
-}
+const memberNamesOptions: readonly Widget['member_names'][] = ['first', 'full', 'hidden']
 
 const { channels } = words.settings
 

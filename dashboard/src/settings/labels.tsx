@@ -10,9 +10,9 @@ import { useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { FormDialog } from '../ui/dialogs.tsx'
+import { LabelChip } from '../ui/label.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
-import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 
 const { labels: texts } = words.settings
@@ -30,7 +30,7 @@ export function Labels() {
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState icon="tag" title={texts.empty} text={texts.emptyText} action={add} />
+              <EmptyState icon="label" title={texts.empty} text={texts.emptyText} action={add} />
             </Card>
           ) : (
             <LabelTable labels={all} onEdit={setEditing} onDelete={setDeleting} />
@@ -61,10 +61,11 @@ function LabelTable({ labels, onEdit, onDelete }: TableProps) {
     <Card flush>
       <Table
         className="settings-labels"
+        isCompact
         rows={labels}
         keyOf={({ id }) => id}
         columns={[
-          { label: texts.name, cell: ({ name, color }) => <Tag name={name} color={color} /> },
+          { label: texts.name, cell: ({ name, color }) => <LabelChip name={name} color={color} /> },
           { label: texts.conversations, cell: (label) => <Count label={label} count={counts.get(label.id)} /> },
           canWrite && {
             label: texts.actions,

@@ -63,11 +63,13 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
     },
     {
       label: members.secondFactor,
+      cellClassName: 'minor',
       cell: ({ state, has_second_factor: isOn }) =>
         state !== 'invited' && members.secondFactorStates[isOn ? 'on' : 'off'],
     },
     {
       label: members.joined,
+      cellClassName: 'minor',
       cellProps: ({ state }) => (state === 'invited' ? { 'data-label': members.invited } : {}),
       cell: ({ created_at }) => <RelativeTime at={created_at} />,
     },
@@ -81,7 +83,7 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
   ]
   return (
     <Card flush>
-      <Table rows={all} keyOf={({ id }) => id} columns={columns} />
+      <Table isCompact rows={all} keyOf={({ id }) => id} columns={columns} />
     </Card>
   )
 }

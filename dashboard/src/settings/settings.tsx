@@ -1,9 +1,10 @@
-/** Settings: a side menu (tabs on a narrow window) and the open page. Agents do not see pages for owners and admins. */
+/** Settings: a side menu in groups (tabs on a narrow window) with a search, and the open page. Agents do not see pages for owners and admins. */
 import './settings.css'
 import './replies.css'
 import './labels.css'
-import { type ComponentType, useEffect, useRef } from 'react'
+import { type ComponentType, useEffect, useRef, useState } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { SearchInput } from '../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { NotFound } from '../shell/errors.tsx'
@@ -11,7 +12,6 @@ import { Tabs } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
-import { Keys } from './keys.tsx'
 import { Labels } from './labels.tsx'
 import { Members } from './members.tsx'
 import { Notifications } from './notifications.tsx'
@@ -23,60 +23,132 @@ import { Workspace } from './workspace.tsx'
 
 const { settings } = words
 
-type SettingsPage = {
+type Entry = {
   href: string
   label: string
   icon: IconName
-  page: ComponentType
-  forOnly?: 'managers' | 'operators'
+  /** What the page is also found by. */
+  keywords: string
+}
+type SettingsPage = Entry & { page: ComponentType; forOnly?: 'managers' | 'operators' }
+type Group = { label: string; pages: readonly Entry[] }
+
+const { groups: groupLabels, keywords, elsewhere } = settings
+
+/** Settings on other pages: only the search lists them. */
+const developers: Group = {
+  label: words.shell.developers,
+  pages: [
+    { href: '/developers/keys', label: words.developers.keys.title, icon: 'key', keywords: elsewhere.keys },
+    { href: '/webhooks', label: words.shell.webhooks, icon: 'webhooks', keywords: elsewhere.webhooks },
+    { href: '/integrations', label: words.shell.integrations, icon: 'integrations', keywords: elsewhere.integrations },
+  ],
 }
 
-const pages: readonly SettingsPage[] = [
-  { href: '/settings/keys', label: settings.keys.title, icon: 'key', page: Keys },
-  { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
-  { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
-  { href: '/settings/replies', label: settings.replies.title, icon: 'bolt', page: CannedReplies },
-  { href: '/settings/labels', label: settings.labels.title, icon: 'tag', page: Labels },
-  { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
-  { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
-  { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forOnly: 'managers' },
-  { href: '/settings/status', label: settings.status.title, icon: 'screen', page: Status, forOnly: 'operators' },
-  { href: '/settings/notifications', label: settings.notifications.title, icon: 'bell', page: Notifications },
-  { href: '/settings/profile', label: settings.profile.title, icon: 'person', page: Profile },
+const groups: readonly { label: string; pages: readonly SettingsPage[] }[] = [
+  {
+    label: groupLabels.you,
+    pages: [
+      page('profile', settings.profile.title, 'person', Profile),
+      page('notifications', settings.notifications.title, 'bell', Notifications),
+    ],
+  },
+  {
+    label: groupLabels.workspace,
+    pages: [
+      page('workspace', settings.workspace.title, 'company', Workspace),
+      page('members', settings.members.title, 'contacts', Members),
+      page('plan', settings.plan.title, 'overview', Plan),
+      page('audit', settings.audit.title, 'shield', AuditLog, 'managers'),
+    ],
+  },
+  {
+    label: groupLabels.inbox,
+    pages: [
+      page('replies', settings.replies.title, 'bolt', CannedReplies),
+      page('labels', settings.labels.title, 'label', Labels),
+    ],
+  },
+  { label: groupLabels.channels, pages: [page('channels', settings.channels.title, 'chat', Channels)] },
+  { label: groupLabels.server, pages: [page('status', settings.status.title, 'screen', Status, 'operators')] },
 ]
+
+function page(
+  name: keyof typeof keywords,
+  label: string,
+  icon: IconName,
+  component: ComponentType,
+  forOnly?: SettingsPage['forOnly'],
+): SettingsPage {
+  return {
+    ...{ href: `/settings/${name}`, label, icon, page: component, keywords: keywords[name] },
+    ...(forOnly ? { forOnly } : {}),
+  }
+}
 
 export default function Settings() {
   const [path] = useLocation()
+  const [search, setSearch] = useState('')
   const mayOpen = { managers: useIsManager(), operators: useSession().is_operator }
   const tabs = useRef<HTMLDivElement>(null)
-  const visiblePages = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
+  const wanted = search.trim().toLowerCase()
+  const visibleGroups = groups.flatMap(({ label, pages }) => {
+    const open = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
+    return open.length > 0 ? [{ label, pages: open }] : []
+  })
+  const searchedGroups: readonly Group[] = wanted ? [...visibleGroups, developers] : visibleGroups
+  const foundGroups = searchedGroups.flatMap(({ label, pages }) => {
+    const found = pages.filter((each) => `${label} ${each.label} ${each.keywords}`.toLowerCase().includes(wanted))
+    return found.length > 0 ? [{ label, pages: found }] : []
+  })
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs on every change of page.
   useEffect(() => {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
     document.getElementById('main')?.scrollTo(0, 0)
   }, [path])
+  const find = (
+    <SearchInput label={settings.search} value={search} onChange={(event) => setSearch(event.target.value)} />
+  )
+  const none = foundGroups.length === 0 && <p className="soft small">{settings.none(search.trim())}</p>
   return (
     <div className="settings">
       <nav className="stack settings-menu" aria-label={settings.menu}>
         <p>{settings.title}</p>
-        {visiblePages.map(({ href, label, icon }) => (
-          <Link key={href} href={href} aria-current={isUnder(path, href) ? 'page' : undefined}>
-            <Icon name={icon} />
-            {label}
-          </Link>
+        {find}
+        {foundGroups.map(({ label, pages }) => (
+          <section key={label} className="stack settings-group" aria-label={label}>
+            <h2>{label}</h2>
+            {pages.map(({ href, label, icon }) => (
+              <Link key={href} href={href} aria-current={isUnder(path, href) ? 'page' : undefined}>
+                <Icon name={icon} />
+                {label}
+              </Link>
+            ))}
+          </section>
         ))}
+        {none}
       </nav>
       <div className="settings-page">
         <div className="settings-tabs" ref={tabs}>
-          <Tabs label={settings.menu} items={visiblePages} />
+          {find}
+          <Tabs label={settings.menu} items={foundGroups.flatMap(({ pages }) => pages)} />
+          {none}
         </div>
         <Switch>
           <Route path="/settings">
-            <Redirect to="/settings/keys" replace />
+            <Redirect to="/settings/profile" replace />
           </Route>
-          {visiblePages.map(({ href, page }) => (
-            <Route key={href} path={`${href}/*?`} component={page} />
+          {/* Earlier paths of the API keys. */}
+          {['/settings/keys', '/settings/api-keys'].map((earlier) => (
+            <Route key={earlier} path={earlier}>
+              <Redirect to={`/developers/keys${location.search}`} replace />
+            </Route>
           ))}
+          {visibleGroups
+            .flatMap(({ pages }) => pages)
+            .map(({ href, page }) => (
+              <Route key={href} path={`${href}/*?`} component={page} />
+            ))}
           <Route component={NotFound} />
         </Switch>
       </div>

@@ -1,4 +1,4 @@
-/** Workspace settings: name, default country, sign-in and opt-out keywords. */
+/** Workspace settings: name, default country, time zone, replies, sign-in and opt-out keywords. */
 
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -26,6 +26,7 @@ export function Workspace() {
         {(workspace) => (
           <>
             <General workspace={workspace} isManager={isManager} />
+            <ReplyRules workspace={workspace} isManager={isManager} />
             <SignInRules workspace={workspace} />
             <OptOutKeywords keywords={workspace.opt_out_words} isManager={isManager} />
           </>
@@ -37,15 +38,18 @@ export function Workspace() {
 
 function General({ workspace: stored, isManager }: { workspace: WorkspaceView; isManager: boolean }) {
   const save = useChange('PATCH /workspace', {
-    stale: ['GET /workspace', 'GET /session'],
+    stale: ['GET /workspace', 'GET /session', 'GET /overview'],
     done: words.common.saved,
     onDone: ({ name }) => setValues((now) => ({ ...now, name })),
   })
   const { values, setValues, bind } = useFormFields(
-    { name: stored.name, default_country: stored.default_country },
+    { name: stored.name, default_country: stored.default_country, time_zone: stored.time_zone },
     save.error,
   )
-  const isUnchanged = values.name === stored.name && values.default_country === stored.default_country
+  const isUnchanged =
+    values.name === stored.name &&
+    values.default_country === stored.default_country &&
+    values.time_zone === stored.time_zone
   return (
     <Card title={text.general}>
       <Form className="stack settings-form" onSubmit={() => save.mutate({ body: values })}>
@@ -64,12 +68,38 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
           options={countryOptions(stored.default_country)}
           {...bind('default_country')}
         />
+        <SelectField
+          label={text.timeZone}
+          hint={text.timeZoneHint}
+          disabled={!isManager}
+          options={timeZoneOptions(stored.time_zone)}
+          {...bind('time_zone')}
+        />
         {isManager && (
           <div className="row">
             <SubmitButton label={words.common.save} busy={save.isPending} disabled={isUnchanged} />
           </div>
         )}
       </Form>
+    </Card>
+  )
+}
+
+function ReplyRules({ workspace, isManager }: { workspace: WorkspaceView; isManager: boolean }) {
+  const save = useChange('PATCH /workspace', {
+    stale: ['GET /workspace'],
+    done: words.common.saved,
+    reportsError: true,
+  })
+  return (
+    <Card title={text.replies}>
+      <Switch
+        label={text.assignOnReply}
+        hint={text.assignOnReplyHint}
+        checked={workspace.assign_on_reply}
+        disabled={!isManager || save.isPending}
+        onChange={(event) => save.mutate({ body: { assign_on_reply: event.target.checked } })}
+      />
     </Card>
   )
 }
@@ -107,6 +137,10 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
 /** Adds the stored country to the options if the list lacks it: the service knows a few more. */
 const countryOptions = (code: string): typeof countries =>
   countries.some(([known]) => known === code) ? countries : [[code, code], ...countries]
+
+/** UTC, the stored zone and those that the browser knows, by name. */
+const timeZoneOptions = (stored: string): (readonly [value: string, label: string])[] =>
+  [...new Set(['UTC', stored, ...Intl.supportedValuesOf('timeZone')])].map((zone) => [zone, zone.replaceAll('_', ' ')])
 
 const { optOutKeywords: keywordTexts } = words.settings
 

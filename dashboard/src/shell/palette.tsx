@@ -14,6 +14,7 @@ import { usePages } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { type Command, listRecent, type RecentItem, rememberRecent, usePageCommands } from '../lib/palette.ts'
 import { nameOf } from '../lib/people.ts'
+import { withoutMarks } from '../templates/formatted-text.tsx'
 import { words } from '../words/words.ts'
 
 const { palette: texts } = words.shell
@@ -198,7 +199,9 @@ function useSearch(text: string): Found {
         ({ id, channel, contact, last_message_text: last }): RecentItem => ({
           href: `/inbox/${id}`,
           label: nameOf(contact),
-          detail: [words.channels[channel], last].filter(Boolean).join(' · '),
+          detail: [words.channels[channel], last && (channel === 'social' ? last : withoutMarks(last))]
+            .filter(Boolean)
+            .join(' · '),
           icon: 'chat',
         }),
       )

@@ -1,7 +1,7 @@
 /** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Avatar, Skeleton } from '../../../ui/display.tsx'
+import { Avatar } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall, useChange } from '../lib/api.ts'
@@ -11,9 +11,10 @@ import type { Command } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
-import { useShortcuts } from '../lib/shortcuts.ts'
+import { modifierKey, useHeldShortcuts, useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
+import { PagePlaceholder } from '../ui/placeholder.tsx'
 import { words } from '../words/words.ts'
 import { NotificationHint, RestrictionBanner } from './banners.tsx'
 import { useNotificationClicks } from './desktop-notification.ts'
@@ -27,7 +28,7 @@ const Palette = lazy(importPalette)
 const ShortcutSheet = lazy(() => import('./shortcut-sheet.tsx'))
 
 /** The key of the command palette as this computer writes it. */
-const paletteKeys = [/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl', 'K']
+const paletteKeys = [modifierKey, 'K']
 
 /** `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. */
 type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string }
@@ -48,6 +49,7 @@ const subPages: readonly NavItem[] = [
   { href: '/developers/requests', label: shell.requests, icon: 'developers', key: 'r' },
   { href: '/developers/events', label: shell.events, icon: 'developers', key: 'e' },
   { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
+  { href: '/developers/keys', label: shell.keys, icon: 'key', key: 'k' },
 ]
 const allPages = [...navItems, ...subPages]
 /** The tabs of the tab bar on a phone. The other pages are in its "More" menu. */
@@ -72,6 +74,7 @@ export function Shell({ children }: { children: ReactNode }) {
     '?': () => setHelpOpen(true),
   })
   usePaletteKey(setPaletteOpen)
+  useHeldShortcuts(isPaletteOpen || isHelpOpen)
   // A new page starts at its top.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the page changes.
   useEffect(() => {
@@ -121,6 +124,8 @@ export function Shell({ children }: { children: ReactNode }) {
             />
           </li>
         </ul>
+        {/* The inbox shows its views here. */}
+        <div id="nav-page" className="nav-page" />
         <Account onHelp={() => setHelpOpen(true)} />
       </nav>
       <div className="banners">
@@ -198,7 +203,7 @@ export const ShellFrame = () => (
       </ul>
     </div>
     <main>
-      <Skeleton lines={12} />
+      <PagePlaceholder />
     </main>
   </div>
 )
@@ -213,7 +218,7 @@ function useBackground(path: string): void {
   useNotificationClicks(path)
   useEffect(() => startNotifying(member.id), [member.id])
   useEffect(() => {
-    // Early, so that the letters typed after the key of the palette go to it and are no shortcuts.
+    // Early, so that the letters typed after the key of the palette go to it.
     importPalette().catch(() => {})
   }, [])
   useEffect(() => {

@@ -22,6 +22,10 @@ const marks: readonly { pattern: RegExp; element: 'strong' | 'em' | 's' | 'code'
 /** Whether the messaging app shows a part of the text in another style. */
 export const hasMarks = (text: string): boolean => marks.some(({ pattern }) => pattern.test(text))
 
+/** A text without its marks, where a page cannot show them as a style. */
+export const withoutMarks = (text: string): string =>
+  marks.reduce((plain, { pattern }) => plain.replace(new RegExp(pattern, `${pattern.flags}g`), '$1'), text)
+
 /** A template's text: `show` fills in its variables. */
 export const Formatted = ({ text, show }: { text: string; show: Show }) => (
   <>{format(text, (part, at) => fill(part, show, at))}</>

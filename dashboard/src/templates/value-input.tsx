@@ -1,7 +1,11 @@
-/** The input of one template value. A menu inserts contact fields at the cursor; for a media URL a file can be uploaded. */
+/**
+ * The input of one template value. A menu inserts contact fields and attributes at the cursor, and chips below insert the attributes
+ * that most contacts have; for a media URL a file can be uploaded.
+ */
 import { useRef, useState } from 'react'
 import { Button, Field, Input } from '../../../ui/controls.tsx'
 import { Menu } from '../../../ui/menu.tsx'
+import { useCall } from '../lib/api.ts'
 import { upload, uploadError } from '../lib/upload.ts'
 import { words } from '../words/words.ts'
 
@@ -13,6 +17,11 @@ const fields = [
   { label: text.fields.email, reference: '{{contact.email}}' },
   { label: text.fields.company, reference: '{{contact.company}}' },
 ]
+
+/** So many have a chip at each value: every chip is a stop of the Tab key. */
+const maxChips = 6
+
+const toField = (attribute: string) => ({ label: attribute, reference: `{{contact.attributes.${attribute}}}` })
 
 type ValueInputProps = {
   label: string
@@ -27,6 +36,8 @@ type ValueInputProps = {
 export function ValueInput({ label, value, hint, error, withContact, isFile = false, onChange }: ValueInputProps) {
   const [uploadErrorText, setUploadError] = useState('')
   const input = useRef<HTMLInputElement>(null)
+  const hasFields = withContact && !isFile
+  const attributes = (useCall('GET /broadcasts/fields', {}, { enabled: hasFields }).data?.attributes ?? []).map(toField)
   const insert = (reference: string) => {
     const from = input.current?.selectionStart ?? value.length
     const to = input.current?.selectionEnd ?? value.length
@@ -46,14 +57,28 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
             onChange={(event) => onChange(event.target.value)}
           />
           {isFile && <FileButton onUploaded={onChange} onError={setUploadError} />}
-          {withContact && !isFile && (
+          {hasFields && (
             <Menu
               label={text.insert(label)}
               button={
                 <Button label={text.field} size="small" variant="quiet" icon="person" aria-label={text.insert(label)} />
               }
-              items={fields.map(({ label, reference }) => ({ label, onSelect: () => insert(reference) }))}
+              items={[...fields, ...attributes].map(({ label, reference }) => ({
+                label,
+                onSelect: () => insert(reference),
+              }))}
             />
+          )}
+          {attributes.length > 0 && (
+            <ul className="row values-chips" aria-label={text.attributes(label)}>
+              {attributes.slice(0, maxChips).map(({ label, reference }) => (
+                <li key={label}>
+                  <button type="button" className="tag" onClick={() => insert(reference)}>
+                    <span className="cut">{label}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
           )}
         </div>
       )}

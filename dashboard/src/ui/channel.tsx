@@ -1,4 +1,4 @@
-/** The mark of a channel, alone or on the avatar of a contact. */
+/** The mark of a channel, alone or beside the avatar of a contact. */
 import { Avatar } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
@@ -17,7 +17,8 @@ export function ChannelMark({ channel }: { channel: ChannelName }) {
 }
 
 export const ChannelAvatar = ({ name, channel }: { name: string; channel: ChannelName }) => (
-  <Avatar name={name}>
+  <span className="channel-avatar">
+    <Avatar name={name} />
     <ChannelMark channel={channel} />
-  </Avatar>
+  </span>
 )

@@ -11,6 +11,7 @@ export const DeveloperTabs = () => (
       { href: '/developers/requests', label: tabs.requests },
       { href: '/developers/events', label: tabs.events },
       { href: '/webhooks', label: tabs.webhooks },
+      { href: '/developers/keys', label: tabs.keys },
     ]}
   />
 )

@@ -80,6 +80,8 @@ type FormDialogProps = {
   size?: 'wide' | undefined
   /** The label of the submit button. */
   action: string
+  /** The label of the button that closes the dialog. */
+  cancel?: string
   icon?: IconName | undefined
   danger?: boolean
   className?: string
@@ -100,6 +102,7 @@ export function FormDialog({
   title,
   size,
   action,
+  cancel = words.common.cancel,
   icon,
   danger = false,
   isBusy,
@@ -114,7 +117,7 @@ export function FormDialog({
         {children}
         {error && <ErrorNote>{error}</ErrorNote>}
         <div className="dialog-foot">
-          <Button label={words.common.cancel} onClick={onClose} disabled={isLocked} />
+          <Button label={cancel} onClick={onClose} disabled={isLocked} />
           <SubmitButton
             label={action}
             icon={icon}

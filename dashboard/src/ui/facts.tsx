@@ -1,4 +1,4 @@
-/** Labeled values. Empty ones are omitted. */
+/** Labeled values, and the headers of a request or response. Empty values are omitted. */
 import { Fragment, type ReactNode } from 'react'
 import { CopyButton } from '../../../ui/display.tsx'
 
@@ -15,6 +15,21 @@ export const Facts = ({ facts, label, className = '' }: FactsProps) => (
         </Fragment>
       ))}
   </dl>
+)
+
+/** The headers of a request or response, folded. */
+export const Headers = ({ label, headers }: { label: string; headers: readonly { name: string; value: string }[] }) => (
+  <details className="hooks-fold">
+    <summary>{label}</summary>
+    <dl className="facts hooks-headers small">
+      {headers.map(({ name, value }) => (
+        <Fragment key={name}>
+          <dt className="mono">{name}</dt>
+          <dd className="mono">{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  </details>
 )
 
 /** An identifier with a button that copies it. */

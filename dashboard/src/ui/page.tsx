@@ -8,6 +8,7 @@ import { describeError, isNotFound } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
+import { RowsPlaceholder } from './placeholder.tsx'
 
 type PageProps = {
   title: string
@@ -53,11 +54,16 @@ export function Tabs({ label, items }: { label: string; items: readonly { href: 
   )
 }
 
-type QueryStateProps = { query: { error: unknown; refetch: () => unknown }; lines?: number | undefined }
+type QueryStateProps = {
+  query: { error: unknown; refetch: () => unknown }
+  lines?: number | undefined
+  /** Instead of lines, for content of another shape. */
+  placeholder?: ReactNode
+}
 
 /** A query without data: a skeleton while it loads, or the error with a retry button. */
-export function QueryState({ query, lines }: QueryStateProps) {
-  if (!query.error) return <Skeleton lines={lines} />
+export function QueryState({ query, lines, placeholder }: QueryStateProps) {
+  if (!query.error) return placeholder ?? <Skeleton lines={lines} />
   const retry = <Button label={words.common.again} icon="refresh" onClick={() => void query.refetch()} />
   return (
     <EmptyState tone="red" icon="alert" title={words.common.failed} text={describeError(query.error)} action={retry} />
@@ -71,9 +77,13 @@ type QueryViewProps<Data> = QueryStateProps & {
 }
 
 /** A query: its data, or the state without. `notFound`: instead of the error 404. */
-export function QueryView<Data>({ query, lines, notFound, children }: QueryViewProps<Data>) {
+export function QueryView<Data>({ query, lines, placeholder, notFound, children }: QueryViewProps<Data>) {
   if (notFound && isNotFound(query.error)) return notFound
-  return query.data !== undefined ? children(query.data) : <QueryState query={query} lines={lines} />
+  return query.data !== undefined ? (
+    children(query.data)
+  ) : (
+    <QueryState query={query} lines={lines} placeholder={placeholder} />
+  )
 }
 
 type MorePages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
@@ -118,7 +128,7 @@ type PagedListProps<Item> = {
 export function PagedList<Item>({ pages, empty, lines = 6, children }: PagedListProps<Item>) {
   const isEmpty = pages.items.length === 0
   return (
-    <QueryView query={pages} lines={lines}>
+    <QueryView query={pages} placeholder={<RowsPlaceholder count={lines} />}>
       {() => (
         <>
           {!isEmpty && children(pages.items)}

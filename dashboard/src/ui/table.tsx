@@ -10,6 +10,8 @@ export type Column<Row> = {
   className?: string
   cellClassName?: string
   cell: (row: Row) => ReactNode
+  /** The head is a button that sorts by this column. */
+  sort?: { direction: 'ascending' | 'descending' | undefined; onSort: () => void }
   /** Other attributes of the cell. */
   cellProps?: (
     row: Row,
@@ -24,27 +26,35 @@ type Props<Row> = {
   label?: string
   className?: string
   isBusy?: boolean
-  /** The rows contain a link (`row-link`), which a click anywhere in the row opens. */
+  /** The rows contain a link (`row-link`), which a click anywhere in the row opens. They are compact. */
   isLinked?: boolean
+  /** On a narrow window a row has two lines. Cells of the class `minor` are hidden. */
+  isCompact?: boolean
   rowProps?: (row: Row) => ComponentProps<'tr'> & Record<`data-${string}`, string | undefined>
 }
 
-export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isLinked = false, rowProps }: Props<Row>) {
+export function Table<Row>(props: Props<Row>) {
+  const { rows, keyOf, columns, label, className, isBusy, isLinked = false, isCompact = isLinked, rowProps } = props
   const shown = columns.filter((column) => column !== false)
   return (
     <table className={joined('table', className)} aria-label={label} aria-busy={isBusy}>
       <thead>
         <tr>
           {shown.map((column) => (
-            <th key={column.label} scope="col" className={column.className}>
-              {column.isLabelHidden ? <span className="offscreen">{column.label}</span> : column.label}
+            <th key={column.label} scope="col" className={column.className} aria-sort={column.sort?.direction}>
+              <Head column={column} />
             </th>
           ))}
         </tr>
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)} data-link={isLinked ? '' : undefined} {...rowProps?.(row)}>
+          <tr
+            key={keyOf(row)}
+            data-link={isLinked ? '' : undefined}
+            data-compact={isCompact ? '' : undefined}
+            {...rowProps?.(row)}
+          >
             {shown.map((column, index) => (
               <td
                 key={column.label}
@@ -62,17 +72,36 @@ export function Table<Row>({ rows, keyOf, columns, label, className, isBusy, isL
   )
 }
 
+function Head<Row>({ column: { label, isLabelHidden, sort } }: { column: Column<Row> }) {
+  if (isLabelHidden) return <span className="offscreen">{label}</span>
+  if (!sort) return label
+  return (
+    <button type="button" className="table-sort" onClick={sort.onSort}>
+      {label}
+      <span aria-hidden="true">
+        {sort.direction === 'ascending' ? '↑' : sort.direction === 'descending' ? '↓' : '↕'}
+      </span>
+    </button>
+  )
+}
+
 const joined = (...names: (string | undefined)[]): string | undefined => names.filter(Boolean).join(' ') || undefined
 
 type RowLinkProps = { param: string; id: string; className?: string; title?: string; children: ReactNode }
 
-/** The link of a row that opens its dialog. A parameter of the URL names the row. */
+/** The link of a row that opens its details. A parameter of the URL names the row. */
 export function RowLink({ param, id, className = '', children, ...props }: RowLinkProps) {
   const [path] = useLocation()
   const search = new URLSearchParams(useSearch())
+  const isOpen = search.get(param) === id
   search.set(param, id)
   return (
-    <Link {...props} href={`${path}?${search}`} className={`row-link mono ${className}`.trim()}>
+    <Link
+      {...props}
+      href={`${path}?${search}`}
+      className={`row-link mono ${className}`.trim()}
+      aria-current={isOpen ? 'true' : undefined}
+    >
       {children}
     </Link>
   )

@@ -1,11 +1,12 @@
-/** The dialog of a delivery: request, attempts and resend. Polled while pending. After a resend it shows the new delivery. */
+/** The details of a delivery: request, attempts and resend. Polled while pending. After a resend they show the new delivery. */
 import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
-import { Badge, Code, EmptyState, ErrorNote, Note } from '../../../ui/display.tsx'
-import { Dialog } from '../../../ui/overlays.tsx'
+import { Badge, Code, CopyButton, EmptyState, ErrorNote, Note } from '../../../ui/display.tsx'
 import { describeError, useChange } from '../lib/api.ts'
+import { toCurl } from '../lib/curl.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Facts } from '../ui/facts.tsx'
+import { Detail, type Steps } from '../ui/detail.tsx'
+import { Facts, Headers } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
@@ -21,12 +22,13 @@ type DeliveryView = NonNullable<ReturnType<typeof useDelivery>['data']>
 type DeliveryProps = {
   id: string
   endpoint: Endpoint
-  /** Shows another delivery in the dialog. */
+  steps: Steps
+  /** Shows another delivery instead. */
   onShow: (id: string) => void
   onClose: () => void
 }
 
-export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps) {
+export function DeliveryDetail({ id, endpoint, steps, onShow, onClose }: DeliveryProps) {
   const delivery = useDelivery(id)
   const [resentId, setResentId] = useState('')
   const showNew = (other: string) => {
@@ -34,19 +36,19 @@ export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps)
     onShow(other)
   }
   return (
-    <Dialog title={delivery.data?.event ?? labels.facts} size="wide" onClose={onClose}>
+    <Detail id={id} title={delivery.data?.event ?? labels.facts} steps={steps} onClose={onClose}>
       <QueryView query={delivery} notFound={<EmptyState icon="search" title={labels.gone} />}>
         {(loaded) => (
           <>
             {resentId === id && <Note tone="green">{labels.seeNew}</Note>}
             <Facts label={labels.facts} facts={factsOf(loaded)} />
             <Attempts attempts={loaded.attempts} />
-            <Request request={loaded.request} />
-            <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
+            <Request request={loaded.request} url={endpoint.url} />
+            <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} />
           </>
         )}
       </QueryView>
-    </Dialog>
+    </Detail>
   )
 }
 
@@ -64,34 +66,32 @@ function factsOf(delivery: DeliveryView) {
   }
 }
 
-function Request({ request: { headers, body } }: { request: DeliveryView['request'] }) {
+function Request({ request: { headers, body }, url }: { request: DeliveryView['request']; url: string }) {
+  const isManager = useIsManager()
+  const unsigned = headers.filter(({ name }) => !name.endsWith('-Signature'))
   return (
     <section className="stack stack-tight">
       <h3>{labels.request}</h3>
       {body === null ? <Note>{labels.notKept}</Note> : <Code text={prettyJson(body)} />}
-      <details className="hooks-fold">
-        <summary>{labels.headers}</summary>
-        <dl className="facts hooks-headers small">
-          {headers.map(({ name, value }) => (
-            <Header key={name} name={name} value={value} />
-          ))}
-        </dl>
-        <p className="soft small">{labels.signed}</p>
-      </details>
+      <Headers label={labels.headers} headers={headers} />
+      <p className="soft small">{labels.signed}</p>
+      {/* Other members see only the host of the URL. */}
+      {isManager && body !== null && (
+        <div>
+          <CopyButton
+            text={toCurl({ method: 'POST', url, headers: unsigned, body })}
+            label={labels.curl}
+            size="small"
+          />
+        </div>
+      )}
     </section>
   )
 }
 
-const Header = ({ name, value }: { name: string; value: string }) => (
-  <>
-    <dt className="mono">{name}</dt>
-    <dd className="mono">{value}</dd>
-  </>
-)
+type ResendBarProps = { delivery: DeliveryView } & Pick<DeliveryProps, 'endpoint' | 'onShow'>
 
-type ResendBarProps = { delivery: DeliveryView } & Omit<DeliveryProps, 'id'>
-
-function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
+function ResendBar({ delivery, endpoint, onShow }: ResendBarProps) {
   const isManager = useIsManager()
   const redeliver = useChange('POST /deliveries/{id}/redeliver', {
     stale: ['GET /webhooks/{id}/deliveries'],
@@ -102,9 +102,8 @@ function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
     <>
       {redeliver.error && <ErrorNote>{describeError(redeliver.error)}</ErrorNote>}
       {isManager && !endpoint.is_active && <p className="soft small">{labels.disabled}</p>}
-      <div className="dialog-foot hooks-foot">
-        <Button label={words.common.close} onClick={onClose} />
-        {isManager && delivery.request.body !== null && (
+      {isManager && delivery.request.body !== null && (
+        <div className="dialog-foot hooks-foot">
           <Button
             label={labels.redeliver}
             variant="primary"
@@ -113,8 +112,8 @@ function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
             disabled={!endpoint.is_active}
             onClick={() => redeliver.mutate({ params: { id: delivery.id } })}
           />
-        )}
-      </div>
+        </div>
+      )}
     </>
   )
 }

@@ -20,6 +20,7 @@ import { endpointPollMs } from './list.tsx'
 import { DeliveryLog } from './log.tsx'
 import { ReplayDialog } from './replay.tsx'
 import { SecretFact } from './rotate.tsx'
+import { TestDialog } from './test-event.tsx'
 
 const { webhooks } = words
 const { detail } = webhooks
@@ -107,10 +108,11 @@ function StateNote({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function Actions({ endpoint }: { endpoint: Endpoint }) {
-  const [open, setOpen] = useState<'edit' | 'replay' | 'disable' | 'delete' | null>(null)
+  const [open, setOpen] = useState<'edit' | 'test' | 'replay' | 'disable' | 'delete' | null>(null)
   const close = () => setOpen(null)
   return (
     <>
+      <Button label={webhooks.test.open} icon="bolt" disabled={!endpoint.is_active} onClick={() => setOpen('test')} />
       <Button label={detail.replay} icon="refresh" disabled={!endpoint.is_active} onClick={() => setOpen('replay')} />
       <Button label={detail.edit} icon="edit" onClick={() => setOpen('edit')} />
       <Menu
@@ -122,6 +124,7 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
         ]}
       />
       {open === 'edit' && <EditDialog endpoint={endpoint} onClose={close} />}
+      {open === 'test' && <TestDialog endpoint={endpoint} onClose={close} />}
       {open === 'replay' && <ReplayDialog endpointId={endpoint.id} onClose={close} />}
       {open === 'disable' && <DisableEndpoint endpoint={endpoint} onClose={close} />}
       {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}

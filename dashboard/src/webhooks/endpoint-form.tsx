@@ -2,7 +2,7 @@
  * The dialog of an endpoint: URL and events. Used to add and edit endpoints and to connect automation tools. For a private
  * address, which the service rejects, it explains the alternatives.
  */
-import { useId, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Checkbox, InputField } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
 import { fieldErrorOf } from '../lib/field-errors.ts'
@@ -16,7 +16,7 @@ type EndpointFields = { url: string; events: EventName[] }
 
 type DialogProps = {
   title: string
-  lead?: string
+  lead?: ReactNode
   initial?: EndpointFields
   urlLabel?: string
   action: string
@@ -44,7 +44,7 @@ export function EndpointDialog({ lead, initial, urlLabel = form.url, error, onSu
   return (
     // Closing the dialog during the request would lose the secret of a new endpoint.
     <FormDialog {...dialog} isHeld onSubmit={submit}>
-      {lead && <p className="soft">{lead}</p>}
+      {lead}
       <InputField
         label={urlLabel}
         hint={form.urlHint}

@@ -1,4 +1,7 @@
-/** The health of an endpoint: success rate, median response time, and the last deliveries as a strip, newest at the right. */
+/**
+ * The health of an endpoint: success rate, median response time, and the last deliveries as a strip, newest at the right. Test events do
+ * not count.
+ */
 
 import { Card } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
@@ -23,7 +26,7 @@ export function EndpointHealth({ endpointId }: { endpointId: string }) {
     <Card title={health.title}>
       <QueryView query={recent} lines={3}>
         {(deliveries) => {
-          const last = deliveries.slice(0, maxDeliveries)
+          const last = deliveries.filter(({ event }) => !event.endsWith('.test')).slice(0, maxDeliveries)
           return last.length > 0 ? <Summary deliveries={last} /> : <p className="soft">{health.none}</p>
         }}
       </QueryView>

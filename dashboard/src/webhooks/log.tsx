@@ -3,11 +3,12 @@
 import { SegmentedControl } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
+import { useSteps } from '../ui/detail.tsx'
 import { PagedList } from '../ui/page.tsx'
 import { type Column, RowLink, Table } from '../ui/table.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
-import { DeliveryDialog } from './delivery.tsx'
+import { DeliveryDetail } from './delivery.tsx'
 import type { Endpoint } from './endpoint.tsx'
 import {
   type Delivery,
@@ -32,39 +33,44 @@ export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
     { value: '', label: log.all },
     ...statuses.map((value) => ({ value, label: log.statuses[value] })),
   ]
+  const steps = useSteps(pages, open, setOpen)
   return (
-    <Card
-      flush
-      title={log.title}
-      actions={
-        <div className="hooks-filter">
-          <SegmentedControl label={log.status} value={status ?? ''} options={options} onChange={setWanted} />
-        </div>
-      }
-    >
-      <PagedList
-        pages={pages}
-        empty={
-          <EmptyState
-            icon="clock"
-            title={status ? log.noneSuch : log.empty}
-            text={status ? log.noneSuchText : log.emptyText}
-          />
+    <div className="split" data-open={open ? '' : undefined}>
+      <Card
+        flush
+        title={log.title}
+        actions={
+          <div className="hooks-filter">
+            <SegmentedControl label={log.status} value={status ?? ''} options={options} onChange={setWanted} />
+          </div>
         }
       >
-        {(deliveries) => (
-          <Table
-            className="hooks-log"
-            label={log.title}
-            isLinked
-            rows={deliveries}
-            keyOf={({ id }) => id}
-            columns={columns}
-          />
-        )}
-      </PagedList>
-      {open && <DeliveryDialog id={open} endpoint={endpoint} onShow={setOpen} onClose={() => setOpen('')} />}
-    </Card>
+        <PagedList
+          pages={pages}
+          empty={
+            <EmptyState
+              icon="clock"
+              title={status ? log.noneSuch : log.empty}
+              text={status ? log.noneSuchText : log.emptyText}
+            />
+          }
+        >
+          {(deliveries) => (
+            <Table
+              className="hooks-log"
+              label={log.title}
+              isLinked
+              rows={deliveries}
+              keyOf={({ id }) => id}
+              columns={columns}
+            />
+          )}
+        </PagedList>
+      </Card>
+      {open && (
+        <DeliveryDetail id={open} endpoint={endpoint} steps={steps} onShow={setOpen} onClose={() => setOpen('')} />
+      )}
+    </div>
   )
 }
 
@@ -96,13 +102,13 @@ const columns: Column<Delivery>[] = [
   },
   {
     label: log.columns.attempts,
-    className: 'end hooks-wide',
+    className: 'end hooks-wide split-hidden',
     cellClassName: 'numeric',
     cell: ({ attempt_count }) => attempt_count,
   },
   {
     label: log.columns.duration,
-    className: 'end hooks-wide',
+    className: 'end hooks-wide split-hidden',
     cellClassName: 'numeric nowrap',
     cell: (delivery) => {
       const ms = lastAttempt(delivery)?.duration_ms

@@ -6,6 +6,7 @@
  */
 import type { Http } from '../../lib/http/client.ts'
 import type {
+  BlockAnswer,
   Channel,
   Connection,
   Content,
@@ -15,7 +16,7 @@ import type {
   SendAnswer,
   Template,
 } from '../channel.ts'
-import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
+import { callProvider, checkReads, errorOf, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import {
   idOf,
@@ -52,6 +53,7 @@ export function createMsgapp(http: Http, sendMs: number): Channel {
     fillTemplate,
     previewTemplate,
     explainError,
+    setBlocked: (connection, person, isBlocked) => setBlocked(http, connection, person, isBlocked, sendMs),
     check: (connection) =>
       checkReads(http, connection, [
         {
@@ -100,6 +102,29 @@ async function send(
     const external_id = idOf(recordsOf(messages)[0]?.id)
     return external_id ? { ok: true, external_id, person: readRecipient(recordsOf(contacts)[0]) } : undefined
   })
+}
+
+/** The provider blocks only people who wrote within the last 24 hours. */
+async function setBlocked(
+  http: Http,
+  connection: Connection,
+  { phone, user_id }: Person,
+  isBlocked: boolean,
+  timeoutMs: number,
+): Promise<BlockAnswer> {
+  const answer = await callProvider(http, connection, {
+    method: isBlocked ? 'POST' : 'DELETE',
+    path: [connection.phone_number_id, 'block_users'],
+    body: { messaging_product: 'whatsapp', block_users: [phone ? { user: phone } : { user_id }] },
+    timeoutMs,
+  })
+  const { block_users } = recordOf(answer.ok ? answer.value : undefined) ?? {}
+  const { added_users, removed_users, failed_users } = recordOf(block_users) ?? {}
+  if (recordsOf(isBlocked ? added_users : removed_users).length > 0) return { ok: true }
+  const [failed] = recordsOf(recordsOf(failed_users)[0]?.errors)
+  if (failed) return { ok: false, isRefused: true, message: textOf(failed.message, 500) ?? 'refused' }
+  const outcome = toBlockAnswer(answer)
+  return outcome.ok ? { ok: false, isRefused: false, message: 'the channel did not confirm it' } : outcome
 }
 
 function toWire(content: Content, replyTo: string | null): Json {

@@ -5,8 +5,18 @@
  * message id: a send whose answer was lost is found by its echo.
  */
 import type { Http } from '../../lib/http/client.ts'
-import type { Channel, Connection, Content, Interactive, OutgoingMessage, Profile, SendAnswer } from '../channel.ts'
-import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
+import type {
+  BlockAnswer,
+  Channel,
+  Connection,
+  Content,
+  Interactive,
+  OutgoingMessage,
+  Person,
+  Profile,
+  SendAnswer,
+} from '../channel.ts'
+import { callProvider, checkReads, errorOf, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, maxName, personOf, recordOf, textOf, usernameOf } from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
@@ -28,6 +38,7 @@ export function createSocial(http: Http, sendMs: number): Channel {
     parse,
     fetchMedia: (connection, media, maxBytes) => fetchMedia(http, connection, media, maxBytes),
     fetchProfile: (connection, userId) => fetchProfile(http, connection, userId),
+    setBlocked: (connection, person, isBlocked) => setBlocked(http, connection, person, isBlocked, sendMs),
     check: (connection) =>
       checkReads(http, connection, [
         {
@@ -73,6 +84,22 @@ async function send(
     const userId = idOf(recipient_id)
     return external_id ? { ok: true, external_id, person: userId ? personOf(userId) : null } : undefined
   })
+}
+
+async function setBlocked(
+  http: Http,
+  connection: Connection,
+  { user_id }: Person,
+  isBlocked: boolean,
+  timeoutMs: number,
+): Promise<BlockAnswer> {
+  const answer = await callProvider(http, connection, {
+    method: 'POST',
+    path: [connection.account_id, 'moderate_conversations'],
+    body: { user_ids: [{ id: user_id }], actions: [isBlocked ? 'block_user' : 'unblock_user'] },
+    timeoutMs,
+  })
+  return toBlockAnswer(answer)
 }
 
 /** A reaction is an action, not a message: the provider gives it no id and sends no echo. It knows only the heart. */

@@ -60,7 +60,7 @@ declare module 'fastify' {
     rawBody: Buffer | undefined
     responseTimer: NodeJS.Timeout | undefined
     /** The error that the response reports. */
-    failure: { code: string; message: string; hasEffect?: boolean } | undefined
+    failure: { code: string; message: string; details?: object | undefined; hasEffect?: boolean } | undefined
     /** The client's address. Use it instead of `ip`, which is the address of the last proxy. */
     clientAddress: string
   }
@@ -254,7 +254,7 @@ export function createServer({
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const fail = (status: number, code: ErrorCode, message: string, details?: object, hasEffect = false) => {
-      request.failure = { code, message, hasEffect }
+      request.failure = { code, message, details, hasEffect }
       return reply.code(status).send(errorBody(code, message, details))
     }
     if (error instanceof ApiError) {

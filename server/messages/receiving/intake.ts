@@ -16,10 +16,10 @@ import { learnUserIds, movePerson, type PersonRef } from '../../contacts/people.
 import type { ChannelName } from '../../contacts/resource.ts'
 import { findThreads, type Lookup, lookUp, resolveContacts, retryMoved } from '../../conversations/threads.ts'
 import { createBatch } from '../../lib/batch.ts'
-import { type Db, isUnkeepable, requireRow } from '../../lib/postgres/db.ts'
+import { type Db, type Fragment, isUnkeepable, requireRow, type Sql } from '../../lib/postgres/db.ts'
 import type { Signals } from '../../signals/signals.ts'
 import { signalMessages } from '../signal-messages.ts'
-import type { StatusFollower } from '../status-follower.ts'
+import { awaitsResponse, type StatusFollower } from '../status-follower.ts'
 import { type EarlyReport, storeEarlyReports } from './early-reports.ts'
 import { applyEcho } from './echoes.ts'
 import { type InboundMessage, readInbound } from './inbound.ts'
@@ -51,7 +51,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
   const learnUserId = createBatch({ run: (people: readonly PersonRef[]) => learnUserIds(db, people), flowOf: ofPerson })
   const storeMessage = createBatch({
-    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
+    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, { publicUrl, follower }),
     flowOf: ({ from }) => from.workspace_id,
     max: 1_000,
   })
@@ -62,7 +62,7 @@ export function createIntake(options: IntakeOptions): Intake {
     max: 100,
   })
   const applyPreference = createBatch({
-    run: (updates: readonly PreferenceUpdate[]) => applyPreferences(db, updates),
+    run: (updates: readonly PreferenceUpdate[]) => applyPreferences(db, updates, follower),
     flowOf: ({ who }) => who.workspace_id,
   })
   const storeEarly = createBatch({
@@ -210,7 +210,11 @@ type PreferenceUpdate = Lookup & { report: Extract<Report, { kind: 'preference' 
  * Opt-outs that customers set in the channel itself. An unknown customer becomes a contact, so that the next broadcast
  * respects the choice.
  */
-async function applyPreferences(db: Db, updates: readonly PreferenceUpdate[]): Promise<void> {
+async function applyPreferences(
+  db: Db,
+  updates: readonly PreferenceUpdate[],
+  follower: StatusFollower | undefined,
+): Promise<void> {
   let left = [...updates]
   await retryMoved(async () => {
     await lookUp(db, left)
@@ -219,9 +223,29 @@ async function applyPreferences(db: Db, updates: readonly PreferenceUpdate[]): P
       const { contact_id } = requireRow(thread, 'the contact of a preference')
       return { workspace_id, contact_id, wish: report.wants, by: 'channel', at: report.at, message_id: null }
     })
-    const existing = await applyDecisions(db, decisions)
+    const existing = await applyDecisions(db, decisions, recordOptOuts(db, left, follower))
     // A contact that was merged or erased meanwhile: the decision applies to the contact with that identity now.
     left = left.filter(({ thread }) => !existing.has(thread?.contact_id ?? ''))
     return left.length === 0 || undefined
   })
+}
+
+/** Members of a `with` list, with a comma before them: opt-outs after a broadcast are responses to it. */
+function recordOptOuts(sql: Sql, updates: readonly PreferenceUpdate[], follower: StatusFollower | undefined): Fragment {
+  const rows = updates.flatMap(({ who: { workspace_id }, thread, report }) => {
+    const message_id = thread?.last_broadcast_message_id
+    return report.wants === 'stop' && awaitsResponse(message_id)
+      ? [{ workspace_id, contact_id: thread?.contact_id, message_id }]
+      : []
+  })
+  if (!follower || rows.length === 0) return sql``
+  return sql`,
+    responses as (
+      select i.workspace_id, i.message_id, 'opted_out' as kind, now() as at
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
+        workspace_id uuid, contact_id uuid, message_id uuid
+      )
+      join updated_contacts u on u.workspace_id = i.workspace_id and u.id = i.contact_id and u.is_opted_out
+    ),
+    ${follower.respond(sql, sql`responses`)}`
 }

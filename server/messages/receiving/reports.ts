@@ -12,6 +12,7 @@ import type { ChannelName } from '../../contacts/resource.ts'
 import { retryMoved } from '../../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
 import { emit } from '../../webhooks/emit.ts'
+import { isOfVisitor } from '../messages.ts'
 import { countOutcomes } from '../outcomes.ts'
 import { reindexFailedReplies, reindexMessages } from '../reindex-requests.ts'
 import { messageJson, messageStatuses } from '../resource.ts'
@@ -266,6 +267,44 @@ export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: s
     // With the rows of the conversation locked, the message is still in it: merging two contacts moves all of them.
     return (await readUpTo(sql, workspaceId, last)) || undefined
   })
+}
+
+/** Older messages than these keep their status: a visitor cannot make the service read a long conversation. */
+const maxRead = 500
+
+/**
+ * Marks what was sent to a visitor of the web chat up to a message as read. No provider reports it, so it neither counts as an outcome nor
+ * is an event. Returns whether a message changed.
+ */
+export async function applyVisitorRead(
+  sql: Sql,
+  workspaceId: string,
+  { conversationId, visitorId, upTo }: { conversationId: string; visitorId: string; upTo: string },
+): Promise<boolean> {
+  const { count } = await sql`
+    with
+    -- The newest messages up to the one that the visitor saw.
+    newest_messages as (
+      select m.id, m.direction, m.status, m.visitor_id from messages m
+      where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id <= ${upTo}
+      order by m.id desc
+      limit ${maxRead}
+    ),
+    -- Those that the visitor had not read, locked in the order of their ids.
+    locked_messages as (
+      select l.id from messages l
+      where l.workspace_id = ${workspaceId} and l.conversation_id = ${conversationId} and l.id in (
+        select m.id from newest_messages m
+        where m.direction = 'outbound' and m.status in ('sent', 'delivered')
+          and ${isOfVisitor(sql, workspaceId, conversationId, visitorId)}
+      )
+      order by l.id
+      for no key update
+    )
+    update messages m set status = 'read'
+    from locked_messages l
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id = l.id`
+  return count > 0
 }
 
 /** Returns false when the message has moved to another conversation. */

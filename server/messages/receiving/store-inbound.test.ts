@@ -28,7 +28,8 @@ test('a message with the id of a message of another workspace is stored', async 
       reply_to: null,
       interactive_reply_id: null,
     })
-  const store = (...workspaceIds: string[]) => storeInbound(db, workspaceIds.map(hello), 'https://parley.test')
+  const store = (...workspaceIds: string[]) =>
+    storeInbound(db, workspaceIds.map(hello), { publicUrl: 'https://parley.test' })
   const [first] = await store(one)
   assert.ok(first)
   // The customer has another number now, and the provider repeats the message.

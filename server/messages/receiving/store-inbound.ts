@@ -1,6 +1,7 @@
 /**
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
- * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
+ * fetch, their opt-outs and the responses to broadcasts that they are, and updates their conversations. A message that is
+ * already stored changes nothing.
  *
  * A contact may be erased or merged after its thread was found. The statement then skips the message, and it is stored again
  * where the sender's identity leads.
@@ -16,6 +17,7 @@ import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/p
 import { toMediaColumns } from '../../media/media.ts'
 import { emit } from '../../webhooks/emit.ts'
 import { messageJson } from '../resource.ts'
+import { awaitsResponse, type StatusContext, type StatusFollower } from '../status-follower.ts'
 import type { InboundMessage } from './inbound.ts'
 
 export type StoredMessage = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
@@ -27,19 +29,19 @@ type Arrival = Lookup & { message: InboundMessage; stored?: StoredMessage }
 export async function storeInbound(
   sql: Sql,
   messages: readonly InboundMessage[],
-  publicUrl: string,
+  context: StatusContext,
 ): Promise<(StoredMessage | undefined)[]> {
   const arrivals = messages.map((message): Arrival => ({ message, who: message.from }))
   let left: Arrival[] = arrivals
   await retryMoved(async () => {
-    left = await storeArrivals(sql, left, publicUrl)
+    left = await storeArrivals(sql, left, context)
     return left.length === 0 || undefined
   })
   return arrivals.map(({ stored }) => stored)
 }
 
 /** Returns the messages whose conversation is gone or has another contact since its thread was found. */
-async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], publicUrl: string): Promise<Arrival[]> {
+async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], context: StatusContext): Promise<Arrival[]> {
   await lookUp(sql, arrivals)
   // No contact is created for a repeated message: its sender may have another phone number by now.
   const repeated = await findRepeated(
@@ -49,7 +51,7 @@ async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], publicUrl: 
   const fresh = arrivals.filter((arrival) => !repeated.has(arrival))
   if (fresh.length === 0) return []
   await resolveLookups(sql, fresh)
-  return insertMessages(sql, fresh, publicUrl)
+  return insertMessages(sql, fresh, context)
 }
 
 /** The messages that are already stored. */
@@ -64,13 +66,20 @@ async function findRepeated(sql: Sql, arrivals: readonly Arrival[]): Promise<Set
   return new Set(known.flatMap(({ position }) => arrivals[position - 1] ?? []))
 }
 
-async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl: string): Promise<Arrival[]> {
+async function insertMessages(
+  sql: Sql,
+  arrivals: readonly Arrival[],
+  { publicUrl, follower }: StatusContext,
+): Promise<Arrival[]> {
   const rows = arrivals.map(toRow)
   const decisions = arrivals.flatMap(toDecision)
   const channels = [...new Set(arrivals.map(({ who }) => who.channel))].sort()
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
+  const answers = follower ? arrivals.flatMap(toAnswer) : []
+  const responded =
+    follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers, decisions.length > 0)},` : sql``
   const skipped = await sql<{ id: string; is_moved: boolean }[]>`
     with
     -- The messages to store, with their media.
@@ -84,7 +93,7 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
     locked_conversations as (
-      select v.workspace_id, v.id, v.contact_id, v.status
+      select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -116,25 +125,30 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
         sent_at, deleted_at, created_at
     ),
     -- Reopened, moved in the inbox, with the last message and the unread count that it shows. The customer waits from the
-    -- first message without a reply; a closed conversation has no such message.
+    -- first message without a reply; a closed conversation has no such message, and a reaction needs no reply. The conversation of a
+    -- blocked contact stays where it is.
     updated_conversations as (
       update conversations v set
-        unread_count = v.unread_count + n.count,
+        unread_count = case when v.blocked_at is null then v.unread_count + n.count else v.unread_count end,
         last_inbound_at = greatest(v.last_inbound_at, n.sent_at),
         last_received_at = greatest(v.last_received_at, n.created_at),
         last_inbound_identity = n.identity,
         last_message_text =
           case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
         last_message_at = greatest(v.last_message_at, n.created_at),
-        inbox_at = greatest(v.inbox_at, n.created_at),
-        waiting_since =
-          case when v.status = 'closed' then n.first_created_at else coalesce(v.waiting_since, n.first_created_at) end,
-        status = 'open',
-        snoozed_until = null,
+        inbox_at = case when v.blocked_at is null then greatest(v.inbox_at, n.created_at) else v.inbox_at end,
+        waiting_since = case
+          when v.blocked_at is not null then v.waiting_since
+          when v.status = 'closed' then n.waiting_since
+          else coalesce(v.waiting_since, n.waiting_since)
+        end,
+        status = case when v.blocked_at is null then 'open' else v.status end,
+        snoozed_until = case when v.blocked_at is not null then v.snoozed_until end,
         updated_at = now()
       from (
         select m.workspace_id, m.conversation_id, count(*)::int as count, max(m.sent_at) as sent_at,
-          max(m.created_at) as created_at, min(m.created_at) as first_created_at,
+          max(m.created_at) as created_at,
+          min(m.created_at) filter (where m.content_type <> 'reaction') as waiting_since,
           (array_agg(m.content_text order by m.id desc))[1] as content_text,
           (array_agg(i.identity order by m.id desc))[1] as identity
         from inserted_messages m join input i on i.id = m.id
@@ -150,7 +164,7 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
         select l.workspace_id, l.id, min(m.created_at) as at
         from locked_conversations l
         join inserted_messages m on m.workspace_id = l.workspace_id and m.conversation_id = l.id
-        where l.status <> 'open'
+        where l.status <> 'open' and l.blocked_at is null
         group by l.workspace_id, l.id`,
     )},
     -- The media of the new messages, for the loop that fetches them.
@@ -163,6 +177,7 @@ async function insertMessages(sql: Sql, arrivals: readonly Arrival[], publicUrl:
       where i.media_id is not null
     ),
     ${decided}
+    ${responded}
     ${emitReceived(sql, [publicUrl, ...channels].join(' '))}
     -- The messages that were not inserted; most batches have none.
     select i.id, l.id is null as is_moved
@@ -206,6 +221,50 @@ const emitReceived = sharedFragment((sql, key) => {
     data: sql`case i.channel ${shapes.reduce((one, other) => sql`${one} ${other}`)} end`,
   })
 })
+
+/** A message in a conversation to which a broadcast was sent lately. */
+type Answer = { id: string; broadcast_message_id: string; contact_id: string; is_stop: boolean }
+
+/** A reaction is no answer. */
+function toAnswer(arrival: Arrival): Answer[] {
+  const { id, wish, written } = arrival.message
+  const { contact_id, last_broadcast_message_id: last } = threadOf(arrival)
+  if (!awaitsResponse(last) || written.content_type === 'reaction') return []
+  return [{ id, broadcast_message_id: last, contact_id, is_stop: wish === 'stop' }]
+}
+
+/**
+ * Members of a `with` list: the responses to broadcasts among `inserted_messages`. `hasDecisions`: the list has `updated_contacts`,
+ * and all of them are locked before any response is written (lock order: ARCHITECTURE.md).
+ */
+function recordResponses(
+  sql: Sql,
+  follower: StatusFollower,
+  answers: readonly Answer[],
+  hasDecisions: boolean,
+): Fragment {
+  const contacts = sql`left join updated_contacts u on u.workspace_id = m.workspace_id and u.id = a.contact_id`
+  return sql`
+    -- The message of a broadcast that each new message answers: the one that it quotes, otherwise the last one.
+    answers as (
+      select m.workspace_id, coalesce(m.reply_to_message_id, a.broadcast_message_id) as message_id, m.content_type,
+        m.created_at as at, ${hasDecisions ? sql`a.is_stop and u.is_opted_out` : sql`false`} as is_stop
+      from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (
+        id uuid, broadcast_message_id uuid, contact_id uuid, is_stop boolean
+      )
+      join inserted_messages m on m.id = a.id
+      ${hasDecisions ? contacts : sql``}
+    ),
+    -- Every answer is a reply; a tap and an opt-out are also counted as such.
+    responses as (
+      select workspace_id, message_id, 'replied' as kind, at from answers
+      union all
+      select workspace_id, message_id, 'tapped', at from answers where content_type = 'button'
+      union all
+      select workspace_id, message_id, 'opted_out', at from answers where is_stop
+    ),
+    ${follower.respond(sql, sql`responses`)}`
+}
 
 function toRow(arrival: Arrival) {
   const { id, from, written, media_url } = arrival.message

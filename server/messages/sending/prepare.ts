@@ -155,9 +155,10 @@ async function prepareMessages(
         last_message_at = greatest(v.last_message_at, n.created_at),
         inbox_at = greatest(v.inbox_at, n.replied_at),
         waiting_since = case when n.replied_at is null then v.waiting_since end,
+        ${isReserved ? sql`last_broadcast_message_id = greatest(v.last_broadcast_message_id, n.id),` : sql``}
         updated_at = now()
       from (
-        select distinct on (i.workspace_id, i.conversation_id) i.workspace_id, i.conversation_id, i.content_text,
+        select distinct on (i.workspace_id, i.conversation_id) i.workspace_id, i.conversation_id, i.id, i.content_text,
           i.created_at, l.last_message_at is null or l.last_message_at <= i.created_at as is_last,
           max(i.created_at) filter (where i.sender_id is not null)
             over (partition by i.workspace_id, i.conversation_id) as replied_at
@@ -165,7 +166,8 @@ async function prepareMessages(
         join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
         order by i.workspace_id, i.conversation_id, i.id desc
       ) n
-      where v.workspace_id = n.workspace_id and v.id = n.conversation_id and (n.is_last or n.replied_at is not null)
+      where v.workspace_id = n.workspace_id and v.id = n.conversation_id
+        and ${isReserved ? sql`true` : sql`(n.is_last or n.replied_at is not null)`}
     )
     select id from inserted_messages`
   const ids = new Set(inserted.map(({ id }) => id))

@@ -16,7 +16,7 @@ export const TemplateSchema = Type.Object(
     contact_fields: Type.Optional(
       Type.Boolean({
         description:
-          'True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Otherwise values are literal.',
+          'True fills fields of the contact in values, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email`, `company` and `attributes.NAME` for an attribute. Otherwise values are literal.',
       }),
     ),
   },

@@ -12,7 +12,7 @@ import { type Batch, createBatch } from '../../lib/batch.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
 import { fold } from '../../lib/text.ts'
 import { emit } from '../../webhooks/emit.ts'
-import { countOutcomes } from '../outcomes.ts'
+import { countOutcomes, hasReports } from '../outcomes.ts'
 import { reindexFailedReplies } from '../reindex-requests.ts'
 import { messageJson } from '../resource.ts'
 import { awaitsRetry, followStatus, type StatusContext } from '../status-follower.ts'
@@ -102,13 +102,13 @@ async function settleMessages(
         error = case when m.status = 'pending' or l.was_swept then l.error else m.error end
       from locked_messages l
       where m.workspace_id = l.workspace_id and m.id = l.id
-      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
-        l.locked_conversation_id,
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, m.visitor_id,
+        l.status_before, l.locked_conversation_id,
         case when l.was_swept then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as released_units
     ),
     ${hasNames ? storeNames(sql) : sql``}
     ${hasFailures ? restoreLastMessages(sql) : sql``}
-    ${countOutcomes(sql, sql`settled_messages`)}${followStatus(sql, follower, sql`settled_messages`)},
+    ${countOutcomes(sql, sql`settled_messages`, hasReports(sql))}${followStatus(sql, follower, sql`settled_messages`)},
     ${reindexFailedReplies(sql, sql`settled_messages`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
     ${releaseQuotaOf(sql, sql`settled_messages`)}`
 }
@@ -237,10 +237,10 @@ export async function sweepPending(
         and m.created_at > now() - make_interval(days => ${maxAgeDays})
         and m.created_at <= now() - make_interval(mins => ${reportTimeoutMinutes})
         and not ${awaitsRetry(sql, follower)}
-      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at,
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, m.visitor_id,
         'pending' as status_before, 1 as released_units
     ),
-    ${countOutcomes(sql, sql`settled_messages`)}${followStatus(sql, follower, sql`settled_messages`)},
+    ${countOutcomes(sql, sql`settled_messages`, hasReports(sql))}${followStatus(sql, follower, sql`settled_messages`)},
     ${reindexFailedReplies(sql, sql`settled_messages`)},
     ${emitFailures(sql, publicUrl)}
     ${releaseQuotaOf(sql, sql`settled_messages`)}

@@ -110,12 +110,15 @@ type StoredThread = {
   identities: string[]
   last_inbound_identity: string | null
   last_inbound_at: string | null
+  blocked_at: string | null
+  is_channel_blocked: boolean
 }
 
 export async function requireThread(sql: Sql, workspaceId: string, conversationId: string): Promise<StoredThread> {
   const [found] = isUuid(conversationId)
     ? await sql<StoredThread[]>`
-        select v.channel, v.contact_id, c.phone, c.name, v.last_inbound_identity, v.last_inbound_at, array(
+        select v.channel, v.contact_id, c.phone, c.name, v.last_inbound_identity, v.last_inbound_at, v.blocked_at,
+          v.is_channel_blocked, array(
           select i.external_id from contact_identities i
           where i.workspace_id = v.workspace_id and i.contact_id = v.contact_id and i.channel = v.channel
           order by i.external_id
@@ -132,11 +135,9 @@ export async function requireThread(sql: Sql, workspaceId: string, conversationI
  * The contact of a conversation as the channel identifies them. A merged contact has several numbers or user ids: the one that
  * the customer last wrote from, or else the contact's number.
  */
-function personOf({ channel, phone, identities, last_inbound_identity: last }: StoredThread): Person | undefined {
-  const isNumber = (identity: string) => identity.startsWith('+')
-  const numbers = identities.filter(isNumber)
-  const userIds = identities.filter((identity) => !isNumber(identity))
-  const ownPhone = channel === 'msgapp' ? phone : null
+function personOf(thread: StoredThread): Person | undefined {
+  const { identities, last_inbound_identity: last } = thread
+  const { ownPhone, numbers, userIds } = identitiesIn(thread)
   if (last && identities.includes(last) && (isNumber(last) ? numbers : userIds).length > 1) {
     if (!isNumber(last)) return toPerson(null, last)
     const isOwn = ownPhone !== null && identityOfPhone(ownPhone) === last
@@ -146,6 +147,24 @@ function personOf({ channel, phone, identities, last_inbound_identity: last }: S
   const userId = userIds[0] ?? null
   return number || userId ? toPerson(number, userId) : undefined
 }
+
+/** The contact of a conversation for a call about all its identities: one person, or several of a merged contact. */
+export function peopleOf(thread: StoredThread): Person[] {
+  const { numbers, userIds } = identitiesIn(thread)
+  if (numbers.length > 1 || userIds.length > 1) {
+    return [...numbers.map((number) => toPerson(number, null)), ...userIds.map((userId) => toPerson(null, userId))]
+  }
+  const person = personOf(thread)
+  return person ? [person] : []
+}
+
+const isNumber = (identity: string): boolean => identity.startsWith('+')
+
+const identitiesIn = ({ channel, phone, identities }: StoredThread) => ({
+  ownPhone: channel === 'msgapp' ? phone : null,
+  numbers: identities.filter(isNumber),
+  userIds: identities.filter((identity) => !isNumber(identity)),
+})
 
 const toPerson = (phone: string | null, userId: string | null): Person => ({
   phone,

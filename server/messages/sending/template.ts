@@ -29,10 +29,12 @@ export async function fillContactFields(
   if (fault) throw badRequest(fault)
   const [stored] = contactId
     ? await sql<ValuedContact[]>`
-        select name, phone, email, company from contacts where workspace_id = ${workspaceId} and id = ${contactId}`
+        select name, phone, email, company, attributes from contacts
+        where workspace_id = ${workspaceId} and id = ${contactId}`
     : []
-  const { name = null, phone = null, email = null, company = null } = stored ?? {}
-  const expanded = expandValues(params, { email, company, name: newName ?? name, phone: phone ?? who?.phone ?? null })
+  const { name = null, phone = null, email = null, company = null, attributes } = stored ?? {}
+  const contact = { email, company, attributes, name: newName ?? name, phone: phone ?? who?.phone ?? null }
+  const expanded = expandValues(params, contact)
   if (expanded.ok) return expanded.params
   const { missing } = expanded
   if (!missing) throw badRequest(`template.params: ${tooLongReason}`)

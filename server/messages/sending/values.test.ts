@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { codePoint } from '../../lib/test-text.ts'
-import { expandValues, findValueFault, hasFields, type ValuedContact, valueFields } from './values.ts'
+import {
+  expandValues,
+  findValueFault,
+  hasFields,
+  listRequiredFields,
+  type ValuedContact,
+  valueFields,
+} from './values.ts'
 
 const ann: ValuedContact = { name: 'Ann', phone: '+14155550100', email: null, company: ' ' }
 const expand = (text: string, contact = ann) => {
@@ -21,6 +28,28 @@ test('a placeholder is replaced by the field, or by its fallback', () => {
     assert.equal(expand(text), expected)
   }
   assert.deepEqual(expand('{{contact.name}} at {{contact.company}}'), { ok: false, missing: 'company' })
+})
+
+test('an attribute is a field, and only an own property of the contact is one', () => {
+  const contact = { ...ann, attributes: { city: 'Paris', visits: 3, is_vip: false } }
+  assert.equal(expand('{{contact.attributes.city}} {{contact.attributes.visits}}', contact), 'Paris 3')
+  assert.equal(expand('{{contact.attributes.is_vip}} {{contact.attributes.shoe|none}}', contact), 'false none')
+  for (const name of ['shoe', 'constructor']) {
+    assert.deepEqual(expand(`{{contact.attributes.${name}}}`, contact), { ok: false, missing: `attributes.${name}` })
+  }
+  const unknown = { ...ann, attributes: null }
+  assert.deepEqual(expand('{{contact.attributes.city}}', unknown), { ok: false, missing: 'attributes.city' })
+  assert.match(findValueFault({ body: ['{{contact.attributes.No}}'] }, 'p') ?? '', /^p\.body\[0\]: unknown field/)
+})
+
+test('the required fields are listed once and in order, without those that have a fallback', () => {
+  const params = {
+    body: ['{{contact.attributes.city}} {{contact.name|there}}', '{{contact.email}} {{contact.attributes.city }}'],
+    bodyNamed: { a: '{{contact.company}} {{contact.age}}' },
+  }
+  assert.deepEqual(listRequiredFields(params), ['attributes.city', 'email', 'company'])
+  const many = Array.from({ length: 100 }, (_, i) => `{{contact.attributes.a${i}}}`).join('')
+  assert.equal(listRequiredFields({ body: Array<string>(200).fill(many) }).length, 100)
 })
 
 test('values are filled wherever they stand, and everything else stays', () => {
@@ -43,11 +72,11 @@ test('a field that is not there is named with its place', () => {
   for (const [params, message] of [
     [
       { body: ['x', '{{contact.age}}'] },
-      'template.params.body[1]: unknown field contact.age; use one of name, phone, email, company',
+      'template.params.body[1]: unknown field contact.age; use one of name, phone, email, company, attributes.NAME',
     ],
     [
       { bodyNamed: { a: '{{contact.}}' } },
-      'template.params.bodyNamed.a: unknown field contact.; use one of name, phone, email, company',
+      'template.params.bodyNamed.a: unknown field contact.; use one of name, phone, email, company, attributes.NAME',
     ],
     [{ cards: [{ buttonParams: { 0: '{{contact.Name|x}}' } }] }, /^template\.params\.cards\[0\]\.buttonParams\.0: /],
     [{ body: ['{{contact.constructor}}'] }, /contact\.constructor/],

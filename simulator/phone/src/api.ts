@@ -13,7 +13,8 @@ export type Customer = {
 }
 export type Phone = Customer & { messages: readonly Bubble[] }
 export type Workspace = { workspace_id: string; business_name: string; display_phone_number?: string }
-export type PhoneList = { workspace: Workspace; workspaces: Workspace[]; phones: Phone[] }
+/** `has_dashboard`: the simulator is part of a service, whose dashboard is on the same host. */
+export type PhoneList = { workspace: Workspace; workspaces: Workspace[]; has_dashboard?: boolean; phones: Phone[] }
 export type Fault = {
   to: string | null
   mode: string

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useId, useRef, useState } from 'react'
 import { Button, Select } from '../../../ui/controls.tsx'
 import { Badge, EmptyState } from '../../../ui/display.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import type { Customer } from './api.ts'
 import { keyOf, titleOf } from './board.ts'
@@ -28,7 +29,7 @@ type PhonePageProps = { workspaceId: string | undefined; onWorkspace: (id: strin
 
 function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
   const { board, dispatch, error, isLost, announcement, retry } = useBoard(workspaceId)
-  const { phones, shown, current, workspace, workspaces, isLoaded } = board
+  const { phones, shown, current, workspace, workspaces, hasDashboard, isLoaded } = board
   const toast = useToast()
   const panelId = useId()
   const [dialog, setDialog] = useState<'add' | 'all'>()
@@ -96,6 +97,12 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
         Skip to the phones
       </a>
       <header className="line top">
+        {hasDashboard && (
+          <a className="button" data-variant="quiet" href="/inbox" title="Back to the dashboard">
+            <Icon name="back" />
+            <span className="wide-only">Dashboard</span>
+          </a>
+        )}
         <h1>
           <img src={icon} alt="" /> Phones
         </h1>

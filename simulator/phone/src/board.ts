@@ -9,6 +9,7 @@ export type Board = {
   isLoaded: boolean
   workspace: Workspace
   workspaces: readonly Workspace[]
+  hasDashboard: boolean
   phones: ReadonlyMap<string, Phone>
   /** Keys of the phones that are shown, from left to right. */
   shown: readonly string[]
@@ -33,6 +34,7 @@ export const emptyBoard: Board = {
   isLoaded: false,
   workspace: { workspace_id: '', business_name: 'The business' },
   workspaces: [],
+  hasDashboard: false,
   phones: new Map(),
   shown: [],
   unread: new Map(),
@@ -80,7 +82,8 @@ export function reduce(board: Board, action: Action): Board {
 }
 
 /** The simulator's list replaces ours. Phones that were added here and have no message yet stay. */
-function load(board: Board, { workspace, workspaces, phones: listed }: PhoneList, added: readonly Customer[]): Board {
+function load(board: Board, list: PhoneList, added: readonly Customer[]): Board {
+  const { workspace, workspaces, has_dashboard: hasDashboard = false, phones: listed } = list
   const phones = new Map<string, Phone>()
   const unread = new Map(board.unread)
   for (const phone of [...listed, ...added.map((customer) => ({ ...customer, messages: [] }))]) {
@@ -104,6 +107,7 @@ function load(board: Board, { workspace, workspaces, phones: listed }: PhoneList
     isLoaded: true,
     workspace: { ...workspace, business_name: workspace.business_name || 'The business' },
     workspaces,
+    hasDashboard,
     phones,
     shown,
     unread,

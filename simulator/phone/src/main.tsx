@@ -11,6 +11,7 @@ import { App } from './app.tsx'
 
 const words = {
   close: 'Close',
+  dismiss: 'Dismiss',
   cancel: 'Cancel',
   undo: 'Undo',
   copy: 'Copy',

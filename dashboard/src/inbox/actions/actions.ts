@@ -1,22 +1,24 @@
-/** What the member does with the selected, focused or open conversations, and where the member continues afterwards. */
+/** What the member does with the selected, open or focused conversations, and where the member continues afterwards. */
 import { useMemo } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { useToast } from '../../../../ui/overlays.tsx'
 import { CallError, call } from '../../lib/api.ts'
+import { holdShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import { type Agent, useChanges } from '../model/changes.ts'
-import { findConversation } from '../model/conversations.ts'
+import { customerOf, findConversation } from '../model/conversations.ts'
 import type { Conversation } from '../model/data.ts'
 import { type Filters, hrefOf, parseFilters, toQuery } from '../model/filters.ts'
 import { focusedId, listedIds, neighborOf, rowOf } from '../model/list-focus.ts'
 import { clearSelection, getSelected } from '../model/selection.ts'
+import { findWritingPart } from '../model/writing-part.ts'
 import { openDialog } from './dialogs.tsx'
 
-/** The selected conversations, else the one of the focused row, else the open one. */
+/** The selected conversations, else the open one, which the member sees, else the one of the focused row. */
 export function listTargets(openId: string): string[] {
   const selected = getSelected()
   if (selected.size > 0) return [...selected]
-  const id = focusedId() || openId
+  const id = openId || focusedId()
   return id ? [id] : []
 }
 
@@ -73,8 +75,9 @@ export function useActions(openId: string) {
       reopenUnsent(id: string, isSent: Promise<boolean>) {
         void isSent.then((wasSent) => {
           if (wasSent) return
+          const name = customerOf(id)
           changes.setStatus([id], 'open')
-          toast.error(new CallError(502, 'platform_error', words.inbox.flow.notSent))
+          toast.error(new CallError(502, 'platform_error', words.inbox.flow.notSent(name)))
         })
       },
       openUnread: report(findUnread, words.inbox.flow.noUnread),
@@ -94,10 +97,10 @@ function openConversation(id: string, focus: Focus = 'row'): void {
     row.focus()
     return
   }
-  // Until the focus moves, the keys must act on this conversation and not on a focused row.
-  document.querySelector<HTMLElement>('[data-row]:focus')?.blur()
+  // The member goes on writing: until the focus is in the reply box, letters must not be shortcuts.
+  const release = focus === 'reply' ? holdShortcuts() : () => {}
   // The conversation renders from the cache in the next frame.
-  requestAnimationFrame(() => requestAnimationFrame(() => focusThread(id, focus)))
+  requestAnimationFrame(() => requestAnimationFrame(() => focusThread(id, focus, release)))
 }
 
 /** Opens the first row after these have left the list. An empty list then shows the conversations that waited behind "1 new". */
@@ -119,13 +122,18 @@ const maxWaitFrames = 300
 const isDialogOpen = () => document.querySelector('dialog[open]') !== null
 
 /** Waits while a dialog closes or the conversation loads, unless the member goes elsewhere meanwhile. */
-function focusThread(id: string, focus: Focus, waitedFrames = 0): void {
-  if (location.pathname !== `/inbox/${id}`) return
-  if (document.activeElement?.matches(':is(input, textarea):not(dialog *)')) return
-  const part = focus === 'reply' ? document.querySelector<HTMLElement>('.inbox-composer textarea') : rowOf(id)
+function focusThread(id: string, focus: Focus, onEnd: () => void, waitedFrames = 0): void {
+  const isElsewhere =
+    location.pathname !== `/inbox/${id}` || document.activeElement?.matches(':is(input, textarea):not(dialog *)')
+  const part = focus === 'reply' ? findWritingPart() : rowOf(id)
   const target = part ?? document.querySelector<HTMLElement>('.inbox-messages')
-  if (target && !isDialogOpen()) target.focus({ preventScroll: true })
-  else if (waitedFrames < maxWaitFrames) requestAnimationFrame(() => focusThread(id, focus, waitedFrames + 1))
+  const canFocus = target && !isDialogOpen()
+  if (!isElsewhere && !canFocus && waitedFrames < maxWaitFrames) {
+    requestAnimationFrame(() => focusThread(id, focus, onEnd, waitedFrames + 1))
+    return
+  }
+  if (!isElsewhere && canFocus) target.focus({ preventScroll: true })
+  onEnd()
 }
 
 /** The query for open conversations with the filters of the list. */

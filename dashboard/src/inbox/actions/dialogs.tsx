@@ -1,6 +1,8 @@
-/** The dialogs of the inbox that several parts open: snooze, labels, filters, views. They load after the first paint. */
+/** The popovers of the inbox that several parts open: snooze, labels, filters, views. They load after the first paint. */
 import { lazy, Suspense, useEffect } from 'react'
+import { useHeldShortcuts } from '../../lib/shortcuts.ts'
 import { createStore } from '../../lib/store.ts'
+import { type Anchor, focusedAnchor } from '../../ui/popover.tsx'
 import type { Conversation } from '../model/data.ts'
 
 type InboxDialog =
@@ -9,8 +11,9 @@ type InboxDialog =
   | { kind: 'filters' }
   | { kind: 'views' }
 
-const open = createStore<InboxDialog | undefined>(() => undefined)
-export const openDialog = open.set
+const open = createStore<(InboxDialog & { anchor: Anchor | undefined }) | undefined>(() => undefined)
+/** Opens beside the control that has the focus. */
+export const openDialog = (dialog: InboxDialog): void => open.set({ ...dialog, anchor: focusedAnchor() })
 
 const imports = {
   snooze: () => import('./snooze-dialog.tsx'),
@@ -23,20 +26,22 @@ const LabelDialog = lazy(imports.labels)
 const FilterDialog = lazy(imports.filters)
 const ViewDialog = lazy(imports.views)
 
-const close = () => openDialog(undefined)
+const close = () => open.set(undefined)
 
 export function InboxDialogs() {
   const dialog = open.useValue((opened) => opened)
-  // Early, so that the letters typed after the key of a dialog go to it and are no shortcuts.
+  useHeldShortcuts(dialog !== undefined)
+  // Early, so that the letters typed after the key of a dialog go to it.
   useEffect(() => {
     for (const load of Object.values(imports)) load().catch(() => {})
   }, [])
+  const place = { anchor: dialog?.anchor, onClose: close }
   return (
     <Suspense>
-      {dialog?.kind === 'snooze' && <SnoozeDialog rows={dialog.rows} onChoose={dialog.onChoose} onClose={close} />}
-      {dialog?.kind === 'labels' && <LabelDialog ids={dialog.ids} onClose={close} />}
-      {dialog?.kind === 'filters' && <FilterDialog onClose={close} />}
-      {dialog?.kind === 'views' && <ViewDialog onClose={close} />}
+      {dialog?.kind === 'snooze' && <SnoozeDialog rows={dialog.rows} onChoose={dialog.onChoose} {...place} />}
+      {dialog?.kind === 'labels' && <LabelDialog ids={dialog.ids} {...place} />}
+      {dialog?.kind === 'filters' && <FilterDialog {...place} />}
+      {dialog?.kind === 'views' && <ViewDialog {...place} />}
     </Suspense>
   )
 }

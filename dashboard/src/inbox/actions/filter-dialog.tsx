@@ -1,48 +1,62 @@
-/** The filters that have no button of their own: assignee, label, channel and waiting time. Each change applies at once. */
-import { Button, SelectField } from '../../../../ui/controls.tsx'
-import { Dialog } from '../../../../ui/overlays.tsx'
+/** The filters that have no button of their own, several values each. Each change applies at once. */
+import { type ReactNode, useState } from 'react'
+import { Button, Checkbox, InputField, SelectField } from '../../../../ui/controls.tsx'
 import { useCall } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
+import { type Anchor, Popover } from '../../ui/popover.tsx'
 import { words } from '../../words/words.ts'
-import { type Filters, noFilters, setFilters, unassigned, useFilters } from '../model/filters.ts'
+import { type Filters, noFilters, setFilters, toggleValue, unassigned, useFilters, valuesOf } from '../model/filters.ts'
 
 const { list, flow } = words.inbox
 
-export default function FilterDialog({ onClose }: { onClose: () => void }) {
+/** Ids with their names. */
+type Choices = readonly (readonly [string, string])[]
+
+export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | undefined; onClose: () => void }) {
   const { filters } = useFilters()
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   const labels = useCall('GET /labels', {}).data ?? []
-  const isNamed = labels.some(({ id, name }) => filters.label === id || filters.label === name)
+  const tags = useCall('GET /tags', {}).data ?? []
+  const named = (all: readonly { id: string; name: string }[]): Choices => all.map(({ id, name }) => [id, name])
+  const people: Choices = [
+    ['me', list.mine],
+    [unassigned, list.unassigned],
+    ...members.map((member) => [member.id, memberName(member)] as const),
+  ]
   return (
-    <Dialog title={flow.filters} onClose={onClose}>
+    <Popover title={flow.filters} anchor={anchor} onClose={onClose}>
       <div className="inbox-filter-form">
-        <SelectField
-          label={flow.assignee}
-          value={filters.assigned}
-          options={[
-            ['', flow.anyAssignee],
-            ['me', list.mine],
-            [unassigned, list.unassigned],
-            ...members.map((member) => [member.id, memberName(member)] as const),
-          ]}
-          onChange={(event) => setFilters({ assigned: event.target.value })}
+        <Checkbox
+          label={flow.noReply}
+          checked={filters.no_reply}
+          onChange={(event) => setFilters({ no_reply: event.target.checked })}
         />
-        <SelectField
-          label={flow.label}
-          value={filters.label}
-          options={[
-            ['', flow.anyLabel],
-            ...(filters.label && !isNamed ? [[filters.label, filters.label] as const] : []),
-            ...labels.map(({ id, name }) => [filters.label === name ? name : id, name] as const),
-          ]}
-          onChange={(event) => setFilters({ label: event.target.value })}
-        />
-        <SelectField
-          label={list.channel}
-          value={filters.channel}
-          options={[['', list.anyChannel], ...Object.entries(words.channels)]}
-          onChange={(event) => setFilters({ channel: event.target.value as Filters['channel'] })}
-        />
+        <Group filters={filters} name="assigned" label={flow.assignee} choices={people} />
+        <Group filters={filters} name="label" label={flow.labels} choices={named(labels)} />
+        <Group filters={filters} name="tag" label={flow.tags} choices={named(tags)} />
+        <Group filters={filters} name="channel" label={list.channel} choices={Object.entries(words.channels)} />
+        <Fold label={flow.lastMessage} isOpen={filters.days !== '' || filters.after !== '' || filters.before !== ''}>
+          <SelectField
+            label={flow.period}
+            value={filters.days}
+            options={[['', flow.anyPeriod], ...Object.entries(flow.periods)]}
+            onChange={(event) => setFilters({ days: event.target.value, after: '', before: '' })}
+          />
+          <InputField
+            label={flow.from}
+            type="date"
+            value={filters.after}
+            max={filters.before || undefined}
+            onChange={(event) => setFilters({ after: event.target.value, days: '' })}
+          />
+          <InputField
+            label={flow.to}
+            type="date"
+            value={filters.before}
+            min={filters.after || undefined}
+            onChange={(event) => setFilters({ before: event.target.value, days: '' })}
+          />
+        </Fold>
         <SelectField
           label={flow.waiting}
           value={filters.waiting}
@@ -57,6 +71,51 @@ export default function FilterDialog({ onClose }: { onClose: () => void }) {
         />
         <Button label={flow.done} variant="primary" onClick={onClose} />
       </div>
-    </Dialog>
+    </Popover>
+  )
+}
+
+type GroupProps = {
+  filters: Filters
+  name: 'assigned' | 'label' | 'tag' | 'channel'
+  label: string
+  choices: Choices
+}
+
+/** The values of a filter as check boxes: conversations with one of those checked are listed. */
+function Group({ filters, name, label, choices }: GroupProps) {
+  const chosen = valuesOf(filters[name])
+  if (choices.length === 0) return null
+  // A link may name a label or a tag instead of its id.
+  const isChosen = ([id, text]: readonly [string, string]) => chosen.includes(id) || text === filters[name]
+  const toggle = (choice: readonly [string, string]) => {
+    const [id, text] = choice
+    setFilters({ [name]: text === filters[name] ? '' : toggleValue(filters[name], id) })
+  }
+  return (
+    <Fold label={label} count={chosen.length} isOpen={chosen.length > 0}>
+      <fieldset className="inbox-filter-values">
+        <legend className="offscreen">{label}</legend>
+        {choices.map((choice) => (
+          <Checkbox key={choice[0]} label={choice[1]} checked={isChosen(choice)} onChange={() => toggle(choice)} />
+        ))}
+      </fieldset>
+    </Fold>
+  )
+}
+
+type FoldProps = { label: string; count?: number; isOpen: boolean; children: ReactNode }
+
+/** `isOpen` at first: a value that is removed does not fold what the member uses. */
+function Fold({ label, count = 0, isOpen, children }: FoldProps) {
+  const [isOpenAtFirst] = useState(isOpen)
+  return (
+    <details className="inbox-filter-fold" open={isOpenAtFirst}>
+      <summary>
+        {label}
+        {count > 0 && <small> {count}</small>}
+      </summary>
+      {children}
+    </details>
   )
 }

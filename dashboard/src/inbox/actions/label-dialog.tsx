@@ -2,11 +2,10 @@
 
 import { useEffect, useState } from 'react'
 import { Button, Form, IconButton, SearchInput } from '../../../../ui/controls.tsx'
-import { Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { QueryState } from '../../ui/page.tsx'
-
+import { type Anchor, Popover } from '../../ui/popover.tsx'
 import { words } from '../../words/words.ts'
 import { type Label, useChanges } from '../model/changes.ts'
 import { findConversation } from '../model/conversations.ts'
@@ -15,7 +14,9 @@ import { moveBetweenChoices } from './snooze-dialog.tsx'
 
 const { flow } = words.inbox
 
-export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
+type Props = { ids: readonly string[]; anchor: Anchor | undefined; onClose: () => void }
+
+export default function LabelDialog({ ids, anchor, onClose }: Props) {
   const labels = useCall('GET /labels', {})
   const { setLabel } = useChanges()
   const [text, setText] = useState('')
@@ -62,7 +63,7 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
     else setEntered(true)
   }
   return (
-    <Dialog title={flow.labelsOf(ids.length)} onClose={onClose}>
+    <Popover title={flow.labelsOf(ids.length)} anchor={anchor} onClose={onClose}>
       <Form onSubmit={submit}>
         {/* The dialog focuses its first input. */}
         <SearchInput
@@ -115,7 +116,7 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
           onClose={() => setDeleted(undefined)}
         />
       )}
-    </Dialog>
+    </Popover>
   )
 }
 

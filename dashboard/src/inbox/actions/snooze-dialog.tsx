@@ -1,16 +1,21 @@
 /** Chooses when snoozed conversations return: later today, tomorrow, next week, or a date and time. */
 import { type KeyboardEvent, useState } from 'react'
 import { Button, Form, InputField } from '../../../../ui/controls.tsx'
-import { Dialog } from '../../../../ui/overlays.tsx'
 import { formatTime, toDatetimeLocal } from '../../lib/time.ts'
+import { type Anchor, Popover } from '../../ui/popover.tsx'
 import { words } from '../../words/words.ts'
 import type { Conversation } from '../model/data.ts'
 
 const { flow } = words.inbox
 
-type Props = { rows: readonly Conversation[]; onChoose: (until: string | null) => void; onClose: () => void }
+type Props = {
+  rows: readonly Conversation[]
+  anchor: Anchor | undefined
+  onChoose: (until: string | null) => void
+  onClose: () => void
+}
 
-export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
+export default function SnoozeDialog({ rows, anchor, onChoose, onClose }: Props) {
   const [now] = useState(() => new Date())
   const [time, setTime] = useState(() => toDatetimeLocal(now.getTime() + 86_400_000))
   const [error, setError] = useState('')
@@ -25,7 +30,7 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
   }
   const isSnoozed = rows.some(({ snoozed_until }) => snoozed_until !== null)
   return (
-    <Dialog title={flow.snooze} onClose={onClose}>
+    <Popover title={flow.snooze} anchor={anchor} onClose={onClose}>
       <p className="hint">{flow.snoozeText}</p>
       <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {listSnoozeChoices(now).map(({ key, at }, index) => (
@@ -59,7 +64,7 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
         />
         <Button label={flow.snoozeNow} type="submit" />
       </Form>
-    </Dialog>
+    </Popover>
   )
 }
 

@@ -3,11 +3,11 @@
 import { useState } from 'react'
 import { Checkbox, Form, IconButton, InputField, SubmitButton } from '../../../../ui/controls.tsx'
 import { ErrorNote } from '../../../../ui/display.tsx'
-import { Dialog, useToast } from '../../../../ui/overlays.tsx'
+import { useToast } from '../../../../ui/overlays.tsx'
 import { call, describeError, type ItemOf, invalidate, useCall, useChange } from '../../lib/api.ts'
 import { useCanWrite } from '../../lib/session.tsx'
 import { QueryState } from '../../ui/page.tsx'
-
+import { type Anchor, Popover } from '../../ui/popover.tsx'
 import { words } from '../../words/words.ts'
 import { fromQuery, setFilters, toQuery, useFilters } from '../model/filters.ts'
 import { moveBetweenChoices } from './snooze-dialog.tsx'
@@ -16,7 +16,7 @@ const { flow } = words.inbox
 
 type View = ItemOf<'GET /views'>
 
-export default function ViewDialog({ onClose }: { onClose: () => void }) {
+export default function ViewDialog({ anchor, onClose }: { anchor: Anchor | undefined; onClose: () => void }) {
   const views = useCall('GET /views', {})
   const { filters } = useFilters()
   const toast = useToast()
@@ -24,7 +24,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
   const [isShared, setShared] = useState(false)
   const create = useChange('POST /views', {
-    stale: ['GET /views'],
+    stale: ['GET /views', 'GET /inbox/counts'],
     done: (view) => flow.saved(view.name),
     onDone: () => setName(''),
   })
@@ -33,13 +33,13 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
     remove.mutate({ params: { id } })
     const restore = async () => {
       await call('POST /views', { body: view })
-      await invalidate({ queryKey: ['GET /views'] })
+      await Promise.all([invalidate({ queryKey: ['GET /views'] }), invalidate({ queryKey: ['GET /inbox/counts'] })])
     }
     toast.success(flow.deletedView(view.name), () => void restore().catch(toast.error))
   }
   const submit = () => create.mutate({ body: { name, is_shared: isShared, filters: toQuery(filters) } })
   return (
-    <Dialog title={flow.views} onClose={onClose}>
+    <Popover title={flow.views} anchor={anchor} onClose={onClose}>
       {!views.data && <QueryState query={views} lines={3} />}
       {views.data?.length === 0 && <p className="hint">{flow.noViews}</p>}
       <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
@@ -80,6 +80,6 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
           </div>
         </Form>
       )}
-    </Dialog>
+    </Popover>
   )
 }

@@ -1,4 +1,4 @@
-/** Canned replies: their variables, filled from the contact and the member. Pure functions. */
+/** Canned replies: which ones a search finds, and their variables, filled from the contact and the member. Pure functions. */
 import type { ItemOf } from '../../lib/api.ts'
 
 export type CannedReply = ItemOf<'GET /canned-replies'>
@@ -28,3 +28,14 @@ export function findVariable(text: string): { start: number; end: number } | und
   const match = text.match(new RegExp(variable.source))
   return match?.index === undefined ? undefined : { start: match.index, end: match.index + match[0].length }
 }
+
+/** The replies that have the text in their shortcut or text; first those whose shortcut begins with it. */
+export function findReplies(replies: readonly CannedReply[], search: string): CannedReply[] {
+  const text = search.toLowerCase()
+  const begins = ({ shortcut }: CannedReply) => shortcut.toLowerCase().startsWith(text)
+  const matches = replies.filter((reply) => `${reply.shortcut} ${reply.text}`.toLowerCase().includes(text))
+  return [...matches.filter(begins), ...matches.filter((reply) => !begins(reply))]
+}
+
+/** What the member searches in a reply that begins with a slash. Undefined: the reply is a text. */
+export const readReplyQuery = (text: string): string | undefined => /^\/(?!\s)([^\n]*)$/.exec(text)?.[1]

@@ -2,7 +2,7 @@
  * The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. A switch replaces it
  * with the note box.
  */
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useState } from 'react'
 import { Button, SegmentedControl } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useNow } from '../../lib/hooks.ts'
@@ -15,14 +15,17 @@ import type { Conversation, Message } from '../model/data.ts'
 import { readNoteDraft } from '../model/notes.ts'
 import { send } from '../model/outbox.ts'
 import { ComposerPresence } from '../model/presence.tsx'
+import { findWritingPart } from '../model/writing-part.ts'
 import { NoteBox } from './note-box.tsx'
 import { ReplyBox } from './reply-box.tsx'
 import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
 import { ReplyWarning, useReplyGuard } from './reply-warning.tsx'
+import { leaveComposer } from './text-box.ts'
 
 const { composer } = words.inbox
 
-const TemplatePicker = lazy(async () => ({ default: (await import('./template-picker.tsx')).TemplatePicker }))
+const loadTemplatePicker = () => import('./template-picker.tsx')
+const TemplatePicker = lazy(async () => ({ default: (await loadTemplatePicker()).TemplatePicker }))
 
 type Props = {
   conversation: Conversation
@@ -40,6 +43,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const isMsgapp = conversation.channel === 'msgapp'
   const { state } = replyWindow
   const guard = useReplyGuard(conversation.id, messages, me.id)
+  const { mode, open } = useMode(conversation.id)
   const openPicker = () => {
     guard.begin()
     setPickerOpen(true)
@@ -47,9 +51,19 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const closePicker = () => {
     guard.end()
     setPickerOpen(false)
+    // The focus returns to the composer, also if a key of the thread opened the picker.
+    open('reply')
   }
-  const { mode, footer, open } = useMode(conversation.id)
-  useShortcuts({ r: () => open('reply'), n: () => open('note') })
+  const needsTemplate = state === 'closed' && isMsgapp
+  const reply = () => {
+    open('reply')
+    if (needsTemplate) openPicker()
+  }
+  useShortcuts({ r: reply, n: () => open('note') })
+  // Early, so that the letters typed after the key go to its search field.
+  useEffect(() => {
+    if (needsTemplate) loadTemplatePicker().catch(() => {})
+  }, [needsTemplate])
   // A quote belongs to a reply.
   useEffect(() => {
     if (quoted) open('reply')
@@ -59,7 +73,8 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
     if (state === 'closed') onQuoteDone()
   }, [state, onQuoteDone])
   return (
-    <footer ref={footer} className="inbox-composer" data-mode={mode}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves its controls.
+    <footer className="inbox-composer" data-mode={mode} data-own-keys="" onKeyDown={leaveComposer}>
       <div className="line inbox-composer-head">
         <SegmentedControl
           label={composer.mode}
@@ -96,7 +111,6 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       {guard.question && <ReplyWarning question={guard.question} />}
       {isPickerOpen && (
         <Suspense>
-          {' '}
           <TemplatePicker
             name={nameOf(conversation.contact)}
             onClose={closePicker}
@@ -123,18 +137,12 @@ function useMode(conversationId: string) {
     mode: readNoteDraft(conversationId).text ? 'note' : 'reply',
     openCount: 0,
   }))
-  const footer = useRef<HTMLElement>(null)
   const open = useCallback((next: Mode) => setState((state) => ({ mode: next, openCount: state.openCount + 1 })), [])
-  useEffect(() => {
-    if (openCount === 0) return
-    // Without a reply box, the button that chooses a template.
-    footer.current
-      ?.querySelector<HTMLElement>(
-        'div:not([hidden]) > .inbox-write > textarea, div:not([hidden]) > .inbox-closed > button',
-      )
-      ?.focus()
+  // In a layout effect: the next key must find the focus in the composer.
+  useLayoutEffect(() => {
+    if (openCount > 0) findWritingPart()?.focus()
   }, [openCount])
-  return { mode, footer, open }
+  return { mode, open }
 }
 
 const closingSoonMs = 2 * 60 * 60_000
@@ -179,7 +187,8 @@ function WindowClosed({ conversation: { channel }, hasWritten, onTemplate }: Win
       ? composer.neverText
       : composer.startText
   return (
-    <div className="row inbox-closed">
+    // It takes the focus when there is no button: text that is typed then is no shortcut.
+    <div className="row inbox-closed" tabIndex={-1}>
       <Icon name="clock" />
       <div>
         <strong>{title}</strong>

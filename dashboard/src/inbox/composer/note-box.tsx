@@ -13,7 +13,7 @@ import { reportTyping } from '../../lib/presence.ts'
 import { words } from '../../words/words.ts'
 import { completeMention, type Mentionable, matchMembers, readMentionQuery } from '../model/mention-query.ts'
 import { type NoteDraft, readNoteDraft, saveNoteDraft, useAddNote } from '../model/notes.ts'
-import { leaveBox, useAutoHeight } from './text-box.ts'
+import { useAutoHeight, useUndoInEmptyBox } from './text-box.ts'
 
 const { note: labels } = words.inbox
 
@@ -26,6 +26,7 @@ export function NoteBox({ conversationId }: { conversationId: string }) {
   const nextCaret = useRef<number>(undefined)
   const listId = useId()
   const toast = useToast()
+  const { setTyped, handleUndo } = useUndoInEmptyBox()
   const addNote = useAddNote(conversationId)
   const members: Mentionable[] = (useCall('GET /members', {}).data ?? [])
     .filter(({ state }) => state === 'active')
@@ -59,6 +60,7 @@ export function NoteBox({ conversationId }: { conversationId: string }) {
     if (draft.text.trim() === '') return
     const unsent = draft
     write({ text: '', mentioned: [] })
+    setTyped(false)
     box.current?.focus()
     addNote(unsent).catch((error: unknown) => {
       toast.error(error)
@@ -71,10 +73,9 @@ export function NoteBox({ conversationId }: { conversationId: string }) {
     })
   }
   const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing) return
+    if (event.nativeEvent.isComposing || handleUndo(event)) return
     const match = isOpen ? matches[activeIndex] : undefined
     if (match && handleListKey(event, match)) return
-    if (event.key === 'Escape') return leaveBox(event)
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
     add()
@@ -129,6 +130,7 @@ export function NoteBox({ conversationId }: { conversationId: string }) {
         aria-controls={listId}
         aria-activedescendant={isOpen ? `${listId}-${activeIndex}` : undefined}
         onChange={(event) => {
+          setTyped(true)
           setCaret(event.target.selectionStart)
           setDismissed(false)
           setActive(0)

@@ -18,8 +18,7 @@ type Props<Item> = {
   /** Shown when no option matches. */
   empty: (search: string) => ReactNode
   onPick: (item: Item) => void
-  /** `reason`: Escape, or anything else that leaves the popup. */
-  onClose: (reason: 'escape' | 'leave') => void
+  onClose: () => void
   children?: ReactNode
 }
 
@@ -31,15 +30,11 @@ export function PickerPopup<Item>(props: Props<Item>) {
   const popup = useRef<HTMLDivElement>(null)
   const found = find(search.trim())
   const index = Math.min(active, found.length - 1)
-  const optionId = (position: number) => `${listId}-${position}`
-  useEffect(() => {
-    document.getElementById(`${listId}-${index}`)?.scrollIntoView({ block: 'nearest' })
-  }, [listId, index])
   const latestClose = useRef(onClose)
   latestClose.current = onClose
   useEffect(() => {
     const press = ({ target }: Event) => {
-      if (!popup.current?.contains(target as Node)) latestClose.current('leave')
+      if (!popup.current?.contains(target as Node)) latestClose.current()
     }
     document.addEventListener('pointerdown', press)
     return () => document.removeEventListener('pointerdown', press)
@@ -54,8 +49,8 @@ export function PickerPopup<Item>(props: Props<Item>) {
     const item = found[index]
     if (step !== undefined) setActive(Math.max(0, Math.min(found.length - 1, index + step)))
     else if (event.key === 'Enter' && !event.nativeEvent.isComposing && item !== undefined) onPick(item)
-    else if (event.key === 'Escape') onClose('escape')
-    else if (event.key === 'Tab') return onClose('leave')
+    else if (event.key === 'Escape') onClose()
+    else if (event.key === 'Tab') return onClose()
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -71,40 +66,67 @@ export function PickerPopup<Item>(props: Props<Item>) {
         aria-expanded={found.length > 0}
         aria-controls={listId}
         aria-autocomplete="list"
-        aria-activedescendant={found.length > 0 ? optionId(index) : undefined}
+        aria-activedescendant={found.length > 0 ? optionId(listId, index) : undefined}
         onChange={(event) => {
           setSearch(event.target.value)
           setActive(0)
         }}
         onKeyDown={handleKeyDown}
       />
-      <div
+      <OptionList
         id={listId}
-        role="listbox"
-        aria-label={label}
-        className="inbox-popup-list"
-        data-grid={columns > 1 ? '' : undefined}
-      >
-        {found.map((item, position) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the search field handles the keys.
-          <div
-            key={keyOf(item)}
-            id={optionId(position)}
-            role="option"
-            // The focus stays in the search field.
-            tabIndex={-1}
-            aria-selected={position === index}
-            aria-label={labelOf?.(item)}
-            title={labelOf?.(item)}
-            onPointerDown={(event) => event.preventDefault()}
-            onClick={() => onPick(item)}
-          >
-            {render(item)}
-          </div>
-        ))}
-      </div>
+        label={label}
+        items={found}
+        index={index}
+        isGrid={columns > 1}
+        keyOf={keyOf}
+        labelOf={labelOf}
+        render={render}
+        onPick={onPick}
+      />
       {found.length === 0 && <p className="inbox-popup-empty">{empty(search.trim())}</p>}
       {children}
+    </div>
+  )
+}
+
+type OptionListProps<Item> = Pick<Props<Item>, 'label' | 'keyOf' | 'render' | 'onPick'> & {
+  id: string
+  labelOf?: Props<Item>['labelOf'] | undefined
+  items: readonly Item[]
+  /** The highlighted option. */
+  index: number
+  isGrid?: boolean
+}
+
+/** The id of an option, for `aria-activedescendant` of the field that has the focus. */
+export const optionId = (listId: string, index: number): string => `${listId}-${index}`
+
+/** The options below a text field that keeps the focus and handles the keys. */
+export function OptionList<Item>(props: OptionListProps<Item>) {
+  const { id, label, items, index, isGrid = false, keyOf, labelOf, render, onPick } = props
+  useEffect(() => {
+    document.getElementById(optionId(id, index))?.scrollIntoView({ block: 'nearest' })
+  }, [id, index])
+  return (
+    <div id={id} role="listbox" aria-label={label} className="inbox-popup-list" data-grid={isGrid ? '' : undefined}>
+      {items.map((item, position) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the text field handles the keys.
+        <div
+          key={keyOf(item)}
+          id={optionId(id, position)}
+          role="option"
+          // The focus stays in the text field.
+          tabIndex={-1}
+          aria-selected={position === index}
+          aria-label={labelOf?.(item)}
+          title={labelOf?.(item)}
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => onPick(item)}
+        >
+          {render(item)}
+        </div>
+      ))}
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { Menu } from '../../../../ui/menu.tsx'
 import { useFileDrop } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { reportTyping } from '../../lib/presence.ts'
+import { useSession } from '../../lib/session.tsx'
 import { hasMarks } from '../../templates/formatted-text.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
@@ -12,13 +13,15 @@ import { type Conversation, type Message, summaryOf } from '../model/data.ts'
 import { isLastSent } from '../model/outbox.ts'
 import { readDraftFiles, storeDraftFiles, useReplyDraft } from '../model/reply-drafts.ts'
 import type { Body } from '../model/unconfirmed.ts'
-import { Text } from '../thread/text.tsx'
+import { Preview, Text } from '../thread/text.tsx'
 import { Attachments } from './attachments.tsx'
+import { type CannedReply, fillVariables, findVariable } from './canned-replies.ts'
+import { useInlineReplies } from './inline-replies.tsx'
 import { remainingLength, toBodies } from './reply-rules.ts'
 import { ReplyTools, type Tool } from './reply-tools.tsx'
 import type { ReplyGuard } from './reply-warning.tsx'
-import { leaveBox, useAutoHeight } from './text-box.ts'
-import { markKeys, toggleMark } from './text-edits.ts'
+import { useAutoHeight, useUndoInEmptyBox } from './text-box.ts'
+import { insertText, markKeys, toggleMark } from './text-edits.ts'
 import { useAttachments } from './use-attachments.ts'
 
 const { composer, flow } = words.inbox
@@ -55,6 +58,28 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
       attachments.flatMap(({ uploaded }) => uploaded ?? []),
     )
   }, [id, attachments])
+  const { setTyped, handleUndo } = useUndoInEmptyBox()
+  const { member } = useSession()
+  const insertReply = ({ text: reply, attachments: files }: CannedReply) => {
+    const { current: element } = box
+    if (!element) return
+    const filled = fillVariables(reply, { contact, member })
+    const start = element.selectionStart
+    insertText(element, filled)
+    const left = findVariable(filled)
+    if (left) element.setSelectionRange(start + left.start, start + left.end)
+    addUploaded(files)
+  }
+  const authorOf = ({ sender }: Message) =>
+    sender?.id === member.id ? composer.toYourself : (sender?.name ?? composer.toTeam)
+  const inline = useInlineReplies({
+    text,
+    onPick: (reply) => {
+      box.current?.select()
+      insertReply(reply)
+    },
+    onCancel: () => write(''),
+  })
   const { follow } = guard
   const hadText = useRef(false)
   // A stored draft loads after the box: the empty text before it does not end the draft.
@@ -76,13 +101,18 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const send = (then?: () => void) => {
     if (!canSend) return
     afterSend.current = then
-    if (isUploading) return setSendPending(true)
+    if (isUploading) {
+      // The button is disabled meanwhile, and would lose the focus.
+      box.current?.focus()
+      return setSendPending(true)
+    }
     setSendPending(false)
     guard.check(sendNow)
   }
   const sendNow = () => {
     for (const body of toBodies(channel, text.trim(), uploadedFiles, quoted?.id)) onSend(body)
     write('')
+    setTyped(false)
     remove(attachments)
     // At once: sending may open another conversation, which ends the effect.
     storeDraftFiles(id, [])
@@ -109,15 +139,11 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     else if (isSendPending && !isUploading) send(afterSend.current)
   })
   const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.key === 'Escape') return leaveBox(event)
+    if (inline.handleKey(event) || handleUndo(event)) return
     const mark = (event.ctrlKey || event.metaKey) && !event.altKey ? markKeys[event.key.toLowerCase()] : undefined
     if (mark && hasFormatting) {
       event.preventDefault()
       return toggleMark(event.currentTarget, mark)
-    }
-    if (event.key === '/' && text === '') {
-      event.preventDefault()
-      return setTool('canned')
     }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
@@ -125,6 +151,11 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     else send()
   }
   const drop = useFileDrop(add)
+  /** For a button that disappears: the focus goes to the box with it. */
+  const inBox = (act: () => void) => () => {
+    act()
+    box.current?.focus()
+  }
   const handlePaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files]
     if (files.length === 0) return
@@ -137,13 +168,15 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
       {quoted && (
         <div className="line inbox-replying small">
           <span>
-            <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : composer.toYourself)}</strong>
-            <span className="cut">{summaryOf(quoted)}</span>
+            <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : authorOf(quoted))}</strong>
+            <span className="cut">
+              <Preview text={summaryOf(quoted)} />
+            </span>
           </span>
-          <IconButton label={composer.dropReply} icon="close" onClick={onQuoteDone} />
+          <IconButton label={composer.dropReply} icon="close" onClick={inBox(onQuoteDone)} />
         </div>
       )}
-      <Attachments attachments={attachments} onRemove={(one) => remove([one])} />
+      <Attachments attachments={attachments} onRemove={(one) => inBox(() => remove([one]))()} />
       {channel === 'social' && attachments.length > 0 && text && (
         <p className="inbox-aside soft">{composer.noCaption}</p>
       )}
@@ -154,10 +187,15 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
         aria-label={composer.label}
         placeholder={drop['data-over'] === '' ? composer.drop : composer.placeholder(nameOf(contact))}
         dir="auto"
-        onChange={(event) => write(event.target.value)}
+        onChange={(event) => {
+          setTyped(true)
+          write(event.target.value)
+        }}
         onKeyDown={handleKeyDown}
         onPaste={handlePaste}
+        {...inline.boxProps}
       />
+      {inline.list}
       {hasFormatting && hasMarks(text) && (
         <section className="inbox-preview soft" aria-label={composer.preview}>
           <Text text={text.trim()} />
@@ -171,7 +209,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
           onTool={setTool}
           onTemplate={onTemplate}
           onFiles={add}
-          onUploaded={addUploaded}
+          onReply={insertReply}
         />
         <span className="inbox-note grow soft">
           {remaining < showRemainingBelow ? (

@@ -1,11 +1,10 @@
 /** The tools of the reply box: files, emoji, canned replies, voice notes and templates. The popups load when they are first opened. */
 import { lazy, type RefObject, Suspense } from 'react'
 import { FilePicker, IconButton } from '../../../../ui/controls.tsx'
-import { useSession } from '../../lib/session.tsx'
 import type { Uploaded } from '../../lib/upload.ts'
 import { words } from '../../words/words.ts'
 import type { Conversation } from '../model/data.ts'
-import { type CannedReply, fillVariables, findVariable } from './canned-replies.ts'
+import type { CannedReply } from './canned-replies.ts'
 import { insertText } from './text-edits.ts'
 
 const EmojiPicker = lazy(() => import('./emoji-picker.tsx'))
@@ -24,11 +23,10 @@ type Props = {
   /** Absent: the channel has no templates. */
   onTemplate: (() => void) | undefined
   onFiles: (files: Iterable<File>, type?: Uploaded['type']) => void
-  onUploaded: (files: readonly Uploaded[]) => void
+  onReply: (reply: CannedReply) => void
 }
 
-export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFiles, onUploaded }: Props) {
-  const { member } = useSession()
+export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFiles, onReply }: Props) {
   const close = () => {
     onTool(undefined)
     box.current?.focus()
@@ -38,13 +36,9 @@ export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFile
     close()
     if (box.current && text) insertText(box.current, text)
   }
-  const insertReply = ({ text, attachments }: CannedReply) => {
-    const filled = fillVariables(text, { contact: conversation.contact, member })
-    const start = box.current?.selectionStart ?? 0
-    insert(filled)
-    const left = findVariable(filled)
-    if (left) box.current?.setSelectionRange(start + left.start, start + left.end)
-    onUploaded(attachments)
+  const insertReply = (reply: CannedReply) => {
+    close()
+    onReply(reply)
   }
   const toggle = (name: Tool) => () => onTool(tool === name ? undefined : name)
   const button = (name: Tool, label: string, icon: 'smile' | 'bolt' | 'audio') => (
@@ -75,10 +69,7 @@ export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFile
       {onTemplate && <IconButton label={composer.template} icon="templates" onClick={onTemplate} />}
       <Suspense>
         {tool === 'emoji' && <EmojiPicker onPick={insert} onClose={close} />}
-        {tool === 'canned' && (
-          // Escape leaves the slash that opened the list, for a text that begins with one.
-          <CannedPicker onPick={insertReply} onClose={(reason) => (reason === 'escape' ? insert('/') : close())} />
-        )}
+        {tool === 'canned' && <CannedPicker onPick={insertReply} onClose={close} />}
         {tool === 'voice' && (
           <VoiceNote
             channel={conversation.channel}

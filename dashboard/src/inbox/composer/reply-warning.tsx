@@ -9,6 +9,7 @@ import { useNow } from '../../lib/hooks.ts'
 import { formatSpan } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import { type Message, summaryOf } from '../model/data.ts'
+import { Preview } from '../thread/text.tsx'
 
 const { warning } = words.inbox
 
@@ -104,7 +105,9 @@ export function ReplyWarning({ question: { reply, confirm, close } }: WarningPro
   const ago = formatSpan(Math.max(1_000, now - Date.parse(reply.created_at)))
   return (
     <Dialog title={warning.title(reply.sender?.name ?? '', ago)} onClose={close}>
-      <blockquote className="inbox-warning-reply">{summaryOf(reply)}</blockquote>
+      <blockquote className="inbox-warning-reply">
+        <Preview text={summaryOf(reply)} />
+      </blockquote>
       <p>{warning.text}</p>
       <div className="dialog-foot">
         <Button label={warning.edit} onClick={close} data-focus="" />

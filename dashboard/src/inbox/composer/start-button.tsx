@@ -1,12 +1,13 @@
 /** The button that starts a conversation, and its dialog, which loads when it is first opened. Viewers do not see it. */
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { useCanWrite } from '../../lib/session.tsx'
-import { useShortcuts } from '../../lib/shortcuts.ts'
+import { useHeldShortcuts, useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import type NewConversationDialog from './new-conversation.tsx'
 
-const NewConversation = lazy(() => import('./new-conversation.tsx'))
+const loadDialog = () => import('./new-conversation.tsx')
+const NewConversation = lazy(loadDialog)
 
 const { start: labels } = words.inbox
 
@@ -20,6 +21,11 @@ export function StartConversation({ contact, kind = 'text' }: Props) {
   const canWrite = useCanWrite()
   const open = () => setOpen(true)
   useShortcuts(kind === 'key' && canWrite ? { c: open } : {})
+  useHeldShortcuts(isOpen)
+  // Early, so that the letters typed after the key go to its search field.
+  useEffect(() => {
+    if (kind === 'key') loadDialog().catch(() => {})
+  }, [kind])
   if (!canWrite) return null
   return (
     <>

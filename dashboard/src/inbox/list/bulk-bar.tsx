@@ -7,6 +7,7 @@ import { useSession } from '../../lib/session.tsx'
 import { useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import type { InboxActions } from '../actions/actions.ts'
+import { useModeration } from '../model/moderation.ts'
 import { clearSelection, selectAll, useSelected } from '../model/selection.ts'
 
 const { flow, thread } = words.inbox
@@ -14,6 +15,7 @@ const { flow, thread } = words.inbox
 export default function BulkBar({ actions }: { actions: InboxActions }) {
   const ids = [...useSelected()]
   const { member } = useSession()
+  const { markUnread } = useModeration()
   useShortcuts({ Escape: clearSelection })
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   return (
@@ -41,6 +43,14 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
         <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
         <Button label={flow.labels} size="small" onClick={() => actions.chooseLabels(ids)} />
         <Button label={flow.snooze} size="small" onClick={() => actions.chooseSnooze(ids)} />
+        <Button
+          label={words.inbox.contact.markUnread}
+          size="small"
+          onClick={() => {
+            void markUnread(ids)
+            clearSelection()
+          }}
+        />
       </div>
     </div>
   )

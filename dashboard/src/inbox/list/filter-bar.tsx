@@ -1,13 +1,18 @@
-/** The filters of the conversation list: status, assignee and unread, and buttons for the order, saved views and other filters. */
+/**
+ * The filters of the conversation list: status, assignee and unread as buttons, the others as chips, and buttons for the order, the
+ * sidebar and more filters.
+ */
 import type { ReactNode } from 'react'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
 import { useSearchParam } from '../../lib/hooks.ts'
+import { memberName } from '../../lib/people.ts'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
-import { countFilters, type Filters, setFilters, sorts, statusTabs, unassigned } from '../model/filters.ts'
+import { countFilters, type Filters, setFilters, sorts, statusTabs, unassigned, valuesOf } from '../model/filters.ts'
 import { useUnreadMentions } from '../model/unread-mentions.ts'
+import type { SidebarState } from '../model/use-side-panel.ts'
 
 const { list, flow } = words.inbox
 
@@ -59,12 +64,75 @@ export function FilterBar({ filters }: { filters: Filters }) {
           <Icon name="mention" />
         </Toggle>
       </fieldset>
+      <FilterChips filters={filters} />
     </>
   )
 }
 
-/** The order, the saved views and the other filters, beside the search box. */
-export function ListTools({ filters }: { filters: Filters }) {
+/** The filters without a button of their own. A chip changes its filter, and its cross removes it. */
+function FilterChips({ filters }: { filters: Filters }) {
+  const chips = useChips(filters)
+  if (chips.length === 0) return null
+  return (
+    <ul className="inbox-filter-chips" aria-label={flow.filters}>
+      {chips.map(({ key, text, cleared }) => (
+        <li key={key}>
+          <button
+            type="button"
+            className="cut"
+            title={flow.editFilter(text)}
+            aria-label={flow.editFilter(text)}
+            onClick={() => openDialog({ kind: 'filters' })}
+          >
+            {text}
+          </button>
+          <button type="button" aria-label={flow.removeFilter(text)} onClick={() => setFilters(cleared)}>
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type Chip = { key: string; text: string; cleared: Partial<Filters> }
+
+function useChips(filters: Filters): Chip[] {
+  const { assigned, label, tag, channel, waiting, no_reply, days, after, before } = filters
+  const isButton = assigned === 'me' || assigned === unassigned
+  const members = useCall('GET /members', {}, { enabled: assigned !== '' && !isButton }).data ?? []
+  const labels = useCall('GET /labels', {}, { enabled: label !== '' }).data ?? []
+  const tags = useCall('GET /tags', {}, { enabled: tag !== '' }).data ?? []
+  const people = [
+    { id: 'me', name: list.mine },
+    { id: unassigned, name: list.unassigned },
+    ...members.map((member) => ({ id: member.id, name: memberName(member) })),
+  ]
+  const channels = Object.entries(words.channels).map(([id, name]) => ({ id, name }))
+  const namesIn = (text: string, known: readonly { id: string; name: string }[]) =>
+    valuesOf(text)
+      .map((id) => known.find((one) => one.id === id)?.name ?? (isId(id) ? '…' : id))
+      .join(', ')
+  const period =
+    flow.periods[days] ?? [after && flow.since(after), before && flow.until(before)].filter(Boolean).join(' ')
+  const chips: (Chip | false)[] = [
+    assigned !== '' && !isButton && { key: 'assigned', text: namesIn(assigned, people), cleared: { assigned: '' } },
+    label !== '' && { key: 'label', text: namesIn(label, labels), cleared: { label: '' } },
+    tag !== '' && { key: 'tag', text: namesIn(tag, tags), cleared: { tag: '' } },
+    channel !== '' && { key: 'channel', text: namesIn(channel, channels), cleared: { channel: '' } },
+    no_reply && { key: 'no_reply', text: flow.noReply, cleared: { no_reply: false } },
+    waiting !== '' && { key: 'waiting', text: flow.waits[waiting] ?? flow.waiting, cleared: { waiting: '' } },
+    period !== '' && { key: 'period', text: period, cleared: { days: '', after: '', before: '' } },
+  ]
+  return chips.filter((chip) => chip !== false)
+}
+
+const isId = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text)
+
+type ListToolsProps = { filters: Filters; sidebar: SidebarState }
+
+/** The order, the sidebar and the other filters, beside the search box. */
+export function ListTools({ filters, sidebar }: ListToolsProps) {
   const filterCount = countFilters(filters)
   // Loaded before the dialog opens, so that it starts at the first view.
   useCall('GET /views', {})
@@ -93,9 +161,11 @@ export function ListTools({ filters }: { filters: Filters }) {
       <button
         type="button"
         className="inbox-toggle"
-        aria-label={flow.views}
-        title={flow.views}
-        onClick={() => openDialog({ kind: 'views' })}
+        data-on={sidebar.isDocked ? '' : undefined}
+        aria-label={flow.sidebar}
+        aria-expanded={sidebar.isDocked || sidebar.isDrawerOpen}
+        title={flow.sidebar}
+        onClick={sidebar.toggle}
       >
         <Icon name="view" />
       </button>

@@ -16,7 +16,8 @@ import { StartConversation } from '../composer/start-button.tsx'
 import { type Filters, hrefOf, noFilters, setFilters, toQuery, useFilters } from '../model/filters.ts'
 import { focusSearch, isListInUse, moveInList } from '../model/list-focus.ts'
 import { useConversations } from '../model/live-pages.ts'
-import { getSelected, keepSelected, useSelected } from '../model/selection.ts'
+import { clearSelection, getSelected, keepSelected, useSelected } from '../model/selection.ts'
+import type { SidebarState } from '../model/use-side-panel.ts'
 import { FilterBar, ListTools } from './filter-bar.tsx'
 import { Row } from './row.tsx'
 import { SearchResults } from './search-results.tsx'
@@ -32,7 +33,9 @@ const Bulk = ({ actions }: { actions: InboxActions }) => (
   </Suspense>
 )
 
-export function ListPane({ openId, actions }: { openId: string; actions: InboxActions }) {
+type ListPaneProps = { openId: string; actions: InboxActions; sidebar: SidebarState }
+
+export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
   const { filters, isPlain } = useFilters()
   const hasSelection = useSelected().size > 0
   const [queryInUrl, setQueryInUrl] = useSearchParam('q')
@@ -43,11 +46,17 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
     if (settledText !== (new URLSearchParams(location.search).get('q') ?? '')) setQueryInUrl(settledText)
   }, [settledText, setQueryInUrl])
 
+  const isSearching = searchText.trim() !== ''
+  // No action changes conversations that the member does not see.
+  useEffect(() => {
+    if (isSearching || isMentions) clearSelection()
+  }, [isSearching, isMentions])
+
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (event.defaultPrevented || (step !== 1 && step !== -1)) return
     event.preventDefault()
-    moveInList(step, openId)
+    moveInList(step)
   }
   const leave = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key !== 'Escape') return
@@ -84,12 +93,12 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
               />
             )}
           </div>
-          {!searchText && <ListTools filters={filters} />}
+          {!searchText && <ListTools filters={filters} sidebar={sidebar} />}
           <StartConversation kind="key" />
         </div>
-        {!searchText && (hasSelection ? <Bulk actions={actions} /> : <FilterBar filters={filters} />)}
+        {hasSelection ? <Bulk actions={actions} /> : !searchText && <FilterBar filters={filters} />}
       </div>
-      {searchText.trim() ? (
+      {isSearching ? (
         <SearchResults query={settledText} openId={openId} />
       ) : isMentions ? (
         <Suspense fallback={<Skeleton lines={12} />}>
@@ -143,7 +152,6 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
               conversation={conversation}
               href={hrefOf(search, conversation.id)}
               isOpen={conversation.id === openId}
-              showsWait={filters.sort === 'waiting'}
             />
           ))}
         </ul>

@@ -3,10 +3,13 @@ import { type MouseEvent, memo, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
+import { useMinute } from '../../lib/hooks.ts'
 import { memberName, nameOf } from '../../lib/people.ts'
-import { useCanWrite } from '../../lib/session.tsx'
-import { formatBrief, formatTime } from '../../lib/time.ts'
+import { useCanWrite, useSession } from '../../lib/session.tsx'
+import { formatBrief, formatTime, formatWait } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
+import { LabelChip } from '../../ui/label.tsx'
+import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { activityOf, type Conversation, prefetchThread, typeLabelOf } from '../model/data.ts'
 import { RowPresence } from '../model/presence.tsx'
@@ -14,6 +17,7 @@ import { useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
 import { useHasUnsent } from '../model/unconfirmed.ts'
 import { StatusIcon } from '../thread/status-icon.tsx'
+import { HasFormatting, Preview } from '../thread/text.tsx'
 
 const { list, flow } = words.inbox
 
@@ -21,17 +25,13 @@ type Props = {
   conversation: Conversation
   href: string
   isOpen: boolean
-  /** Shows since when the customer waits instead of the last activity. */
-  showsWait: boolean
 }
 
-export const Row = memo(function Row({ conversation, href, isOpen, showsWait }: Props) {
+export const Row = memo(function Row({ conversation, href, isOpen }: Props) {
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
   const name = nameOf(contact)
   const isSelected = useIsSelected(id)
   const canWrite = useCanWrite()
-  const waitingSince = showsWait ? conversation.waiting_since : null
-  const at = waitingSince ?? activityOf(conversation)
   const statusText = snoozed_until ? flow.snoozedUntil(formatTime(snoozed_until)) : words.statuses[status]
   const select = (event: MouseEvent) => {
     if (!event.shiftKey || !canWrite) return
@@ -73,9 +73,11 @@ export const Row = memo(function Row({ conversation, href, isOpen, showsWait }: 
                 <span className="offscreen">{statusText}</span>
               </span>
             )}
-            <time dateTime={at} title={waitingSince ? flow.waitingSince(formatTime(at)) : formatTime(at)}>
-              {formatBrief(at)}
-            </time>
+            {conversation.waiting_since ? (
+              <Wait since={conversation.waiting_since} />
+            ) : (
+              <Time at={activityOf(conversation)} format={formatBrief} />
+            )}
           </span>
           <span className="inbox-row-under">
             <RowNote conversationId={id} isOpen={isOpen}>
@@ -102,6 +104,25 @@ export const Row = memo(function Row({ conversation, href, isOpen, showsWait }: 
   )
 })
 
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** How long the customer has waited for a reply: amber from an hour, red from a day. */
+function Wait({ since }: { since: string }) {
+  const ms = useMinute() * 60_000 - Date.parse(since)
+  return (
+    <time
+      dateTime={since}
+      title={flow.waitingSince(formatTime(since))}
+      className="inbox-wait"
+      data-tone={ms >= dayMs ? 'red' : ms >= hourMs ? 'amber' : undefined}
+    >
+      <span className="offscreen">{flow.waitingFor} </span>
+      {formatWait(ms)}
+    </time>
+  )
+}
+
 const maxDots = 2
 
 /** The name of the first label and the dots of the next ones. Screen readers and the tooltip have all names. */
@@ -112,8 +133,7 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   return (
     <span className="inbox-row-labels soft" title={names}>
       <span className="inbox-row-label" aria-hidden="true">
-        <span className="inbox-label-dot" style={{ background: first.color }} />
-        <span className="cut">{first.name}</span>
+        <LabelChip name={first.name} color={first.color} />
       </span>
       {others.slice(0, maxDots).map(({ id, color }) => (
         <span key={id} className="inbox-label-dot" style={{ background: color }} />
@@ -124,17 +144,36 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   )
 }
 
-/** The newest message. It may have been refused, and then `last_message_text` is that of another one. */
-function LastMessage({ conversation: { last_message: last } }: { conversation: Conversation }) {
-  const text = last?.content_text
+/** The newest message and, if a member wrote it, who. It may have been refused, and then `last_message_text` is that of another one. */
+function LastMessage({ conversation: { channel, last_message: last } }: { conversation: Conversation }) {
+  const text = last?.content_text?.slice(0, maxPreview)
   const isReaction = last?.content_type === 'reaction' && text
   const line = isReaction ? words.inbox.message.reacted(text) : text || (last ? typeLabelOf(last) : list.noMessages)
   const isOutbound = last?.direction === 'outbound'
   return (
     <span className="inbox-row-message cut" data-failed={last?.status === 'failed' ? '' : undefined}>
       {isOutbound && <StatusIcon status={last.status} />}
+      {last?.sender && <Sender sender={last.sender} />}
       {!text && last && <Icon name={iconOf(last.content_type)} />}
-      <bdi>{line}</bdi>
+      <bdi>
+        <HasFormatting value={channel !== 'social'}>
+          <Preview text={line} />
+        </HasFormatting>
+      </bdi>
+    </span>
+  )
+}
+
+const maxPreview = 200
+
+/** "You:" before an own reply, the face of another member before theirs. */
+function Sender({ sender: { id, name } }: { sender: { id: string; name: string } }) {
+  const isMe = useSession().member.id === id
+  if (isMe) return <span className="inbox-row-you">{list.you}</span>
+  return (
+    <span className="inbox-row-face" title={name}>
+      <Avatar name={name} size="small" />
+      <span className="offscreen">{list.from(name)}</span>
     </span>
   )
 }
@@ -175,7 +214,7 @@ function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
       </span>
       {isDraft ? (
         <span className="inbox-row-message cut">
-          <bdi>{draft.slice(0, 200)}</bdi>
+          <bdi>{draft.slice(0, maxPreview)}</bdi>
         </span>
       ) : (
         children

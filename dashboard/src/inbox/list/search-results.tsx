@@ -1,7 +1,9 @@
-/** Search results: conversations by contact name and number, and messages by text. */
+/** Search results: conversations by contact name and number, and messages and notes by text. */
 
 import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
+import { Avatar } from '../../../../ui/display.tsx'
+import { Icon } from '../../../../ui/icon.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief } from '../../lib/time.ts'
@@ -24,6 +26,11 @@ export function SearchResults({ query, openId }: { query: string; openId: string
     { query: { q: query, limit: 20 } },
     { enabled: hasQuery, keepPrevious: true },
   )
+  const notes = usePages(
+    'GET /search/notes',
+    { query: { q: query, limit: 20 } },
+    { enabled: hasQuery, keepPrevious: true },
+  )
   return (
     <div className="inbox-scroll">
       <section aria-labelledby="inbox-people">
@@ -41,7 +48,6 @@ export function SearchResults({ query, openId }: { query: string; openId: string
                     key={conversation.id}
                     conversation={conversation}
                     href={hrefOf(search, conversation.id)}
-                    showsWait={false}
                     isOpen={conversation.id === openId}
                   />
                 ))}
@@ -64,7 +70,57 @@ export function SearchResults({ query, openId }: { query: string; openId: string
           )}
         </PagedList>
       </section>
+      <section aria-labelledby="inbox-notes">
+        <h2 className="inbox-group soft" id="inbox-notes">
+          {labels.notes}
+        </h2>
+        <PagedList pages={notes} empty={<p className="inbox-group-none soft">{labels.noNotes(query)}</p>}>
+          {(items) => (
+            <ul>
+              {items.map((note) => (
+                <NoteResult key={note.id} note={note} query={query} search={search} />
+              ))}
+            </ul>
+          )}
+        </PagedList>
+      </section>
     </div>
+  )
+}
+
+type NoteResultProps = { note: ItemOf<'GET /search/notes'>; query: string; search: string }
+
+/** A note in a thread opens there, a note about the contact on the contact's page. */
+function NoteResult({
+  note: { id, snippet, author, contact, conversation, created_at },
+  query,
+  search,
+}: NoteResultProps) {
+  const name = nameOf(contact)
+  const isOpen = new URLSearchParams(search).get('message') === id
+  return (
+    <li className="inbox-item">
+      <Link
+        href={conversation ? hrefOf(search, conversation.id, id) : `/contacts/${contact.id}`}
+        className="line inbox-row"
+        data-row={id}
+        aria-current={isOpen ? 'true' : undefined}
+      >
+        {conversation ? <ChannelAvatar name={name} channel={conversation.channel} /> : <Avatar name={name} />}
+        <span className="column inbox-row-text">
+          <span className="inbox-row-top">
+            <span className="inbox-row-name cut">{name}</span>
+            <Time at={created_at} format={formatBrief} />
+          </span>
+          <span className="clamp snippet">
+            <Icon name="note" />
+            <span className="offscreen">{conversation ? labels.notes : labels.aboutContact}</span>
+            <span className="soft"> {labels.noteBy(author.name)}</span>
+            <HighlightedText text={snippet} query={query} />
+          </span>
+        </span>
+      </Link>
+    </li>
   )
 }
 
@@ -88,7 +144,7 @@ function MessageResult({ item: { message, snippet, conversation }, query, search
             <Time at={message.created_at} format={formatBrief} />
           </span>
           <span className="clamp snippet">
-            {message.direction === 'outbound' && <span className="soft">{words.inbox.list.you}</span>}
+            {message.direction === 'outbound' && <span className="soft">{labels.sent}</span>}
             <HighlightedText text={snippet} query={query} />
           </span>
         </span>

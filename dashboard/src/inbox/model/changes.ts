@@ -1,15 +1,17 @@
 /**
  * Changes of one conversation or many: status, assignee, snooze, labels. A change shows at once, and the toast offers to undo it.
- * If the service refuses it, the page shows the old state and the reason.
+ * Equal changes share one toast while it is visible. If the service refuses a change, the page shows the old state and the reason.
  */
 import { useMemo } from 'react'
 import { useToast } from '../../../../ui/overlays.tsx'
-import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
+import { CallError, call, describeError, type InputOf, invalidate } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
+import { modifierKey } from '../../lib/shortcuts.ts'
 import { formatTime } from '../../lib/time.ts'
+import type { Changed } from '../../words/en/inbox-flow.ts'
 import { words } from '../../words/words.ts'
-import { changeConversations, findConversation } from './conversations.ts'
+import { changeConversations, customerOf, findConversation } from './conversations.ts'
 import type { Conversation } from './data.ts'
 import type { Patch } from './unconfirmed.ts'
 
@@ -18,39 +20,146 @@ const { flow } = words.inbox
 export type Agent = NonNullable<Conversation['assigned_agent']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
-type Change = { body: Body; patch: Patch; text: (count: number) => string }
+type Change = { body: Body; patch: Patch; text: (changed: Changed) => string }
+type Toast = ReturnType<typeof useToast>
+
+/** A change that can be undone. */
+type Undoable = {
+  /** Changes of one kind differ only in their conversations, and share a toast. */
+  kind: string
+  /** What it changes. A later change of the same field of these conversations takes it out of its toast. */
+  field: string
+  ids: readonly string[]
+  /** The customer of the first conversation. */
+  name: string
+  text: (changed: Changed) => string
+  undo: () => void
+}
+type Done = Undoable & { at: number; isOver: boolean }
 
 const maxBulk = 500
+const maxUndoable = 100
+/** An older change is not undone by a key: the member may not remember it. */
+const undoableMs = 10 * 60_000
 
-/** Undoes the last change, for the shortcut. */
-let undoLast: (() => void) | undefined
-export function undoLastChange(): void {
-  undoLast?.()
-  undoLast = undefined
+/** The last one at the end. */
+let undoable: readonly Done[] = []
+/** The changes that a visible toast shows, by kind. */
+const shown = new Map<string, readonly Done[]>()
+
+/** Offers to undo a change, by its toast and by key. Returns it, for `forgetChange`. */
+export function rememberChange(toast: Toast, change: Undoable): Done {
+  const done: Done = {
+    ...change,
+    at: Date.now(),
+    isOver: false,
+    undo() {
+      if (forgetChange(toast, done)) change.undo()
+    },
+  }
+  const { kind, field, ids } = done
+  for (const [other, changes] of [...shown]) {
+    const kept = changes.filter((one) => one.field !== field || one.ids.some((id) => !ids.includes(id)))
+    if (other !== kind && kept.length < changes.length) showChanges(toast, other, kept)
+  }
+  undoable = [...undoable.slice(1 - maxUndoable), done]
+  showChanges(toast, kind, [...(shown.get(kind) ?? []), done])
+  return done
 }
+
+/** A change that is undone or was refused cannot be undone. Returns false if it was forgotten before. */
+function forgetChange(toast: Toast, done: Done): boolean {
+  if (done.isOver) return false
+  done.isOver = true
+  undoable = undoable.filter((one) => one !== done)
+  const changes = shown.get(done.kind)
+  if (changes?.includes(done)) {
+    showChanges(
+      toast,
+      done.kind,
+      changes.filter((one) => one !== done),
+    )
+  }
+  return true
+}
+
+/** Shows changes of a kind in one toast. Without any, removes it. */
+function showChanges(toast: Toast, kind: string, changes: readonly Done[]): void {
+  const [first] = changes
+  if (!first) {
+    shown.delete(kind)
+    toast.remove(kind)
+    return
+  }
+  shown.set(kind, changes)
+  const { size: count } = new Set(changes.flatMap(({ ids }) => ids))
+  const isMany = changes.length > 1 && count > 1
+  const undoAll = () => {
+    for (const one of changes.toReversed()) one.undo()
+  }
+  toast.success(first.text({ count, name: first.name, isBrief: isMany }), {
+    key: kind,
+    undo: {
+      run: undoAll,
+      label: isMany ? flow.undoAll : undefined,
+      keys: isMany ? flow.undoLastKeys(undoKeys) : undoKeys,
+    },
+    onRemoved: () => {
+      if (shown.get(kind) === changes) shown.delete(kind)
+    },
+  })
+}
+
+/** Undoes the last change, for the shortcut. Returns false if there is none. */
+export function undoLastChange(): boolean {
+  const last = undoable.at(-1)
+  if (!last || Date.now() - last.at > undoableMs) return false
+  last.undo()
+  return true
+}
+
+/** The same, only while a toast shows the change. */
+export function undoShownChange(): boolean {
+  const last = undoable.at(-1)
+  return last !== undefined && [...shown.values()].flat().includes(last) && undoLastChange()
+}
+
+export const isUndoKey = ({ key, ctrlKey, metaKey, shiftKey, altKey }: UndoKey): boolean =>
+  key.toLowerCase() === 'z' && (ctrlKey || metaKey) && !shiftKey && !altKey
+type UndoKey = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+
+const undoKeys = modifierKey === '⌘' ? '⌘Z' : `${modifierKey}+Z`
 
 export function useChanges() {
   const toast = useToast()
   const { id: memberId } = useSession().member
   return useMemo(() => {
     const apply = (ids: readonly string[], change: Change, onUndo?: () => void) => {
+      const [firstId = ''] = ids
+      const name = customerOf(firstId)
+      const who = { count: ids.length, name, isBrief: false }
       const rows = ids.flatMap((id) => findConversation(id) ?? [])
+      const report = (error: unknown) =>
+        toast.error(new CallError(0, 'not_changed', flow.notChanged(who, describeError(error))))
       const before = new Map(rows.map((row) => [row.id, row]))
       const enqueue = <Result>(patch: Patch, save: () => Promise<Result>): Promise<Result> =>
         inOrder((previous) => changeConversations(before, patch, memberId, () => previous.then(save)))
-      enqueue(change.patch, () => save(ids, change.body)).then(
-        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
-        toast.error,
-      )
+      const isSaved = enqueue(change.patch, () => save(ids, change.body))
       const undo = () => {
-        undoLast = undefined
         // Only the changed fields: the customer or another member may have changed the others since.
         const restore: Patch = (row) => restoredFields(row, before.get(row.id) ?? row, change.body)
-        enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(toast.error)
+        enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(report)
         onUndo?.()
       }
-      undoLast = undo
-      toast.success(change.text(ids.length), undo)
+      const kind = JSON.stringify(change.body)
+      const done = rememberChange(toast, { kind, field: fieldOf(change.body), ids, name, text: change.text, undo })
+      isSaved.then(
+        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
+        (error: unknown) => {
+          forgetChange(toast, done)
+          report(error)
+        },
+      )
     }
     return {
       setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void) {
@@ -60,13 +169,14 @@ export function useChanges() {
       assign(ids: readonly string[], agent: Agent | null) {
         const assigned = agent && { id: agent.id, name: agent.name, email: agent.email }
         const patch = () => ({ assigned_agent: assigned, assigned_agent_id: agent?.id ?? null })
-        const text = (count: number) => (agent ? flow.assigned(memberName(agent), count) : flow.unassigned(count))
+        const text = (changed: Changed) =>
+          agent ? flow.assigned(memberName(agent), changed) : flow.unassigned(changed)
         apply(ids, { body: { assigned_agent_id: agent?.id ?? null }, patch, text })
       },
       /** Null ends the snooze. */
       snooze(ids: readonly string[], until: string | null, onUndo?: () => void) {
         const patch = () => ({ snoozed_until: until, status: until ? ('pending' as const) : ('open' as const) })
-        const text = (count: number) => (until ? flow.snoozed(formatTime(until), count) : flow.awake(count))
+        const text = (changed: Changed) => (until ? flow.snoozed(formatTime(until), changed) : flow.awake(changed))
         apply(ids, { body: { snoozed_until: until }, patch, text }, onUndo)
       },
       setLabel(ids: readonly string[], label: Label, isOn: boolean) {
@@ -75,11 +185,18 @@ export function useChanges() {
           return { labels: isOn ? [...others, label].sort((one, other) => one.name.localeCompare(other.name)) : others }
         }
         const body = isOn ? { add_labels: [label.name] } : { remove_labels: [label.name] }
-        const text = (count: number) => (isOn ? flow.labeled : flow.unlabeled)(label.name, count)
+        const text = (changed: Changed) => (isOn ? flow.labeled : flow.unlabeled)(label.name, changed)
         apply(ids, { body, patch, text })
       },
     }
   }, [toast, memberId])
+}
+
+/** The field of `Undoable`. Closing and snoozing change the same one. */
+export const statusField = 'status'
+function fieldOf({ add_labels = [], remove_labels = [], ...body }: Body): string {
+  if ('status' in body || 'snoozed_until' in body) return statusField
+  return 'assigned_agent_id' in body ? 'assignee' : `label ${[...add_labels, ...remove_labels]}`
 }
 
 let lastSave: Promise<unknown> = Promise.resolve()

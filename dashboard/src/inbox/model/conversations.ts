@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react'
 import { type AnswerOf, newIdempotencyKey, queryClient, useCall } from '../../lib/api.ts'
 import { type ListQuery, placeConversations } from '../../lib/conversation-lists.ts'
 import { putConversations } from '../../lib/conversations.ts'
+import { nameOf } from '../../lib/people.ts'
 import type { Conversation } from './data.ts'
 import {
   dropUnconfirmed,
@@ -45,6 +46,12 @@ export function findConversation(id: string, all = listUnconfirmed()): Conversat
   const seen = all.flatMap((one) => (one.kind === 'change' ? (one.rows.get(id) ?? []) : []))
   const row = getCached(id) ?? seen.at(-1)
   return row && withChanges(row, all)
+}
+
+/** The name of the customer, for texts about a change. */
+export function customerOf(id: string): string {
+  const row = findConversation(id)
+  return row ? nameOf(row.contact) : ''
 }
 
 /** The open conversation. A cached row shows until its own query has loaded. */

@@ -12,21 +12,42 @@ const channels = ['msgapp', 'social', 'web'] as const
 
 export const sorts = ['newest', 'oldest', 'waiting'] as const
 
+/** A filter with several values has them separated by commas; one of them must match. */
 export type Filters = {
   status: StatusTab
   sort: (typeof sorts)[number]
-  /** `me`, `unassigned`, a member's id, or empty for all. */
+  /** `me`, `nobody` or ids of members; empty for all. */
   assigned: string
   unread: boolean
-  channel: (typeof channels)[number] | ''
-  /** A label's id or name. */
+  channel: string
+  /** Ids of labels, or a name. */
   label: string
+  /** Ids of tags, or a name. */
+  tag: string
   /** Minutes that the customer has waited. */
   waiting: string
+  /** The customer waits for a reply. */
+  no_reply: boolean
+  /** The last message is of the last days, or of these dates in the zone of the browser. */
+  days: string
+  after: string
+  before: string
 }
 
 export const noFilters: Filters = {
-  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', waiting: '' },
+  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', tag: '', waiting: '' },
+  ...{ no_reply: false, days: '', after: '', before: '' },
+}
+
+export const valuesOf = (list: string): string[] => (list === '' ? [] : list.split(','))
+
+/** The service takes this many values of a filter. */
+const maxValues = 25
+
+/** The list with the value added, or without it. A full list drops its first value. */
+export function toggleValue(list: string, value: string): string {
+  const values = valuesOf(list)
+  return (values.includes(value) ? values.filter((one) => one !== value) : [...values, value].slice(-maxValues)).join()
 }
 
 export function useFilters() {
@@ -41,22 +62,38 @@ export function useFilters() {
 export function parseFilters(search: string): Filters {
   const query = new URLSearchParams(search)
   const text = (name: string) => query.get(name) ?? ''
+  const date = (name: string) => (/^\d{4}-\d{2}-\d{2}$/.test(text(name)) ? text(name) : '')
+  const known = (name: string, isKnown: (value: string) => boolean) =>
+    valuesOf(text(name)).filter(isKnown).slice(0, maxValues).join()
   return {
     status: statusTabs.find((status) => status === text('status')) ?? 'open',
     sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
-    assigned: isAssignee(text('assigned')) ? text('assigned') : '',
+    assigned: known('assigned', isAssignee),
     unread: text('unread') === 'true',
-    channel: channels.find((channel) => channel === text('channel')) ?? '',
-    label: text('label').slice(0, 200),
+    channel: known('channel', (value) => channels.some((channel) => channel === value)),
+    label: text('label').slice(0, maxIdsLength),
+    tag: text('tag').slice(0, maxIdsLength),
     waiting: /^[1-9]\d{0,4}$/.test(text('waiting')) ? text('waiting') : '',
+    no_reply: text('no_reply') === 'true',
+    days: /^[1-9]\d{0,2}$/.test(text('days')) ? text('days') : '',
+    after: date('after'),
+    before: date('before'),
   }
 }
 
+/** Of ids, with commas. */
+const maxIdsLength = maxValues * 37
+
 const isAssignee = (text: string) => text === 'me' || text === unassigned || /^[0-9a-f-]{36}$/.test(text)
 
+/** Whether the filter has a button of its own in the list. */
+const isButton = (assigned: string) => assigned === 'me' || assigned === unassigned
+
 /** The filters that the list does not show as buttons of their own. */
-export const countFilters = ({ assigned, channel, label, waiting }: Filters): number =>
-  [assigned !== '' && assigned !== 'me' && assigned !== unassigned, channel, label, waiting].filter(Boolean).length
+export const countFilters = ({ assigned, channel, label, tag, waiting, no_reply, days, after, before }: Filters) =>
+  [assigned !== '' && !isButton(assigned), channel, label, tag, waiting, no_reply, days || after || before].filter(
+    Boolean,
+  ).length
 
 /** Changes filters in the URL. Default values are removed from it. */
 export function setFilters(change: Partial<Filters>): void {
@@ -70,7 +107,8 @@ export function setFilters(change: Partial<Filters>): void {
   navigate(`${location.pathname}${text ? `?${text}` : ''}`, { replace: true })
 }
 
-export function toQuery({ status, sort, assigned, unread, channel, label, waiting }: Filters): ListQuery {
+export function toQuery(filters: Filters): ListQuery {
+  const { status, sort, assigned, unread, channel, label, tag, waiting, no_reply, days, after, before } = filters
   return {
     ...(status === 'all' ? {} : { status }),
     ...(sort === 'newest' ? {} : { sort }),
@@ -78,21 +116,48 @@ export function toQuery({ status, sort, assigned, unread, channel, label, waitin
     ...(unread ? { unread: 'true' } : {}),
     ...(channel ? { channel } : {}),
     ...(label ? { label } : {}),
+    ...(tag ? { tag } : {}),
     ...(waiting ? { waiting_minutes: waiting } : {}),
+    ...(no_reply ? { no_reply: 'true' } : {}),
+    ...(days ? { active_days: days } : {}),
+    ...(after ? { active_after: startOfDay(after, 0) } : {}),
+    ...(before ? { active_before: startOfDay(before, 1) } : {}),
   }
 }
 
 /** The filters of a saved view. */
-export function fromQuery({ status, sort, assigned, unread, channel, label, waiting_minutes }: ListQuery): Filters {
+export function fromQuery(query: ListQuery): Filters {
   return {
-    status: status ?? 'all',
-    sort: sort ?? 'newest',
-    assigned: assigned ?? '',
-    unread: unread === 'true',
-    channel: channel ?? '',
-    label: label ?? '',
-    waiting: waiting_minutes ?? '',
+    status: query.status ?? 'all',
+    sort: query.sort ?? 'newest',
+    assigned: query.assigned ?? '',
+    unread: query.unread === 'true',
+    channel: query.channel ?? '',
+    label: query.label ?? '',
+    tag: query.tag ?? '',
+    waiting: query.waiting_minutes ?? '',
+    no_reply: query.no_reply === 'true',
+    days: query.active_days ?? '',
+    after: query.active_after ? dayOf(query.active_after, 0) : '',
+    before: query.active_before ? dayOf(query.active_before, 1) : '',
   }
+}
+
+/** Whether the list shows exactly these filters, whatever its order is. */
+export const hasSameFilters = (one: Filters, other: Filters): boolean =>
+  JSON.stringify(toQuery({ ...one, sort: 'newest' })) === JSON.stringify(toQuery({ ...other, sort: 'newest' }))
+
+/** Midnight of a date in the zone of the browser, `daysLater`. */
+function startOfDay(date: string, daysLater: number): string {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
+  return new Date(year, month - 1, day + daysLater).toISOString()
+}
+
+function dayOf(time: string, daysEarlier: number): string {
+  const at = new Date(time)
+  const day = new Date(at.getFullYear(), at.getMonth(), at.getDate() - daysEarlier)
+  const pad = (number: number) => String(number).padStart(2, '0')
+  return `${day.getFullYear()}-${pad(day.getMonth() + 1)}-${pad(day.getDate())}`
 }
 
 /** The path of a conversation, with the current filters. `message`: the message to scroll to and highlight. */

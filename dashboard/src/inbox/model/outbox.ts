@@ -3,7 +3,8 @@
  * after the other, so they arrive in the order they were written. A message that the service refuses stays with the reason
  * until it is sent again or discarded. A message that fails at the channel is stored by the service.
  *
- * Unconfirmed messages survive a reload and closing the tab (`unconfirmed.ts`). Each then waits for "Retry", which sends it under
+ * A message whose connection was lost is sent again when the connection returns, and once if it is lost while there is one.
+ * Unconfirmed messages survive a reload and closing the tab (`unconfirmed.ts`). Each then waits for "Retry". All of these send it under
  * its `Idempotency-Key`: a message that may have been sent is not sent twice.
  */
 import { useEffect, useMemo } from 'react'
@@ -12,6 +13,7 @@ import { insertInThread, type Message, summaryOf, threadInput } from './data.ts'
 import {
   type Body,
   dropUnconfirmed,
+  isLost,
   listUnconfirmed,
   putUnconfirmed,
   type Sending,
@@ -32,9 +34,9 @@ export function useSendings(conversationId: string, messages: readonly Message[]
       confirmed: here.filter(({ key }) => keys.has(key)),
     }
   }, [all, messages, conversationId])
-  // A message whose outcome was unknown was sent after all.
+  // A message whose outcome was unknown was sent after all, perhaps before a retry was refused.
   useEffect(() => {
-    for (const { key, state } of confirmed) if (state === 'lost') dropUnconfirmed(key)
+    for (const { key, state } of confirmed) if (state !== 'sending') dropUnconfirmed(key)
   }, [confirmed])
   return unconfirmed
 }
@@ -130,6 +132,28 @@ export function retry(message: Message): void {
   const sending = listUnconfirmed().find(({ key }) => key === message.idempotency_key)
   if (sending?.kind !== 'message') return
   start({ ...sending, message: { ...message, status: 'pending', error_reason: null } })
+}
+
+/** An older message waits for the member: it may no longer fit the conversation. */
+const retryMs = 60 * 60_000
+
+/** Sent again since the connection returned. One that is lost again waits for the next connection or the member. */
+const retried = new Set<string>()
+
+/**
+ * Sends the messages of this tab again whose connection was lost, in the order they were written. Each keeps its key, so one that was
+ * sent after all is not sent twice. `isReturned`: the connection was lost until now.
+ */
+export function retryLost(isReturned: boolean): void {
+  if (isReturned) retried.clear()
+  const lost = listUnconfirmed()
+    .filter(isLost)
+    .filter(({ key, message }) => !retried.has(key) && Date.now() - Date.parse(message.created_at) < retryMs)
+    .sort((one, other) => one.message.created_at.localeCompare(other.message.created_at))
+  for (const { key, message } of lost) {
+    retried.add(key)
+    retry(message)
+  }
 }
 
 export const discard = ({ idempotency_key: key }: Message): void => dropUnconfirmed(key ?? '')

@@ -1,7 +1,7 @@
-/** The other members in a conversation: in its row of the list, in its header and beside the reply box. */
+/** Who is in a conversation: the other members, in its row, its header and beside the reply box, and the visitor who types. */
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
-import { type Presence, usePresence } from '../../lib/presence.ts'
+import { type Presence, usePresence, useVisitorTyping } from '../../lib/presence.ts'
 import { useSession } from '../../lib/session.tsx'
 import { words } from '../../words/words.ts'
 
@@ -47,6 +47,16 @@ export function ComposerPresence({ conversationId }: Props) {
     <p className="line inbox-typing soft" data-typing={isTyping ? '' : undefined} aria-hidden="true">
       <Icon name={isTyping ? 'edit' : 'eye'} />
       <span className="cut">{describe(others)}</span>
+    </p>
+  )
+}
+
+/** That the visitor of a web chat types, below the messages. The status stays in the page when it is empty, as above. */
+export function VisitorTyping({ conversationId, name }: Props & { name: string }) {
+  const isTyping = useVisitorTyping(conversationId)
+  return (
+    <p className="inbox-visitor-typing soft small" role="status">
+      {isTyping && labels.visitorTyping(name)}
     </p>
   )
 }

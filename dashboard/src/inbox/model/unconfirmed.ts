@@ -71,6 +71,13 @@ export function putUnconfirmed(entry: Unconfirmed): void {
   show(entry)
 }
 
+/** Whether it is a message of this tab that lost its connection. */
+export const isLost = (one: Unconfirmed): one is Sending =>
+  one.kind === 'message' && one.state === 'lost' && own.has(one.key)
+
+/** Whether there is one. */
+export const useHasLost = (): boolean => store.useValue((all) => all.some(isLost))
+
 /** Removes an entry: the service has confirmed or refused it, or the member discards it. */
 export function dropUnconfirmed(key: string): void {
   removeUnsent(prefix + key)

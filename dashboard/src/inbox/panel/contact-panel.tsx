@@ -1,8 +1,11 @@
-/** The contact panel: everything the team knows about a contact, and the contact's other conversations. */
-import { useState } from 'react'
+/**
+ * The contact panel: everything the team knows about a contact, and the contact's other conversations. What the channel of the open
+ * conversation knows comes first, and sections without content are folded.
+ */
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { Button, Form, InputField } from '../../../../ui/controls.tsx'
-import { Avatar, ErrorNote } from '../../../../ui/display.tsx'
+import { Avatar, ErrorNote, Note } from '../../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { Attributes } from '../../contacts/attributes.tsx'
 import { ContactNotes } from '../../contacts/contact-notes.tsx'
@@ -10,19 +13,21 @@ import { Duplicates, useDuplicates } from '../../contacts/duplicates.tsx'
 import { MergeWith } from '../../contacts/merge-with.tsx'
 import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
 import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
-import { call, useCall, useChange } from '../../lib/api.ts'
+import { call, useCall, useChange, usePages } from '../../lib/api.ts'
 import { useFormFields } from '../../lib/field-errors.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
+import { LabelChip } from '../../ui/label.tsx'
 import { QueryView, WriteAccess } from '../../ui/page.tsx'
-import { Tag } from '../../ui/tag.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
 import { useConversation } from '../model/conversations.ts'
-import { activityOf, type Contact, contactQueries, typeLabelOf } from '../model/data.ts'
+import { activityOf, type Contact, type Conversation, contactQueries, typeLabelOf } from '../model/data.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
+import { useModeration } from '../model/moderation.ts'
+import { HasFormatting, Preview } from '../thread/text.tsx'
 import { ContactTags } from './contact-tags.tsx'
 
 const { contact: labels, flow } = words.inbox
@@ -31,33 +36,38 @@ const panel = words.contactPanel
 export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
   const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
   const followMerged = useFollowMerged(conversationId)
+  const { conversation } = useConversation(conversationId)
+  const notes = usePages('GET /contacts/{id}/notes', { params: { id } }, { live: true })
+  const isWeb = conversation?.channel === 'web'
   return (
     <div className="inbox-contact">
       <QueryView query={query} lines={8}>
         {(contact) => (
           <>
             <WriteAccess>
-              <Identity contact={contact} onMerged={followMerged} />
+              <Identity contact={contact} conversation={conversation} onMerged={followMerged} />
               <DuplicateSection contact={contact} onMerged={followMerged} />
-              <section>
-                <h3>{panel.attributes.title}</h3>
-                <Attributes key={contact.id} contact={contact} />
-              </section>
-              <section>
-                <h3>{panel.notes.title}</h3>
-                <ContactNotes key={contact.id} contactId={contact.id} />
-              </section>
-              <LabelSection conversationId={conversationId} />
-              <section>
-                <h3>{labels.tags}</h3>
-                <ContactTags contact={contact} />
-              </section>
-              <section>
-                <h3>{labels.broadcasts}</h3>
-                <OptOutSwitch contact={contact} />
-              </section>
             </WriteAccess>
-            <VisitSection contact={contact} />
+            {isWeb && <VisitSection contact={contact} />}
+            <WriteAccess>
+              {conversation && <LabelSection conversation={conversation} />}
+              <Section title={labels.tags} isEmpty={contact.tags.length === 0}>
+                <ContactTags contact={contact} />
+              </Section>
+              <Section title={panel.notes.title} isEmpty={notes.items.length === 0}>
+                <ContactNotes key={contact.id} contactId={contact.id} />
+              </Section>
+              <Section title={panel.attributes.title} isEmpty={Object.keys(contact.attributes).length === 0}>
+                <Attributes key={contact.id} contact={contact} />
+              </Section>
+              {/* Only this channel has broadcasts. */}
+              {(contact.channels.includes('msgapp') || contact.opted_out) && (
+                <Section title={labels.broadcasts} isEmpty={isWeb && !contact.opted_out}>
+                  <OptOutSwitch contact={contact} />
+                </Section>
+              )}
+            </WriteAccess>
+            {!isWeb && <VisitSection contact={contact} />}
             <OtherConversations contactId={id} conversationId={conversationId} />
             <Link href={`/contacts/${id}`} className="line inbox-contact-whole">
               {labels.viewContact}
@@ -70,9 +80,32 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
   )
 }
 
+type SectionProps = { title: string; isEmpty: boolean; children: ReactNode }
+
+/** A section that starts folded when it is empty. Content that appears unfolds it; the member folds and unfolds it at any time. */
+function Section({ title, isEmpty, children }: SectionProps) {
+  const [isOpen, setOpen] = useState(!isEmpty)
+  const [wasEmpty, setWasEmpty] = useState(isEmpty)
+  if (wasEmpty !== isEmpty) {
+    setWasEmpty(isEmpty)
+    if (!isEmpty) setOpen(true)
+  }
+  return (
+    <details className="inbox-contact-fold" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <h3>{title}</h3>
+        <Icon name="chevron" />
+      </summary>
+      <div>{children}</div>
+    </details>
+  )
+}
+
 type Mergeable = { contact: Contact; onMerged: (id: string) => void }
 
-function Identity({ contact, onMerged }: Mergeable) {
+type IdentityProps = Mergeable & { conversation: Conversation | undefined }
+
+function Identity({ contact, conversation, onMerged }: IdentityProps) {
   const [isEditing, setEditing] = useState(false)
   const { phone, email, company, social_username: username, created_at: since } = contact
   const facts: [IconName, string, string | null][] = [
@@ -111,33 +144,59 @@ function Identity({ contact, onMerged }: Mergeable) {
           <div className="inbox-contact-actions">
             <Button label={labels.edit} size="small" icon="edit" onClick={() => setEditing(true)} />
             <MergeWith contact={contact} size="small" onMerged={onMerged} />
+            {conversation && <Moderation conversation={conversation} />}
           </div>
+          {conversation?.blocked_at && <BlockedNote conversation={conversation} />}
         </>
       )}
     </section>
   )
 }
 
-/** The labels of the open conversation; unlike tags, they do not belong to the contact. */
-function LabelSection({ conversationId }: { conversationId: string }) {
-  const { conversation } = useConversation(conversationId)
+function Moderation({ conversation: { id, blocked_at: blockedAt } }: { conversation: Conversation }) {
+  const { markUnread, setBlocked } = useModeration()
+  const [isBusy, setBusy] = useState(false)
+  const toggleBlocked = () => {
+    setBusy(true)
+    void setBlocked(id, blockedAt === null).finally(() => setBusy(false))
+  }
   return (
-    <section>
-      <h3>{flow.labels}</h3>
-      {conversation && conversation.labels.length > 0 && (
+    <>
+      <Button label={labels.markUnread} size="small" icon="mail" onClick={() => void markUnread([id])} />
+      <Button
+        label={blockedAt ? labels.unblock : labels.block}
+        size="small"
+        icon="off"
+        busy={isBusy}
+        onClick={toggleBlocked}
+      />
+    </>
+  )
+}
+
+function BlockedNote({ conversation: { blocked_at, is_channel_blocked } }: { conversation: Conversation }) {
+  const at = formatDate(blocked_at ?? '')
+  return <Note tone="amber">{is_channel_blocked ? labels.blockedByChannel(at) : labels.blockedHere(at)}</Note>
+}
+
+/** The labels of the open conversation; unlike tags, they do not belong to the contact. */
+function LabelSection({ conversation: { id: conversationId, labels: all } }: { conversation: Conversation }) {
+  return (
+    <Section title={flow.labels} isEmpty={all.length === 0}>
+      {all.length > 0 && (
         <div className="inbox-tags">
-          {conversation.labels.map(({ id, name, color }) => (
-            <Tag key={id} name={name} color={color} />
+          {all.map(({ id, name, color }) => (
+            <LabelChip key={id} name={name} color={color} />
           ))}
         </div>
       )}
       <Button
         label={words.inbox.commands.label}
         size="small"
-        icon="tag"
+        icon="label"
         onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}
       />
-    </section>
+    </Section>
   )
 }
 
@@ -193,7 +252,13 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
                   {words.channels[other.channel]} · {words.statuses[other.status]}
                 </span>
                 <span className="cut soft">
-                  {other.last_message?.content_text || (other.last_message && typeLabelOf(other.last_message))}
+                  <HasFormatting value={other.channel !== 'social'}>
+                    <Preview
+                      text={
+                        other.last_message?.content_text || (other.last_message ? typeLabelOf(other.last_message) : '')
+                      }
+                    />
+                  </HasFormatting>
                 </span>
               </span>
               <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>

@@ -12,6 +12,7 @@ import { Content } from './content.tsx'
 import type { Reactions } from './message-groups.ts'
 import { type React, ReactButton, ReactionBadges } from './reactions.tsx'
 import { StatusIcon } from './status-icon.tsx'
+import { Preview } from './text.tsx'
 
 const { message: labels } = words.inbox
 
@@ -85,24 +86,30 @@ export const Bubble = memo(function Bubble(props: Props) {
 type QuoteProps = Pick<Props, 'customer' | 'onReveal'> & { quoted: NonNullable<Message['reply_to']> }
 
 function Quote({ quoted, customer, onReveal }: QuoteProps) {
-  const line = summaryOf(quoted)
   return (
     <button type="button" className="inbox-quote small" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
-      <strong>{quoted.direction === 'inbound' ? customer : labels.you}</strong>
-      <span className="cut">{line}</span>
+      <strong>{quoted.direction === 'inbound' ? customer : labels.team}</strong>
+      <span className="cut">
+        <Preview text={summaryOf(quoted)} />
+      </span>
     </button>
   )
 }
 
-/** The reason for the failure, with retry and discard where possible. */
+/** The channel's code in a stored error, such as `131026: …`. */
+const channelCode = /^(\d+)\b/
+
+/** The reason for the failure and the channel's code, with retry and discard where possible. */
 function FailureNote({ message, isLocal, onResend }: Props) {
-  const { error_reason: reason } = message
+  const { error, error_reason: reason } = message
+  const code = error && channelCode.exec(error)?.[1]
   return (
     <div className="stack inbox-failed small" role={isLocal ? 'alert' : undefined}>
       <p>
         <Icon name="alert" />
         <span>
           <strong>{labels.failed}</strong> {reason}
+          {code && !reason?.includes(code) && <span className="nowrap"> {labels.code(code)}</span>}
         </span>
       </p>
       {(isLocal || canResend(message)) && (

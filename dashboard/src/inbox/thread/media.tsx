@@ -20,18 +20,10 @@ export function Media({ message }: { message: Message }) {
   const { content_type: type, media_url: url, media, content } = message
   const icon = icons[type] ?? 'document'
   const name = media?.filename ?? textOf(content?.filename) ?? ''
-  if (!url) {
-    const hasFailed = media?.state === 'failed'
-    return (
-      <FileCard
-        icon={icon}
-        title={name || labels.kinds[type]}
-        line={hasFailed ? labels.downloadFailed : labels.downloading}
-      />
-    )
-  }
+  const [isBroken, setBroken] = useState(false)
+  if (!url) return <FileCard icon={icon} title={name || labels.kinds[type]} line={describeMissing(message)} />
   const showable = showableUrl(url)
-  if (!showable || type === 'document') {
+  if (!showable || isBroken || type === 'document') {
     const size = media?.size_bytes ? formatBytes(media.size_bytes) : ''
     const href = showable ?? webUrl(url)
     return (
@@ -45,17 +37,49 @@ export function Media({ message }: { message: Message }) {
   }
   if (type === 'image') return <Picture url={showable} name={name} />
   if (type === 'sticker')
-    return <img className="inbox-sticker" src={showable} alt={labels.kinds.sticker} loading="lazy" />
+    return (
+      <img
+        className="inbox-sticker"
+        src={showable}
+        alt={labels.kinds.sticker}
+        loading="lazy"
+        onError={() => setBroken(true)}
+      />
+    )
   if (type === 'video') {
     return (
       // biome-ignore lint/a11y/useMediaCaption: videos from customers have no captions.
-      <video className="inbox-video" src={showable} controls preload="metadata" aria-label={labels.kinds.video} />
+      <video
+        className="inbox-video"
+        src={showable}
+        controls
+        preload="metadata"
+        aria-label={labels.kinds.video}
+        onError={() => setBroken(true)}
+      />
     )
   }
   return (
     // biome-ignore lint/a11y/useMediaCaption: audio from customers has no captions.
-    <audio className="inbox-audio" src={showable} controls preload="metadata" aria-label={labels.kinds.audio} />
+    <audio
+      className="inbox-audio"
+      src={showable}
+      controls
+      preload="metadata"
+      aria-label={labels.kinds.audio}
+      onError={() => setBroken(true)}
+    />
   )
+}
+
+/** The service gives up a download after about 13 minutes. */
+const downloadMs = 15 * 60_000
+
+/** Why a message has no file: it is being fetched, could not be fetched, or the service never had it. */
+function describeMissing({ media, created_at: at }: Message): string {
+  if (!media) return labels.fileLost
+  if (media.state === 'failed') return labels.downloadFailed
+  return Date.now() - Date.parse(at) < downloadMs ? labels.downloading : labels.downloadLate
 }
 
 export function Picture({ url, name }: { url: string; name: string }) {

@@ -57,6 +57,11 @@ export function Linked({ text }: { text: string }) {
   )
 }
 
+/** A text in one line with formatting, without links: for quotes and lists. */
+export function Preview({ text }: { text: string }) {
+  return <>{useContext(HasFormatting) ? format(text, (plain) => [plain]) : text}</>
+}
+
 /** Removes punctuation after a link and a closing bracket that was opened before it. */
 function trimLink(match: string): string {
   const bare = match.replace(/[.,;:!?…]+$/u, '')

@@ -1,6 +1,6 @@
-/** The header of a conversation: contact, labels, assignee, status, snooze and the contact panel button. */
+/** The header of a conversation: contact, labels, and one line of actions: assign, snooze, close, status, labels, contact panel. */
 
-import { IconButton } from '../../../../ui/controls.tsx'
+import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
@@ -9,24 +9,27 @@ import { handleOf, memberName, nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
+import { LabelChip } from '../../ui/label.tsx'
 import { WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import type { Agent } from '../model/changes.ts'
 import type { Conversation } from '../model/data.ts'
+import { useModeration } from '../model/moderation.ts'
 import { ThreadPresence } from '../model/presence.tsx'
-import type { ContactPanelState } from '../model/use-contact-panel.ts'
+import type { ContactPanelState } from '../model/use-side-panel.ts'
 
-const { thread, flow } = words.inbox
+const { thread, flow, contact: text } = words.inbox
 
 type Props = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
 
 export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
-  const { id, contact, channel, status, snoozed_until: snoozedUntil, labels } = conversation
+  const { id, contact, channel, status, snoozed_until: snoozedUntil, blocked_at: blockedAt, labels } = conversation
   const actions = useActions(id)
+  const { markUnread } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
   const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
-  const snoozeText = snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze
+  const isClosed = status === 'closed'
   return (
     <header className="line inbox-thread-head">
       <span className="inbox-back">
@@ -36,16 +39,20 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <div className="inbox-thread-contact grow">
         <h2 className="cut">{nameOf(contact)}</h2>
         <p className="cut">
-          {[words.channels[channel], contact.name ? handleOf(contact) : null, contact.company]
+          {[
+            blockedAt && text.isBlocked,
+            words.channels[channel],
+            contact.name ? handleOf(contact) : null,
+            contact.company,
+          ]
             .filter(Boolean)
             .join(' · ')}
         </p>
         {labels.length > 0 && (
           <ul className="inbox-labels" aria-label={flow.labels}>
             {labels.map(({ id: labelId, name, color }) => (
-              <li key={labelId} title={name}>
-                <span className="inbox-label-dot" style={{ background: color }} />
-                <span className="cut">{name}</span>
+              <li key={labelId}>
+                <LabelChip name={name} color={color} />
               </li>
             ))}
           </ul>
@@ -55,6 +62,20 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <div className="line inbox-thread-actions">
         <WriteAccess>
           <AssigneeMenu agent={conversation.assigned_agent} onAssign={(agent) => actions.assign([id], agent)} />
+          <Button
+            label={snoozedUntil ? flow.snoozedStatus : flow.snooze}
+            size="small"
+            icon="clock"
+            title={snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : undefined}
+            aria-pressed={snoozedUntil !== null}
+            onClick={() => actions.chooseSnooze([id])}
+          />
+          <Button
+            label={isClosed ? flow.reopen : flow.close}
+            size="small"
+            icon={isClosed ? 'refresh' : 'check'}
+            onClick={() => actions.toggleClosed([id])}
+          />
           <Menu
             label={thread.setStatus}
             button={
@@ -82,19 +103,12 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
                 onSelect: () => actions.setStatus([id], each),
               })),
               { kind: 'separator', key: 'line' },
-              { key: 'snooze', label: flow.chooseSnooze, onSelect: () => actions.chooseSnooze([id]) },
               { key: 'labels', label: flow.chooseLabels, onSelect: () => actions.chooseLabels([id]) },
+              { key: 'unread', label: text.markUnread, onSelect: () => void markUnread([id]) },
             ]}
           />
           <span className="inbox-thread-tools">
-            <IconButton
-              size="medium"
-              label={snoozeText}
-              icon="clock"
-              aria-pressed={snoozedUntil !== null}
-              onClick={() => actions.chooseSnooze([id])}
-            />
-            <IconButton size="medium" label={flow.labels} icon="tag" onClick={() => actions.chooseLabels([id])} />
+            <IconButton size="medium" label={flow.labels} icon="label" onClick={() => actions.chooseLabels([id])} />
           </span>
         </WriteAccess>
         <IconButton
@@ -115,19 +129,15 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
   const { member } = useSession()
   const members = useCall('GET /members', {}).data ?? []
   const others = members.filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
-  const name = agent ? memberName(agent) : thread.unassigned
+  const name = agent ? memberName(agent) : flow.assign
+  const title = agent ? thread.assignee(name) : thread.noAssignee
   return (
     <Menu
       label={thread.assign}
       button={
-        <button
-          type="button"
-          className="inbox-choice small inbox-choice-who"
-          title={thread.assignee(name)}
-          aria-label={thread.assignee(name)}
-        >
+        <button type="button" className="inbox-choice small" title={title} aria-label={title}>
           {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
-          <span className="inbox-choice-text cut">{name}</span>
+          <span className="cut">{name}</span>
           <Icon name="chevron" />
         </button>
       }

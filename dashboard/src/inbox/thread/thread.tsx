@@ -15,6 +15,7 @@ import { LoadMore, QueryState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import type { Conversation, Entry, Message } from '../model/data.ts'
 import { type useThread, useTimeline } from '../model/live-pages.ts'
+import { VisitorTyping } from '../model/presence.tsx'
 import type { Sending } from '../model/unconfirmed.ts'
 import { Bubble } from './bubble.tsx'
 import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
@@ -110,6 +111,9 @@ function MessageLog(props: Props & { timeline: Timeline }) {
               )}
             </section>
           ))}
+          {conversation.channel === 'web' && (
+            <VisitorTyping conversationId={conversation.id} name={nameOf(conversation.contact)} />
+          )}
         </div>
       </div>
       {scroll.isAwayFromEnd && (

@@ -77,6 +77,8 @@ const icons: Record<Exclude<Entry['kind'], 'note'>, IconName> = {
   assigned: 'person',
   labeled: 'tag',
   snoozed: 'clock',
+  blocked: 'off',
+  unblocked: 'check',
 }
 
 function ActivityLine({ entry, memberId }: Props) {
@@ -109,6 +111,7 @@ function describeActivity({ kind, member, details }: Entry, memberId: string): s
       assignee.id === memberId ? activity.youObject : (assignee.name ?? activity.formerMember),
     )
   }
+  if (kind === 'blocked' || kind === 'unblocked') return activity[kind](actor)
   if (kind === 'labeled') return activity.labeled(actor, added, removed)
   return until ? activity.snoozed(actor, formatTime(until)) : ''
 }

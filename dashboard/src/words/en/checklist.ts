@@ -7,6 +7,7 @@ export const checklist = {
   hide: 'Hide checklist',
   allDone: 'Setup complete',
   allDoneText: 'You can send and receive messages, and your server receives events.',
+  agentDoneText: 'You are ready to answer customers.',
   steps: {
     message_sent: {
       title: 'Send a message',
@@ -29,6 +30,26 @@ export const checklist = {
       title: 'Receive a webhook',
       text: 'Parley sends each event to your server as a signed request. To test on your own machine, run npx parley listen.',
       link: 'Add endpoint',
+    },
+    conversation_taken: {
+      title: 'Take a conversation',
+      text: 'Open an unassigned conversation and assign it to yourself.',
+      link: 'View unassigned',
+    },
+    customer_answered: {
+      title: 'Answer a customer',
+      text: 'Reply in one of your conversations. Your team sees who answered.',
+      link: 'View your conversations',
+    },
+    reply_saved: {
+      title: 'Save a canned reply',
+      text: 'Type / in the reply box to insert a text that you use often.',
+      link: 'View canned replies',
+    },
+    notifications_chosen: {
+      title: 'Choose your notifications',
+      text: 'All conversations, only yours, or only notes that mention you.',
+      link: 'View notifications',
     },
   },
 }

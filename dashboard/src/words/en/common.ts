@@ -1,6 +1,7 @@
 export const common = {
   common: {
     close: 'Close',
+    dismiss: 'Dismiss',
     undo: 'Undo',
     cancel: 'Cancel',
     save: 'Save changes',
@@ -8,6 +9,8 @@ export const common = {
     copy: 'Copy',
     copied: 'Copied',
     more: 'Show more',
+    next: 'Next',
+    previous: 'Previous',
     again: 'Try again',
     loading: 'Loading',
     searching: 'Searching older entries…',

@@ -14,7 +14,7 @@ export const contactPanel = {
     empty: 'Empty',
     edit: (name: string, value: string) => `Edit ${name}: ${value}`,
     remove: (name: string) => `Remove ${name}`,
-    removed: (name: string) => `Attribute ${name} removed`,
+    removed: (name: string, contact: string) => `Attribute ${name} of ${contact} removed`,
     badName: 'Begin with a letter; use up to 40 lower-case letters, digits and _.',
     badNumber: 'Enter a number.',
   },
@@ -28,11 +28,58 @@ export const contactPanel = {
     formerMember: 'Former member',
     more: 'Show older notes',
   },
+  history: {
+    title: 'History',
+    none: 'Nothing has happened yet.',
+    more: 'Show older entries',
+    received: 'Message from the contact',
+    sent: (name: string | null) => (name ? `Message from ${name}` : 'Automated message'),
+    broadcast: 'Broadcast',
+    note: (name: string | null) => `Note from ${name ?? 'a former member or an API key'}`,
+    changed: (name: string | null, change: string) => `${name ?? 'A former member'} ${change}`,
+    changes: {
+      'contact.changed': 'changed the contact',
+      'contact.created': 'added the contact',
+      'contact.merged': 'merged another contact into this one',
+      'contacts.tagged': 'changed the tags of several contacts',
+    } as Readonly<Record<string, string>>,
+    fields: {
+      add_tags: 'tags added',
+      remove_tags: 'tags removed',
+      opted_out: 'broadcasts',
+    } as Readonly<Record<string, string>>,
+    otherChange: 'changed something',
+    customer: 'The contact',
+    timer: 'The end of the snooze',
+    api: 'An API key',
+    status: (actor: string, status: 'open' | 'pending' | 'closed') =>
+      ({
+        open: `${actor} reopened the conversation`,
+        pending: `${actor} set the conversation to pending`,
+        closed: `${actor} closed the conversation`,
+      })[status],
+    labeled: (actor: string, added: readonly string[], removed: readonly string[]) =>
+      [
+        actor,
+        added.length > 0 && `added label ${added.join(', ')}`,
+        added.length > 0 && removed.length > 0 && 'and',
+        removed.length > 0 && `removed label ${removed.join(', ')}`,
+      ]
+        .filter(Boolean)
+        .join(' '),
+    assigned: (actor: string) => `${actor} changed the assignment`,
+    snoozed: (actor: string) => `${actor} snoozed the conversation`,
+    blocked: (actor: string) => `${actor} blocked the contact`,
+    unblocked: (actor: string) => `${actor} unblocked the contact`,
+  },
   visit: {
     title: 'Web visit',
     page: 'Page',
     browser: 'Browser',
     seen: (when: string) => `Seen ${when}`,
+    identity: 'Identity',
+    signedIn: (id: string) => `Signed in on your site as ${id}`,
+    unproved: 'Not signed in: nothing proves the name and email',
     device: (browser: string, system: string) => `${browser} on ${system}`,
   },
   duplicates: {

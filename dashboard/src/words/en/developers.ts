@@ -1,8 +1,10 @@
 import { countOf } from './count.ts'
+import { keys } from './keys.ts'
 
 export const developers = {
   title: 'Developers',
-  tabs: { requests: 'Requests', events: 'Events', webhooks: 'Webhooks' },
+  tabs: { requests: 'Requests', events: 'Events', webhooks: 'Webhooks', keys: 'API keys' },
+  keys,
   milliseconds: (number: number) => `${number.toLocaleString()} ms`,
   requests: {
     title: 'Requests',
@@ -36,6 +38,11 @@ export const developers = {
       facts: 'Details',
       body: 'Request body',
       redacted: 'Secrets are removed, and only the first 4 KB are kept.',
+      response: 'Response',
+      responseHeaders: 'Headers',
+      noResponse: 'The log keeps the response of failed requests only.',
+      curl: 'Copy as curl',
+      curlBody: 'The log does not have the body of this request. Write it to body.json before you run the command.',
       path: 'Path',
       copyId: 'Copy request ID',
     },

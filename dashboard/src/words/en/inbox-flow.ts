@@ -1,6 +1,15 @@
 /** The texts of the order, filters, views and changes of conversations. */
 const conversations = (count: number) => (count === 1 ? '1 conversation' : `${count} conversations`)
 
+/** The conversations of a change: one, with the name of its customer, or several. `isBrief`: changed one after the other. */
+export type Changed = { count: number; name: string; isBrief: boolean }
+/** A conversation that the page has not loaded has no name. */
+const withName = (name: string) => (name ? ` with ${name}` : '')
+const subjectOf = ({ count, name, isBrief }: Changed) =>
+  count === 1 ? `Conversation${withName(name)}` : isBrief ? String(count) : conversations(count)
+const objectOf = ({ count, name }: Changed) =>
+  count === 1 ? `the conversation${withName(name)}` : conversations(count)
+
 export const flow = {
   shortcuts: {
     list: [
@@ -16,6 +25,7 @@ export const flow = {
       { keys: ['s'], label: 'Snooze' },
       { keys: ['l'], label: 'Labels' },
       { keys: ['z'], label: 'Undo last change' },
+      { keys: ['Ctrl', 'Z'], label: 'Undo last change (also in an empty reply box)' },
     ],
     reply: [{ keys: ['Ctrl', 'Enter'], label: 'Send and close' }],
   },
@@ -24,6 +34,7 @@ export const flow = {
   noUnread: 'No unread conversations.',
   noneWaiting: 'No customers are waiting.',
   waitingSince: (at: string) => `Waiting since ${at}`,
+  waitingFor: 'Waiting for',
 
   sort: 'Sort by',
   sorts: { newest: 'Newest', oldest: 'Oldest', waiting: 'Longest wait' },
@@ -31,9 +42,23 @@ export const flow = {
   filters: 'Filters',
   filtersOn: (count: number) => (count === 1 ? '1 filter' : `${count} filters`),
   assignee: 'Assigned to',
-  anyAssignee: 'All members',
-  label: 'Label',
-  anyLabel: 'All labels',
+  tags: 'Tags',
+  noReply: 'No reply yet',
+  lastMessage: 'Last message',
+  period: 'Period',
+  anyPeriod: 'Any time',
+  periods: {
+    '1': 'Last 24 hours',
+    '7': 'Last 7 days',
+    '30': 'Last 30 days',
+    '90': 'Last 90 days',
+  } as Readonly<Record<string, string>>,
+  from: 'From',
+  to: 'To',
+  since: (date: string) => `from ${date}`,
+  until: (date: string) => `to ${date}`,
+  editFilter: (name: string) => `Change filter: ${name}`,
+  removeFilter: (name: string) => `Remove filter: ${name}`,
   waiting: 'Waiting',
   anyWait: 'Any time',
   waits: {
@@ -45,6 +70,12 @@ export const flow = {
   clearFilters: 'Clear filters',
   done: 'Done',
 
+  sidebar: 'Views, labels and members',
+  sidebarClose: 'Close views, labels and members',
+  members: 'Members',
+  allOpen: 'Open conversations',
+  more: (count: number) => `Show ${count} more`,
+  manageViews: 'Save or delete views',
   views: 'Views',
   noViews: 'No saved views yet. Set filters in the list, then save them here.',
   viewsMine: 'Only you',
@@ -69,25 +100,26 @@ export const flow = {
   labeledWith: (names: string) => `Labels: ${names}`,
 
   changed: {
-    open: (count: number) => (count === 1 ? 'Conversation reopened' : `${conversations(count)} reopened`),
-    pending: (count: number) =>
-      count === 1 ? 'Conversation set to pending' : `${conversations(count)} set to pending`,
-    closed: (count: number) => (count === 1 ? 'Conversation closed' : `${conversations(count)} closed`),
+    open: (changed: Changed) => `${subjectOf(changed)} reopened`,
+    pending: (changed: Changed) => `${subjectOf(changed)} set to pending`,
+    closed: (changed: Changed) => `${subjectOf(changed)} closed`,
   },
-  assigned: (name: string, count: number) =>
-    count === 1 ? `Assigned to ${name}` : `${conversations(count)} assigned to ${name}`,
-  unassigned: (count: number) => (count === 1 ? 'Conversation unassigned' : `${conversations(count)} unassigned`),
-  labeled: (label: string, count: number) =>
-    count === 1 ? `Label “${label}” added` : `Label “${label}” added to ${conversations(count)}`,
-  unlabeled: (label: string, count: number) =>
-    count === 1 ? `Label “${label}” removed` : `Label “${label}” removed from ${conversations(count)}`,
-  snoozed: (until: string, count: number) =>
-    count === 1 ? `Snoozed until ${until}` : `${conversations(count)} snoozed until ${until}`,
-  awake: (count: number) => (count === 1 ? 'Snooze ended' : `Snooze of ${conversations(count)} ended`),
+  assigned: (name: string, changed: Changed) => `${subjectOf(changed)} assigned to ${name}`,
+  unassigned: (changed: Changed) => `${subjectOf(changed)} unassigned`,
+  labeled: (label: string, changed: Changed) => `Label “${label}” added to ${objectOf(changed)}`,
+  unlabeled: (label: string, changed: Changed) => `Label “${label}” removed from ${objectOf(changed)}`,
+  snoozed: (until: string, changed: Changed) => `${subjectOf(changed)} snoozed until ${until}`,
+  awake: (changed: Changed) => `Snooze of ${objectOf(changed)} ended`,
+  unread: (changed: Changed) => `${subjectOf(changed)} marked as unread`,
+  blocked: ({ count, name }: Changed) => (count === 1 ? `${name} blocked` : `${count} contacts blocked`),
+  unblocked: ({ count, name }: Changed) => (count === 1 ? `${name} unblocked` : `${count} contacts unblocked`),
+  undoAll: 'Undo all',
+  undoLastKeys: (keys: string) => `${keys}: last one`,
+  notChanged: (changed: Changed, reason: string) =>
+    `${subjectOf(changed)} ${changed.count === 1 ? 'was' : 'were'} not changed. ${reason}`,
   notFound: (count: number) => `${conversations(count)} could not be changed.`,
 
   snooze: 'Snooze',
-  chooseSnooze: 'Snooze…',
   chooseLabels: 'Labels…',
   snoozedStatus: 'Snoozed',
   snoozedUntil: (at: string) => `Snoozed until ${at}`,
@@ -105,7 +137,7 @@ export const flow = {
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 
-  notSent: 'The reply was not sent. The conversation is open again.',
+  notSent: (name: string) => `The reply${name && ` to ${name}`} was not sent. The conversation is open again.`,
   sendAnd: 'More ways to send',
   sendAndClose: 'Send and close',
   sendAndSnooze: 'Send and snooze…',

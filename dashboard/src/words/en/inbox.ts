@@ -1,3 +1,4 @@
+import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'
 
 /** What customers share on the social channel, keyed by the provider's type. */
@@ -31,18 +32,22 @@ export const inbox = {
     assignMe: 'Assign to me',
     assign: (name: string) => `Assign to ${name}`,
     unassign: 'Remove assignment',
+    unread: 'Mark as unread',
+    block: 'Block contact',
+    unblock: 'Unblock contact',
     nextUnread: 'Open next unread conversation',
     nextWaiting: 'Open longest waiting conversation',
     filters: 'Filter conversations',
     views: 'Saved views',
+    sidebar: 'Show or hide views, labels and members',
   },
   shortcuts: {
     list: [
-      { keys: ['j'], label: 'Next conversation' },
-      { keys: ['k'], label: 'Previous conversation' },
+      { keys: ['j'], label: 'Next conversation; opens it while one is open' },
+      { keys: ['k'], label: 'Previous conversation; opens it while one is open' },
       { keys: ['Enter'], label: 'Open conversation' },
       { keys: ['u'], label: 'Back to list' },
-      { keys: ['/'], label: 'Search contacts and messages' },
+      { keys: ['/'], label: 'Search contacts, messages and notes' },
       { keys: ['c'], label: 'New conversation' },
       ...flow.shortcuts.list,
     ],
@@ -53,10 +58,10 @@ export const inbox = {
       ...flow.shortcuts.conversation,
     ],
     reply: [
-      { keys: ['r'], label: 'Reply' },
+      { keys: ['r'], label: 'Reply, or choose a template when the reply window is closed' },
       { keys: ['n'], label: 'Write a note' },
       { keys: ['Esc'], label: 'Leave reply box' },
-      { keys: ['/'], label: 'Insert canned reply (in an empty reply box)' },
+      { keys: ['/'], label: 'Find canned reply (in an empty reply box)' },
       { keys: ['Ctrl', 'B'], label: 'Bold' },
       { keys: ['Ctrl', 'I'], label: 'Italic' },
       ...flow.shortcuts.reply,
@@ -74,11 +79,11 @@ export const inbox = {
     unassigned: 'Unassigned',
     unread: 'Unread',
     channel: 'Channel',
-    anyChannel: 'All channels',
-    atMost: (count: number) => (count > 99 ? '99+' : String(count)),
+    atMost: (count: number, hasMore = false) => (count > 99 ? '99+' : `${count}${hasMore ? '+' : ''}`),
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
     you: 'You: ',
+    from: (name: string) => `${name}: `,
     draft: 'Draft',
     notSent: 'Not sent',
     noMessages: 'No messages yet',
@@ -94,13 +99,18 @@ export const inbox = {
   },
 
   search: {
-    label: 'Search contacts and messages',
+    label: 'Search contacts, messages and notes',
     placeholder: 'Search',
     clear: 'Clear search',
     contacts: 'Contacts',
     messages: 'Messages',
     noContacts: (search: string) => `No contacts match “${search}”.`,
     noMessages: (search: string) => `No messages match “${search}”.`,
+    notes: 'Notes',
+    noNotes: (search: string) => `No notes match “${search}”.`,
+    sent: 'Sent: ',
+    aboutContact: 'Note about the contact',
+    noteBy: (name: string | null) => `${name ?? 'Former member or API key'}: `,
   },
 
   thread: {
@@ -119,6 +129,7 @@ export const inbox = {
     status: (status: string) => `Status: ${status}`,
     setStatus: 'Status',
     assignee: (name: string) => `Assigned to: ${name}`,
+    noAssignee: 'Assigned to: Unassigned. Assign',
     assign: 'Assigned to',
     unassigned: 'Unassigned',
     me: (name: string) => `${name} (you)`,
@@ -133,6 +144,7 @@ export const inbox = {
       reply: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} typing a reply…`,
       note: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} writing a note…`,
     },
+    visitorTyping: (name: string) => `${name} is typing…`,
   },
 
   warning: {
@@ -185,10 +197,13 @@ export const inbox = {
         .filter(Boolean)
         .join(' and '),
     snoozed: (name: string, until: string) => `${name} snoozed the conversation until ${until}`,
+    blocked: (name: string) => `${name} blocked the contact on this channel`,
+    unblocked: (name: string) => `${name} unblocked the contact`,
   },
 
   message: {
     you: 'You',
+    team: 'Your team',
     api: 'API',
     broadcast: 'Broadcast',
     kinds: {
@@ -219,6 +234,8 @@ export const inbox = {
     unsupported: 'The customer sent a message type that cannot be shown here.',
     downloading: 'Downloading…',
     downloadFailed: 'The file could not be downloaded.',
+    downloadLate: 'Not downloaded yet. The service tries again.',
+    fileLost: 'The file is not available.',
     open: (kind: string) => `Open ${kind.toLowerCase()}`,
     openImage: 'View full size',
     image: 'Image',
@@ -229,6 +246,7 @@ export const inbox = {
     reply: 'Reply',
     toQuoted: 'Go to quoted message',
     failed: 'Not sent.',
+    code: (code: string) => `(code ${code})`,
     retry: 'Retry',
     discard: 'Discard',
     reacted: (emoji: string) => `Reacted with ${emoji}`,
@@ -283,6 +301,7 @@ export const inbox = {
     template: 'Send template',
     replying: (name: string) => `Reply to ${name}`,
     toYourself: 'your message',
+    toTeam: 'your team',
     dropReply: 'Remove quote',
     left: (count: number) => (count >= 0 ? `${count} characters left` : `${-count} characters over the limit`),
     noCaption: 'This channel does not support captions. The text is sent as a separate message.',
@@ -326,6 +345,7 @@ export const inbox = {
     search: 'Search canned replies',
     none: 'No canned replies yet.',
     noMatch: (search: string) => `No canned replies match “${search}”.`,
+    noShortcut: (search: string) => `No canned replies match “${search}”. To send it as text, type a space.`,
     personal: 'Personal',
     files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
     manage: 'Manage canned replies',
@@ -359,22 +379,5 @@ export const inbox = {
     media: { image: 'Image', video: 'Video', document: 'Document', location: 'Location' },
   },
 
-  contact: {
-    label: 'Contact',
-    close: 'Close contact',
-    edit: 'Edit',
-    name: 'Name',
-    phone: 'Phone',
-    email: 'Email',
-    company: 'Company',
-    username: 'Username',
-    firstSeen: 'Added',
-    save: 'Save',
-    saved: 'Contact saved',
-    tags: 'Tags',
-    addTag: 'Add tag',
-    broadcasts: 'Broadcasts',
-    others: 'Other conversations',
-    viewContact: 'View contact',
-  },
+  contact,
 }

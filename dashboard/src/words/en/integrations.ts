@@ -3,16 +3,38 @@ export const integrations = {
   lead: 'Send events to an automation tool as signed webhooks.',
   tools: {
     tool_a: {
-      name: 'Workflow tool',
-      text: 'For tools that run workflows. Start a workflow when a customer writes, such as creating a ticket or updating your CRM.',
-      steps: 'In the tool, create a workflow with a webhook trigger and copy its https URL.',
+      name: 'n8n',
+      text: 'Start a workflow when a customer writes, such as creating a ticket or updating your CRM.',
+      steps: [
+        'In n8n, create a workflow, add a Webhook node and set its HTTP method to POST.',
+        'Copy the Production URL of the node. The Test URL works only while the editor listens.',
+        'Select Connect here, paste the URL and choose the events.',
+        'Activate the workflow in n8n, then send a test event.',
+      ],
     },
     tool_b: {
-      name: 'Scenario tool',
-      text: 'For tools that run scenarios. Start a scenario with messages, contacts and delivery statuses.',
-      steps: 'In the tool, create a scenario with a custom webhook trigger and copy its https URL.',
+      name: 'Make',
+      text: 'Start a scenario with messages, contacts and delivery statuses.',
+      steps: [
+        'In Make, create a scenario, add the module Webhooks, Custom webhook, and add a webhook to it.',
+        'Copy the address of the webhook. Make then waits for a first request, from which it learns the fields.',
+        'Select Connect here, paste the address and choose the events.',
+        'Open the delivery log and send a test event of the kind that the scenario uses.',
+        'Turn the scenario on in Make.',
+      ],
     },
   },
+  other: {
+    name: 'Other tools',
+    text: 'Zapier, Pipedream, Activepieces and every other tool that receives webhooks.',
+    steps: [
+      'In the tool, create a webhook trigger that accepts POST with JSON, and copy its https URL.',
+      'Add the URL as a webhook endpoint, and choose the events.',
+      'On the page of the endpoint, send a test event.',
+    ],
+    action: 'Add endpoint',
+  },
+  steps: (tool: string) => `How to connect ${tool}`,
   connected: (number: number) => (number === 1 ? '1 connection' : `${number} connections`),
   notConnected: 'Not connected',
   connections: (tool: string) => `Connections to ${tool}`,
@@ -35,12 +57,6 @@ export const integrations = {
   test: {
     action: 'Send test event',
     actionOf: (url: string) => `Send test event to ${url}`,
-    sending: 'Sending a test event…',
-    retrying: (reason: string) => `Attempt failed: ${reason}. Retrying…`,
-    delivered: (status: number, ms: string) => `Test event delivered: HTTP ${status} in ${ms}.`,
-    failed: (reason: string) => `Test event failed: ${reason}.`,
-    canceled: 'The test event was canceled.',
-    view: 'View delivery',
   },
   disconnect: {
     action: 'Disconnect',
@@ -48,6 +64,5 @@ export const integrations = {
     text: (url: string) => `No more events are sent to ${url}. If you reconnect, the connection gets a new secret.`,
     done: (tool: string) => `${tool} disconnected`,
   },
-  ownText: 'To send the same events to your own server, use webhooks.',
   toWebhooks: 'View webhooks',
 }

@@ -1,15 +1,17 @@
 import { countOf } from './count.ts'
 
-const days = (number: number) => `${number} days`
+/** The period before ends at the same time of day. */
+const before = (number: number) => (number === 1 ? 'yesterday at this time' : `the ${number} days before`)
 
 /** Takes the formatted number and, for the plural, the number itself. */
 const replies = (formatted: string, number: number) => `${formatted} ${number === 1 ? 'reply' : 'replies'}`
 
 export const overview = {
   title: 'Overview',
-  lead: 'Message volume, delivery and response times. Days are in UTC.',
+  lead: 'Message volume, delivery and response times.',
+  zone: (zone: string) => `Days are in ${zone.replaceAll('_', ' ')}.`,
   range: 'Date range',
-  ranges: { '7': '7 days', '30': '30 days', '90': '90 days' },
+  ranges: { '1': 'Today', '7': '7 days', '30': '30 days', '90': '90 days' },
   headline: 'Key metrics',
   tiles: {
     received: 'Messages received',
@@ -27,13 +29,14 @@ export const overview = {
     noneWaiting: 'All assigned',
   },
   change: {
-    up: (share: string, number: number) => `Up ${share} in ${days(number)}`,
-    down: (share: string, number: number) => `Down ${share} in ${days(number)}`,
-    same: (number: number) => `Unchanged in ${days(number)}`,
-    about: (number: number) => `Last ${days(number)} compared with the previous ${days(number)}`,
+    up: (share: string, number: number) => `Up ${share} from ${before(number)}`,
+    down: (share: string, number: number) => `Down ${share} from ${before(number)}`,
+    same: (number: number) => `Same as ${before(number)}`,
+    about: (value: string, number: number) => `${value}${number === 1 ? '' : ' in'} ${before(number)}`,
   },
   traffic: {
     title: 'Messages per day',
+    hourTitle: 'Messages per hour',
     show: 'Direction',
     both: 'All',
     received: 'Received',
@@ -41,10 +44,13 @@ export const overview = {
     asTable: 'Table',
     asChart: 'Chart',
     chart: 'Messages per day. Use the arrow keys to move between days.',
+    hourChart: 'Messages per hour. Use the arrow keys to move between hours.',
     dayText: (day: string, received: number, sent: number) => `${day}: ${received} received, ${sent} sent`,
     dayTextOf: (day: string, number: number, what: string) => `${day}: ${number} ${what.toLowerCase()}`,
     table: 'Messages per day and channel',
+    hourTable: 'Messages per hour and channel',
     day: 'Day',
+    hour: 'Hour',
     total: 'Total',
     all: 'All',
   },
@@ -55,12 +61,13 @@ export const overview = {
     read: 'Read',
     failed: 'Failed',
     hints: {
-      sent: 'Accepted by the channel',
+      sent: 'Accepted by the channel, without the web chat',
       delivered: 'Received on the customer’s device',
       read: 'Opened by the customer',
       failed: 'Could not be delivered',
     },
     none: 'No messages were sent in this period.',
+    utc: 'Counted in whole days of UTC.',
   },
   responses: {
     title: 'Response times',

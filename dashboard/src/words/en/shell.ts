@@ -13,6 +13,7 @@ export const shell = {
   requests: 'Requests',
   events: 'Events',
   webhooks: 'Webhooks',
+  keys: 'API keys',
   integrations: 'Integrations',
   settings: 'Settings',
   more: 'More',

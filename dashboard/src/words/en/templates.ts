@@ -86,6 +86,7 @@ export const templates = {
     required: 'Enter a value.',
     field: 'Field',
     insert: (label: string) => `Insert a contact field into ${label}`,
+    attributes: (label: string) => `Insert an attribute into ${label}`,
     fields: {
       name: 'Name, or “there”',
       phone: 'Phone',

@@ -1,13 +1,15 @@
 /**
- * Counters per day and channel: messages, answers, and how long customers waited for an answer.
+ * Counters per quarter of an hour and channel: messages, answers, and how long customers waited for an answer. The days and hours of every
+ * time zone begin with a quarter, so a read adds them up to those of the workspace.
  *
  * A customer waits from the first unanswered message until the next message of an agent. A failed message is not an
  * answer, also when it fails later (`answers.ts`), and neither is a broadcast. A reaction does not need an answer. An answer
- * counts on the day it was sent. Only the digest writes these tables.
+ * counts when it was sent. Only the digest writes these tables, and nothing deletes from them: a row has at least one message, which is
+ * larger.
  */
 import type { ChannelName } from '../contacts/resource.ts'
 import { timeOfId } from '../lib/id.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 export type CountableMessage = {
   workspace_id: string
@@ -20,9 +22,10 @@ export type CountableMessage = {
   status: string
 }
 
-export type Day = {
+/** The counters of a quarter of an hour, which begins `at`. */
+export type Period = {
   workspace_id: string
-  day: string
+  at: string
   channel: ChannelName
   inbound: number
   outbound: number
@@ -41,47 +44,50 @@ export type Answer = Wait & { message_id: string }
 export async function countMessages(sql: Sql, messages: readonly CountableMessage[]): Promise<void> {
   const before = await listWaits(sql, messages)
   const waits = new Map(before.map((wait) => [wait.conversation_id, wait]))
-  const days = new Map<string, Day>()
+  const periods = new Map<string, Period>()
   const answers: Answer[] = []
   for (const message of messages) {
     const { workspace_id, conversation_id, id, direction } = message
     const at = Date.parse(timeOfId(id))
-    const day = dayOf(days, message)
-    day[direction]++
+    const period = periodOf(periods, message)
+    period[direction]++
     const wait = waits.get(conversation_id)
     if (direction === 'inbound' && message.content_type !== 'reaction') {
       waits.set(conversation_id, { workspace_id, conversation_id, since: Math.min(wait?.since ?? at, at) })
     }
     if (message.sender_type === 'agent' && message.status !== 'failed' && wait && wait.since <= at) {
-      countAnswer(day, id, wait.since, 1)
+      countAnswer(period, id, wait.since, 1)
       answers.push({ ...wait, message_id: id })
       waits.delete(conversation_id)
     }
   }
-  await addDays(sql, [...days.values()])
+  await addPeriods(sql, [...periods.values()])
   await setWaits(sql, before, waits)
   await setAnswers(sql, answers)
 }
 
 /** Counts message `id` as the answer to a wait that began at `since`. `n` = -1 reverts it. */
-export function countAnswer(day: Day, id: string, since: number, n: 1 | -1): void {
+export function countAnswer(period: Period, id: string, since: number, n: 1 | -1): void {
   const seconds = Math.round((Date.parse(timeOfId(id)) - since) / 1000)
-  day.answers += n
-  day.answer_seconds += n * seconds
-  day.within_five_minutes += n * Number(seconds <= 300)
-  day.within_one_hour += n * Number(seconds <= 3_600)
-  day.within_one_day += n * Number(seconds <= 86_400)
+  period.answers += n
+  period.answer_seconds += n * seconds
+  period.within_five_minutes += n * Number(seconds <= 300)
+  period.within_one_hour += n * Number(seconds <= 3_600)
+  period.within_one_day += n * Number(seconds <= 86_400)
 }
 
-export function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: CountableMessage): Day {
-  const date = timeOfId(id).slice(0, 10)
-  const key = `${workspace_id} ${date} ${channel}`
-  const known = days.get(key)
+const periodMs = 900_000
+
+export function periodOf(periods: Map<string, Period>, { workspace_id, channel, id }: CountableMessage): Period {
+  const ms = Date.parse(timeOfId(id))
+  const at = new Date(ms - (ms % periodMs)).toISOString()
+  const key = `${workspace_id} ${at} ${channel}`
+  const known = periods.get(key)
   if (known) return known
   const within = { within_five_minutes: 0, within_one_hour: 0, within_one_day: 0 }
-  const day = { workspace_id, day: date, channel, inbound: 0, outbound: 0, answers: 0, answer_seconds: 0, ...within }
-  days.set(key, day)
-  return day
+  const period = { workspace_id, at, channel, inbound: 0, outbound: 0, answers: 0, answer_seconds: 0, ...within }
+  periods.set(key, period)
+  return period
 }
 
 export async function listWaits(sql: Sql, messages: readonly CountableMessage[]): Promise<Wait[]> {
@@ -93,23 +99,38 @@ export async function listWaits(sql: Sql, messages: readonly CountableMessage[])
     join message_waits w on w.workspace_id = i.workspace_id and w.conversation_id = i.conversation_id`
 }
 
-export async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
+export async function addPeriods(sql: Sql, periods: readonly Period[]): Promise<void> {
   await sql`
-    insert into message_days as d (workspace_id, day, channel, inbound, outbound, answers, answer_seconds,
+    insert into message_periods as p (workspace_id, at, channel, inbound, outbound, answers, answer_seconds,
       within_five_minutes, within_one_hour, within_one_day)
-    select workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour,
+    select workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour,
       within_one_day
-    from json_to_recordset(${JSON.stringify(days)}::text::json) as i (
-      workspace_id uuid, day date, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
+    from json_to_recordset(${JSON.stringify(periods)}::text::json) as i (
+      workspace_id uuid, at timestamptz, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
       within_five_minutes int, within_one_hour int, within_one_day int
     )
-    on conflict (workspace_id, day, channel) do update set
-      inbound = d.inbound + excluded.inbound, outbound = d.outbound + excluded.outbound,
-      answers = d.answers + excluded.answers, answer_seconds = d.answer_seconds + excluded.answer_seconds,
-      within_five_minutes = d.within_five_minutes + excluded.within_five_minutes,
-      within_one_hour = d.within_one_hour + excluded.within_one_hour,
-      within_one_day = d.within_one_day + excluded.within_one_day`
+    on conflict (workspace_id, at, channel) do update set
+      inbound = p.inbound + excluded.inbound, outbound = p.outbound + excluded.outbound,
+      answers = p.answers + excluded.answers, answer_seconds = p.answer_seconds + excluded.answer_seconds,
+      within_five_minutes = p.within_five_minutes + excluded.within_five_minutes,
+      within_one_hour = p.within_one_hour + excluded.within_one_hour,
+      within_one_day = p.within_one_day + excluded.within_one_day`
 }
+
+/**
+ * The counters of a workspace as a relation. Those of `message_days` are from release 0.1.0, which counted by day (UTC) and may still do so
+ * during an upgrade. The time of day is not known, so they count at noon.
+ */
+export const countedPeriods = (sql: Sql, workspaceId: string): Fragment => sql`(
+  select at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour, within_one_day
+  from message_periods
+  where workspace_id = ${workspaceId}
+  union all
+  select (day + time '12:00') at time zone 'utc', channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+    within_one_hour, within_one_day
+  from message_days
+  where workspace_id = ${workspaceId}
+)`
 
 /** Writes the difference between two lists of waits. */
 export async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wait>): Promise<void> {

@@ -10,7 +10,7 @@ import { type Column, Table } from '../ui/table.tsx'
 import { LastTime, RelativeTime } from '../ui/time.tsx'
 import { words } from '../words/words.ts'
 
-const { keys: text } = words.settings
+const { keys: text } = words.developers
 
 export type Key = ItemOf<'GET /keys'>
 
@@ -18,7 +18,10 @@ export type Key = ItemOf<'GET /keys'>
 const searchThreshold = 10
 const pageLength = 100
 
-export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (key: Key) => void }) {
+type Actions = { onEdit: (key: Key) => void; onRevoke: (key: Key) => void }
+
+/** `actions`: absent for members who cannot change keys. */
+export function KeyList({ keys, actions }: { keys: readonly Key[]; actions?: Actions | undefined }) {
   const [search, setSearch] = useSearchParam('q')
   const [length, setLength] = useState(pageLength)
   const found = keys.filter((key) => matchesSearch(key, search))
@@ -42,25 +45,17 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
           <EmptyState icon="search" title={text.none(search)} />
         ) : (
           <Table
-            className="settings-keys"
+            className="dev-keys"
             rows={found.slice(0, length)}
             keyOf={({ id }) => id}
             rowProps={({ state }) => ({ 'data-state': state })}
             columns={[
               ...columns,
-              onRevoke !== undefined && {
+              actions !== undefined && {
                 label: text.actions,
                 isLabelHidden: true,
-                cellClassName: 'end',
-                cell: (key) =>
-                  key.state === 'active' && (
-                    <Button
-                      label={text.revoke}
-                      size="small"
-                      aria-label={text.revokeOf(key.name)}
-                      onClick={() => onRevoke(key)}
-                    />
-                  ),
+                cellClassName: 'end nowrap',
+                cell: (key) => key.state === 'active' && <KeyActions apiKey={key} {...actions} />,
               },
             ]}
           />
@@ -71,12 +66,19 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
   )
 }
 
+const KeyActions = ({ apiKey, onEdit, onRevoke }: { apiKey: Key } & Actions) => (
+  <span className="dev-key-actions">
+    <Button label={text.edit} size="small" aria-label={text.editOf(apiKey.name)} onClick={() => onEdit(apiKey)} />
+    <Button label={text.revoke} size="small" aria-label={text.revokeOf(apiKey.name)} onClick={() => onRevoke(apiKey)} />
+  </span>
+)
+
 const columns: Column<Key>[] = [
   {
     label: text.nameAndKey,
     cell: (key) => (
       <div>
-        <p className="settings-key-name">
+        <p className="dev-key-name">
           <strong>{key.name}</strong> <StateBadge apiKey={key} />
         </p>
         <p className="soft">
@@ -88,12 +90,12 @@ const columns: Column<Key>[] = [
   },
   {
     label: text.scopes,
-    cellClassName: 'settings-scope-cell',
+    cellClassName: 'dev-scope-cell',
     cell: ({ scopes }) =>
       scopes.length === 0 ? (
         <span className="soft">{text.noScopes}</span>
       ) : (
-        <ul className="settings-scopes">
+        <ul className="code-list">
           {scopes.map((scope) => (
             <li key={scope}>
               <code>{scope}</code>
@@ -111,7 +113,7 @@ function StateBadge({ apiKey: { state } }: { apiKey: Key }) {
   return <Badge tone={state === 'revoked' ? 'red' : 'amber'}>{text.states[state]}</Badge>
 }
 
-/** The expiry date. Only imported keys have one. */
+/** The expiry date, if the key has one. */
 function Expiry({ apiKey: { state, expires_at: end } }: { apiKey: Key }) {
   if (!end || state === 'revoked') return null
   return (

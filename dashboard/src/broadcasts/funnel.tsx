@@ -1,0 +1,99 @@
+/**
+ * The funnel of a broadcast: sent, delivered, read, replied, tapped, opted out. Each step counts recipients, and every share has
+ * the same denominator: the recipients that were not skipped.
+ */
+import { useCall } from '../lib/api.ts'
+import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
+import { words } from '../words/words.ts'
+import type { Broadcast } from './status.tsx'
+
+const { funnel: text } = words.broadcasts
+
+export const steps = ['sent', 'delivered', 'read', 'replied', 'tapped', 'opted_out'] as const
+export type Step = (typeof steps)[number]
+
+export const stepCount = (broadcast: Broadcast, step: Step): number => broadcast[`${step}_count`]
+
+/** The denominator of all shares. */
+export const addressedCount = ({ total_count, skipped_count }: Broadcast): number => total_count - skipped_count
+
+const colors: Record<Step, string> = {
+  sent: 'var(--blue)',
+  delivered: 'var(--green)',
+  read: 'var(--accent)',
+  replied: 'var(--accent)',
+  tapped: 'var(--accent)',
+  opted_out: 'var(--red)',
+}
+
+export function Funnel({ broadcast }: { broadcast: Broadcast }) {
+  const whole = addressedCount(broadcast)
+  if (whole === 0) return null
+  return (
+    <div className="broadcasts-funnel">
+      <dl>
+        {steps.map((step) => {
+          const count = stepCount(broadcast, step)
+          return (
+            <div key={step} title={text.hints[step]}>
+              <dt>{text.steps[step]}</dt>
+              <dd className="numeric">
+                <span className="broadcasts-track" aria-hidden="true">
+                  <span style={{ inlineSize: `${(100 * count) / whole}%`, background: colors[step] }} />
+                </span>
+                <strong>{formatNumber(count)}</strong>
+                <span className="soft small">{formatShare(count, whole)}</span>
+              </dd>
+            </div>
+          )
+        })}
+      </dl>
+      <p className="soft small">{text.whole(whole)}</p>
+      <FunnelLine broadcast={broadcast} />
+    </div>
+  )
+}
+
+const lines = ['delivered', 'read', 'replied'] as const
+const [width, height] = [600, 120]
+/** The counters are live; the line reads thousands of rows. */
+const pollMs = 15_000
+
+/** Delivered, read and replied over time. The list above has the same values for screen readers. */
+function FunnelLine({ broadcast }: { broadcast: Broadcast }) {
+  const { id, delivered_count } = broadcast
+  const query = useCall('GET /broadcasts/{id}/timeline', { params: { id } }, { enabled: delivered_count > 0, pollMs })
+  const points = query.data ?? []
+  const first = points[0]
+  const last = points.at(-1)
+  if (!first || !last) return null
+  const whole = addressedCount(broadcast)
+  const pathOf = (step: (typeof lines)[number]) =>
+    points
+      .map(
+        (point, i) =>
+          `${(width * i) / (points.length - 1)},${height - (height * Math.min(point[step], whole)) / whole}`,
+      )
+      .join(' ')
+  return (
+    <figure className="broadcasts-line">
+      <figcaption className="soft small">
+        {text.overTime}
+        {lines.map((step) => (
+          <span key={step} className="broadcasts-key" data-step={step}>
+            {text.steps[step]}
+          </span>
+        ))}
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true" focusable="false">
+        {lines.map((step) => (
+          <polyline key={step} data-step={step} points={pathOf(step)} vectorEffect="non-scaling-stroke" />
+        ))}
+      </svg>
+      <div className="row spread soft small numeric">
+        <span>{formatTime(first.at)}</span>
+        <span>{formatTime(last.at)}</span>
+      </div>
+    </figure>
+  )
+}

@@ -1,0 +1,173 @@
+/**
+ * The sidebar of the inbox: lists of the member, saved views, labels and members, with how many open conversations each has. The counts
+ * follow changes within a few seconds.
+ */
+import { type ReactNode, useState } from 'react'
+import { Avatar } from '../../../../ui/display.tsx'
+import { Icon, type IconName } from '../../../../ui/icon.tsx'
+import { useCall } from '../../lib/api.ts'
+import { useSearchParam } from '../../lib/hooks.ts'
+import { memberName } from '../../lib/people.ts'
+import { useSession } from '../../lib/session.tsx'
+import { words } from '../../words/words.ts'
+import { openDialog } from '../actions/dialogs.tsx'
+import {
+  type Filters,
+  fromQuery,
+  hasSameFilters,
+  noFilters,
+  setFilters,
+  unassigned,
+  useFilters,
+} from '../model/filters.ts'
+import { useUnreadMentions } from '../model/unread-mentions.ts'
+
+const { list, flow, mentions } = words.inbox
+
+/** `has_more`: there may be more. Labels and members have it in common. */
+type Count = { id: string; count: number; has_more?: boolean }
+
+/** Entries of a section before "Show more". */
+const shownFirst = 8
+
+/** `onChosen`: after an entry was chosen, for a drawer. */
+export function Sidebar({ onChosen }: { onChosen?: () => void }) {
+  const { filters } = useFilters()
+  const { member } = useSession()
+  const [mentionsInUrl, setMentions] = useSearchParam('mentions')
+  const isMentions = mentionsInUrl === 'true'
+  const unreadMentions = useUnreadMentions()
+  const totals = useCall('GET /conversations/counts', {}, { live: true }).data
+  const counts = useCall('GET /inbox/counts', {}, { live: true }).data
+  const views = useCall('GET /views', {}, { live: true }).data ?? []
+  const labels = useCall('GET /labels', {}, { live: true }).data ?? []
+  const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
+  const countOf = (all: readonly Count[] | undefined, id: string) => {
+    const found = all?.find((one) => one.id === id)
+    return { count: found?.count, hasMore: found?.has_more ?? counts?.has_more }
+  }
+  // A view also has an order. While one is shown, the list of the same filters is not marked too.
+  const shownView = views.find(({ filters: saved }) => {
+    const view = fromQuery(saved)
+    return !isMentions && view.sort === filters.sort && hasSameFilters(filters, view)
+  })
+  const entryOf = (to: Partial<Filters>) => {
+    // The order of a view ends with it.
+    const target: Filters = { ...noFilters, sort: (shownView ? noFilters : filters).sort, ...to }
+    return {
+      isOn: !isMentions && !shownView && hasSameFilters(filters, target),
+      onClick: () => {
+        setFilters(target)
+        setMentions('')
+        onChosen?.()
+      },
+    }
+  }
+  return (
+    <nav className="inbox-sidebar" aria-label={flow.sidebar}>
+      <ul>
+        <Entry icon="inbox" name={flow.allOpen} count={totals?.open} {...entryOf({})} />
+        <Entry icon="person" name={list.mine} count={totals?.mine} {...entryOf({ assigned: 'me' })} />
+        <Entry icon="off" name={list.unassigned} count={totals?.unassigned} {...entryOf({ assigned: unassigned })} />
+        <Entry
+          icon="mention"
+          name={mentions.label}
+          count={unreadMentions.length}
+          isOn={isMentions}
+          onClick={() => {
+            setMentions('true')
+            onChosen?.()
+          }}
+        />
+      </ul>
+      <Section
+        title={flow.views}
+        action={
+          <button type="button" aria-label={flow.manageViews} title={flow.manageViews} onClick={openViews}>
+            <Icon name="edit" />
+          </button>
+        }
+        entries={views.map(({ id, name, filters: saved }) => {
+          const entry = { ...entryOf(fromQuery(saved)), isOn: id === shownView?.id }
+          return <Entry key={id} icon="view" name={name} {...countOf(counts?.views, id)} {...entry} />
+        })}
+        empty={flow.noViews}
+      />
+      <Section
+        title={flow.labels}
+        entries={labels.map(({ id, name, color }) => (
+          <Entry
+            key={id}
+            mark={<span className="inbox-label-dot" style={{ background: color }} />}
+            name={name}
+            {...countOf(counts?.labels, id)}
+            {...entryOf({ label: id })}
+          />
+        ))}
+      />
+      <Section
+        title={flow.members}
+        entries={members
+          .filter(({ id, role }) => id !== member.id && role !== 'viewer')
+          .map((one) => (
+            <Entry
+              key={one.id}
+              mark={<Avatar name={memberName(one)} size="small" />}
+              name={memberName(one)}
+              {...countOf(counts?.members, one.id)}
+              {...entryOf({ assigned: one.id })}
+            />
+          ))}
+      />
+    </nav>
+  )
+}
+
+const openViews = () => openDialog({ kind: 'views' })
+
+type SectionProps = { title: string; entries: readonly ReactNode[]; action?: ReactNode; empty?: string }
+
+function Section({ title, entries, action, empty }: SectionProps) {
+  const [isWhole, setWhole] = useState(false)
+  if (entries.length === 0 && !empty) return null
+  const hiddenCount = isWhole ? 0 : Math.max(0, entries.length - shownFirst)
+  return (
+    <section>
+      <h2>
+        {title}
+        {action}
+      </h2>
+      {entries.length === 0 && <p className="soft small">{empty}</p>}
+      <ul>
+        {entries.slice(0, entries.length - hiddenCount)}
+        {hiddenCount > 0 && (
+          <li>
+            <button type="button" className="soft" onClick={() => setWhole(true)}>
+              {flow.more(hiddenCount)}
+            </button>
+          </li>
+        )}
+      </ul>
+    </section>
+  )
+}
+
+type EntryProps = {
+  icon?: IconName
+  mark?: ReactNode
+  name: string
+  count: number | undefined
+  hasMore?: boolean | undefined
+  isOn: boolean
+  onClick: () => void
+}
+
+const Entry = ({ icon, mark, name, count, hasMore, isOn, onClick }: EntryProps) => (
+  <li>
+    <button type="button" aria-current={isOn ? 'true' : undefined} title={name} onClick={onClick}>
+      {icon ? <Icon name={icon} /> : mark}
+      <span className="cut">{name}</span>
+      {count !== undefined && count > 0 && <small>{list.atMost(count, hasMore)}</small>}
+    </button>
+  </li>
+)

@@ -1,0 +1,33 @@
+/**
+ * Where a panel of the inbox is shown. On a wide window it is docked beside the other parts unless the member hid it, which this browser
+ * remembers. On a narrow window it opens as a drawer.
+ */
+import { useCallback, useState } from 'react'
+import { useMedia } from '../../lib/hooks.ts'
+
+type SidePanelState = { isDocked: boolean; isDrawerOpen: boolean; toggle: () => void }
+export type ContactPanelState = SidePanelState
+export type SidebarState = SidePanelState
+
+type SidePanel = { storageKey: string; wideQuery: string }
+
+const contactPanel: SidePanel = { storageKey: 'parley-inbox-contact', wideQuery: '(min-width: 84rem)' }
+/** Where the navigation has names (`shell.css`). */
+const sidebar: SidePanel = { storageKey: 'parley-inbox-sidebar', wideQuery: '(min-width: 68.01rem)' }
+
+export const useContactPanel = (): ContactPanelState => useSidePanel(contactPanel)
+export const useSidebar = (): SidebarState => useSidePanel(sidebar)
+
+function useSidePanel({ storageKey, wideQuery }: SidePanel): SidePanelState {
+  const isWide = useMedia(wideQuery)
+  const [stored, setStored] = useState(() => localStorage.getItem(storageKey))
+  const [isDrawerOpen, setDrawerOpen] = useState(false)
+  const isShown = stored !== 'folded'
+  const toggle = useCallback(() => {
+    if (!isWide) return setDrawerOpen((isOpen) => !isOpen)
+    const next = isShown ? 'folded' : 'shown'
+    localStorage.setItem(storageKey, next)
+    setStored(next)
+  }, [storageKey, isWide, isShown])
+  return { isDocked: isWide && isShown, isDrawerOpen: !isWide && isDrawerOpen, toggle }
+}

@@ -1,0 +1,203 @@
+/**
+ * Which conversations a list of the inbox scans: ranges of its indexes, and conditions to check on each row (see `inbox.ts`).
+ */
+import { matches } from '../contacts/contacts.ts'
+import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
+import { findTagged } from '../contacts/tags.ts'
+import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
+import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
+import { statuses } from './filter-fields.ts'
+import { findLabeled } from './labels.ts'
+
+export const inboxSorts = ['newest', 'oldest', 'waiting'] as const
+
+export type InboxFilters = {
+  /** Absent: `newest`. */
+  sort?: (typeof inboxSorts)[number] | undefined
+  status?: ConversationStatus | undefined
+  /** Of several values of a filter, one must match. */
+  channels?: readonly ChannelName[] | undefined
+  contact_id?: string | undefined
+  /** Ids of members, or `nobody`. */
+  agents?: readonly string[] | undefined
+  /** Ids or names of labels. */
+  labels?: readonly string[] | undefined
+  /** Ids or names of tags of the contact. */
+  tags?: readonly string[] | undefined
+  /** The customer has waited for this long. */
+  waiting_minutes?: number | undefined
+  /** The customer waits for a reply. */
+  has_no_reply?: boolean
+  /** The last message of the customer or reply of a member is in this period. */
+  active_after?: string | undefined
+  active_before?: string | undefined
+  unread?: boolean
+  /** A part of a name, number, e-mail address or company. */
+  search?: string | undefined
+}
+
+/** The orders of `listInbox`. The order `waiting` consists of `waiting` and `not_waiting`. */
+export type Order = 'newest' | 'oldest' | 'waiting' | 'not_waiting'
+
+/** A search or a tag that selects more contacts is checked along the inbox. */
+const maxContacts = 500
+
+/** The rows that filters select before the scan, and the filters that selected too many: the scan checks those on each row. */
+type Selection = {
+  contactIds: string[] | undefined
+  conversationIds: string[] | undefined
+  checked: { search: string | undefined; tagIds: string[] | undefined; labelIds: string[] | undefined }
+}
+
+/** Undefined when no conversation can match. */
+export async function findSelection(
+  sql: Sql,
+  workspaceId: string,
+  filters: InboxFilters,
+): Promise<Selection | undefined> {
+  const { search, tags, labels } = filters
+  const found = await findContacts(sql, workspaceId, filters)
+  if (found?.length === 0) return undefined
+  const tagged = tags && (await findTagged(sql, workspaceId, tags, maxContacts))
+  if (tags && !tagged) return undefined
+  const taggedIds = tagged?.ids && new Set(tagged.ids)
+  const contactIds = found && taggedIds ? found.filter((id) => taggedIds.has(id)) : (found ?? tagged?.ids)
+  if (contactIds?.length === 0) return undefined
+  const labeled = labels && (await findLabeled(sql, workspaceId, labels))
+  if (labels && !labeled) return undefined
+  const checked = {
+    search: found ? undefined : search,
+    tagIds: tagged?.ids ? undefined : tagged?.tagIds,
+    labelIds: labeled?.ids ? undefined : labeled?.tagIds,
+  }
+  return { contactIds, conversationIds: labeled?.ids, checked }
+}
+
+/** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */
+async function findContacts(
+  sql: Sql,
+  workspaceId: string,
+  { contact_id, search }: InboxFilters,
+): Promise<string[] | undefined> {
+  if (!search) return contact_id === undefined ? undefined : [contact_id]
+  const isContact = contact_id === undefined ? sql`true` : sql`c.id = ${contact_id}`
+  const found = await sql<{ id: string }[]>`
+    select c.id from contacts c
+    where c.workspace_id = ${workspaceId} and ${isContact} and ${matches(sql, search)}
+    order by c.id desc
+    limit ${maxContacts + 1}`
+  return found.length > maxContacts ? undefined : found.map(({ id }) => id)
+}
+
+/** The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. */
+export type ScanPlan = { ranges: Fragment[]; conditions: Fragment[] }
+
+export function planScan(
+  sql: Sql,
+  workspaceId: string,
+  filters: InboxFilters,
+  selection: Selection,
+  order: Order,
+): ScanPlan {
+  const { ranges, conditions } = planRanges(sql, workspaceId, filters, selection, order)
+  // The index of waiting customers is not sorted by the last message: there it is checked for each row.
+  return order === 'waiting'
+    ? { ranges, conditions: [...conditions, ...periodOf(sql, filters, sql`w.arrived_at`)] }
+    : { ranges: ranges.map((range) => joinAnd(sql, [range, ...periodOf(sql, filters, arrival(sql))])), conditions }
+}
+
+/** The conditions of the period on the time `at`. */
+function periodOf(sql: Sql, { active_after: after, active_before: before }: InboxFilters, at: Fragment): Fragment[] {
+  return [
+    ...(after ? [sql`${at} >= ${after}::timestamptz`] : []),
+    ...(before ? [sql`${at} < ${before}::timestamptz`] : []),
+  ]
+}
+
+function planRanges(
+  sql: Sql,
+  workspaceId: string,
+  filters: InboxFilters,
+  { contactIds, conversationIds, checked }: Selection,
+  order: Order,
+): ScanPlan {
+  const { status, channels, contact_id, agents, waiting_minutes, has_no_reply, unread, search } = filters
+  // Each once: a row of two ranges would be listed twice.
+  const agentIds = agents && [...new Set(agents.map((agent) => (agent === 'nobody' ? unassigned : agent)))]
+  // A person's conversations are listed whatever their messages are.
+  const isOfPerson = !!search || contact_id !== undefined
+  const has = {
+    inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
+    channel: channels && sql`w.channel = any(${[...channels]}::text[])`,
+    agent: agentIds && sql`w.agent = any(${agentIds}::uuid[])`,
+    unread: unread && sql`w.unread_count > 0`,
+    label:
+      checked.labelIds &&
+      sql`exists (
+        select from conversation_labels cl
+        where cl.workspace_id = ${workspaceId} and cl.label_id = any(${checked.labelIds}::uuid[])
+          and cl.conversation_id = w.id
+      )`,
+    // A scalar subquery, because the planner turns `exists` into a join that reads all tagged contacts.
+    tag:
+      checked.tagIds &&
+      sql`(
+        select count(*) > 0 from contact_tags ct
+        where ct.workspace_id = ${workspaceId} and ct.contact_id = w.contact_id
+          and ct.tag_id = any(${checked.tagIds}::uuid[])
+      )`,
+    reply: has_no_reply && sql`w.status <> 'closed' and w.waiting_since is not null`,
+    wait:
+      waiting_minutes &&
+      sql`w.status <> 'closed' and w.waiting_since <= now() - make_interval(mins => ${waiting_minutes})`,
+    // Scalar for the same reason.
+    search:
+      checked.search &&
+      sql`(
+        select ${matches(sql, checked.search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
+      )`,
+    rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null)`,
+  }
+  const conditionsBut = (...covered: (keyof typeof has)[]) =>
+    Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
+  if (contactIds || conversationIds) {
+    const ofContacts = contactIds ? sql`v.contact_id = any(${contactIds}::uuid[])` : sql`true`
+    const labeled = conversationIds ? sql`v.id = any(${conversationIds}::uuid[])` : sql`true`
+    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`}`
+    return { ranges: [range], conditions: conditionsBut() }
+  }
+  if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
+  // Where members read their messages, few conversations are unread.
+  if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
+  const scannedStatuses = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
+  const isCovered = isOfPerson ? [] : (['inboxStatus'] as const)
+  if (agentIds) {
+    const ranges = agentIds.flatMap((id) =>
+      scannedStatuses.map((one) => sql`${agentOf(sql)} = ${id}::uuid and ${inboxStatusOf(sql)} = ${one}`),
+    )
+    const conditions = conditionsBut('agent', ...isCovered)
+    // Each number of agents is another text.
+    return { ranges: agentIds.length > 1 ? ranges.map((range) => plannedPerCall(sql, range)) : ranges, conditions }
+  }
+  const ranges = (channels ?? channelNames).flatMap((name) =>
+    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one}`),
+  )
+  return { ranges, conditions: conditionsBut('channel', ...isCovered) }
+}
+
+const joinAnd = (sql: Sql, conditions: readonly Fragment[]): Fragment =>
+  conditions.reduce((one, other) => sql`${one} and ${other}`)
+
+/** All of the conditions hold. They are composed of many texts, so the statement is not prepared. */
+export const allOf = (sql: Sql, conditions: readonly Fragment[]): Fragment =>
+  conditions.length === 0 ? sql`true` : plannedPerCall(sql, joinAnd(sql, conditions))
+
+/** Exactly the expressions of the indexes. */
+export const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
+/** The status of a conversation in the inbox, or `automated`. */
+export const inboxStatusOf = (sql: Sql): Fragment =>
+  sql`(case when v.inbox_at is null then 'automated' else v.status end)`
+const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
+/** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
+export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
+  sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`

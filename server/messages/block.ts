@@ -1,0 +1,95 @@
+/**
+ * Blocking a contact on one channel.
+ *
+ * A block is stored first, then made at the channel, if it has such a call: the provider then passes on no messages. Without the call,
+ * or if it fails, the service alone blocks: messages are stored, but do not reopen the conversation (`receiving/store-inbound.ts`).
+ *
+ * A block at the channel that the service does not know would lose messages. So unblocking calls the channel in any case, because the
+ * outcome of a block may be unknown, and the stored block ends only after that.
+ */
+import type { BlockAnswer, Channel } from '../channels/channel.ts'
+import { getConnection } from '../channels/connections.ts'
+import type { ChannelName } from '../contacts/resource.ts'
+import { type Actor, authorOf } from '../conversations/timeline.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import { ApiError } from '../lib/errors.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+import type { Db, Sql } from '../lib/postgres/db.ts'
+import { peopleOf, requireThread } from './sending/target.ts'
+
+export type BlockOptions = {
+  db: Db
+  sealer: Sealer
+  channels: Record<ChannelName, Pick<Channel, 'setBlocked'>>
+}
+
+/** Blocks the contact of a conversation on its channel, or ends it. A block closes the conversation. */
+export async function setBlocked(
+  { db, sealer, channels }: BlockOptions,
+  workspaceId: string,
+  actor: Actor,
+  conversationId: string,
+  isBlocked: boolean,
+): Promise<void> {
+  const thread = await requireThread(db, workspaceId, conversationId)
+  if ((thread.blocked_at !== null) === isBlocked) return
+  const channel = channels[thread.channel]
+  const connection = await getConnection(db, sealer, workspaceId, thread.channel)
+  /** The outcome for each identity of the contact. None without a connection or such a call of the channel. */
+  const callChannel = async (isOn: boolean): Promise<BlockAnswer[]> => {
+    const answers: BlockAnswer[] = []
+    if (!connection || !channel.setBlocked) return answers
+    for (const person of peopleOf(thread)) answers.push(await channel.setBlocked(connection, person, isOn))
+    return answers
+  }
+  if (!isBlocked) {
+    requireUnblocked(thread.is_channel_blocked, await callChannel(false))
+    await storeBlock(db, workspaceId, actor, conversationId, false)
+    return
+  }
+  if (!(await storeBlock(db, workspaceId, actor, conversationId, true))) return
+  const answers = await callChannel(true)
+  if (!answers.some(({ ok }) => ok)) return
+  const confirmed = await db`
+    update conversations set is_channel_blocked = true, updated_at = now()
+    where workspace_id = ${workspaceId} and id = ${conversationId} and blocked_at is not null
+    returning id`
+  // Another member ended the block meanwhile.
+  if (confirmed.length === 0) await callChannel(false)
+}
+
+/** Throws 502 when the channel may still block the contact. It refuses an identity that it does not block. */
+function requireUnblocked(isChannelBlocked: boolean, answers: readonly BlockAnswer[]): void {
+  const failures = answers.flatMap((answer) => (answer.ok ? [] : [answer]))
+  const isUnknown = failures.some(({ isRefused }) => !isRefused)
+  if (!isUnknown && (!isChannelBlocked || failures.length < answers.length)) return
+  const reason = failures[0]?.message ?? 'not connected'
+  throw new ApiError('platform_error', `the channel did not unblock the contact: ${reason}`)
+}
+
+/** Returns false when another member did it meanwhile. */
+async function storeBlock(
+  sql: Sql,
+  workspaceId: string,
+  actor: Actor,
+  conversationId: string,
+  isBlocked: boolean,
+): Promise<boolean> {
+  const { memberId, details } = authorOf(actor)
+  const id = newId()
+  const changes = isBlocked
+    ? sql`blocked_at = now(), status = 'closed', snoozed_until = null, unread_count = 0`
+    : sql`blocked_at = null, is_channel_blocked = false`
+  const stored = await sql`
+    with changed_conversation as (
+      update conversations set ${changes}, updated_at = now()
+      where workspace_id = ${workspaceId} and id = ${conversationId} and (blocked_at is null) = ${isBlocked}
+      returning workspace_id, id
+    )
+    insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
+    select workspace_id, id, ${id}, ${isBlocked ? 'blocked' : 'unblocked'}, ${memberId}::uuid,
+      ${JSON.stringify(details)}::text::jsonb, ${timeOfId(id)}
+    from changed_conversation
+    returning id`
+  return stored.length > 0
+}

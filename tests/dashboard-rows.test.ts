@@ -1,0 +1,140 @@
+/** What a conversation shows in a real browser: its row in the list, and the line of actions above its thread. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { assertStatus } from './assertions.ts'
+import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
+import { createBrowser, type Json, until } from './support.ts'
+
+const ann = '+14155550100'
+const ben = '+14155550101'
+
+const rowOf = (page: Page, name: string) =>
+  page.getByRole('list', { name: 'Conversations' }).getByRole('link', { name })
+const box = (page: Page) => page.getByRole('textbox', { name: 'Reply', exact: true })
+
+async function edgesOf(part: Locator) {
+  const { left, right, top, bottom } = await part.evaluate((element) => element.getBoundingClientRect().toJSON())
+  return { left, right, middle: Math.round((top + bottom) / 2) } as { left: number; right: number; middle: number }
+}
+
+test('assign, snooze and close are one line of buttons with texts at every width', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox', { width: 1440 })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await rowOf(page, 'Ann Porter').click()
+  const assign = page.getByRole('button', { name: /^Assigned to: / })
+  const snooze = page.getByRole('button', { name: 'Snooze', exact: true })
+  const close = page.getByRole('button', { name: 'Close', exact: true })
+  await assign.getByText('Assign', { exact: true }).waitFor()
+  for (const width of [1440, 1280, 1024, 768, 390]) {
+    await resize(page, width, width === 768 ? 'dark' : 'light')
+    const edges = await Promise.all([assign, snooze, close].map(edgesOf))
+    assert.equal(new Set(edges.map(({ middle }) => middle)).size, 1, `one line at ${width} pixels`)
+    assert.ok(edges[0] && edges[1] && edges[2] && edges[0].right <= edges[1].left && edges[1].right <= edges[2].left)
+    for (const [part, text] of [
+      [assign, 'Assign'],
+      [snooze, 'Snooze'],
+      [close, 'Close'],
+    ] as const)
+      assert.equal(
+        await part
+          .getByText(text)
+          .or(part.filter({ hasText: text }))
+          .first()
+          .isVisible(),
+        true,
+      )
+    await assertFits(page)
+    await assertAccessible(page)
+  }
+  await assign.click()
+  await page.getByRole('menuitemradio', { name: /\(you\)/ }).click()
+  await page.getByRole('button', { name: /^Assigned to: (?!Unassigned)/ }).waitFor()
+  await close.click()
+  await page.getByRole('button', { name: 'Reopen', exact: true }).click()
+  await page.getByRole('button', { name: 'Status: Open' }).waitFor()
+})
+
+test('a workspace can assign a conversation to the member who replies', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/settings/workspace')
+  await page.getByRole('switch', { name: /^Assign to me when I reply/ }).click()
+  await page.getByRole('switch', { name: /^Assign to me when I reply/, checked: true }).waitFor()
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await visit(page, '/inbox')
+  await rowOf(page, 'Ann Porter').click()
+  await page.getByRole('button', { name: 'Assigned to: Unassigned' }).waitFor()
+  await box(page).fill('Hello Ann')
+  await box(page).press('Enter')
+  await page.getByRole('button', { name: /^Assigned to: (?!Unassigned)/ }).waitFor()
+})
+
+test('a row shows the wait, who replied, the channel beside the avatar, and formatted text', { skip }, async (t) => {
+  const { page, provider, url, owner, window, member, db, api } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'Is it *open*?' })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  const browser = createBrowser(url, url)
+  await browser.signIn(owner)
+  await until('both', async () => (await browser.ask('GET', '/conversations')).data.length === 2)
+  const waited = (name: string, wait: string) => db`
+    update conversations v set waiting_since = now() - ${wait}::interval, updated_at = now() from contacts c
+    where v.workspace_id = ${api.workspaceId} and c.workspace_id = v.workspace_id and c.id = v.contact_id and c.name = ${name}`
+  await waited('Ben Carter', '50 hours')
+  await waited('Ann Porter', '190 minutes')
+  await page.reload()
+  const waitOf = (name: string) => rowOf(page, name).locator('time')
+  await waitOf('Ben Carter').getByText('2 d').waitFor()
+  await waitOf('Ann Porter').getByText('3 h').waitFor()
+  assert.equal(await waitOf('Ben Carter').getAttribute('data-tone'), 'red')
+  assert.equal(await waitOf('Ann Porter').getAttribute('data-tone'), 'amber')
+  await rowOf(page, 'Ben Carter').locator('strong', { hasText: 'open' }).waitFor()
+
+  const avatar = await edgesOf(rowOf(page, 'Ann Porter').locator('.avatar').first())
+  const badge = await edgesOf(rowOf(page, 'Ann Porter').locator('.channel'))
+  assert.ok(badge.left >= avatar.right, 'the channel covers no initials')
+
+  const conversations: Json[] = (await browser.ask('GET', '/conversations')).data
+  const idOf = (name: string) => conversations.find(({ contact }) => contact.name === name).id
+  await browser.ask('POST', `/conversations/${idOf('Ann Porter')}/messages`, { text: 'Hi *Ann*' }, 201)
+  const kim = await window({ as: await member('agent', 'Kim Lee') })
+  await kim.goto(`/inbox/${idOf('Ben Carter')}`)
+  await box(kim).fill('From Kim')
+  await box(kim).press('Enter')
+  await rowOf(page, 'Ann Porter').getByText('You:').waitFor()
+  await rowOf(page, 'Ben Carter').getByTitle('Kim Lee', { exact: true }).waitFor()
+  await rowOf(page, 'Ben Carter').getByText('From Kim').waitFor()
+  assert.equal(await rowOf(page, 'Ben Carter').getByText('You:').count(), 0)
+  await rowOf(kim, 'Ben Carter').getByText('You:').waitFor()
+  await assertAccessible(page)
+  await resize(page, 390, 'dark')
+  await assertFits(page)
+  await assertAccessible(page)
+})
+
+test('labels of conversations and tags of people look different', { skip }, async (t) => {
+  const { page, provider, api } = await openDashboard(t, '/inbox', { width: 1440 })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  const [{ id, contact_id: contactId }] = (await api.get('/conversations')).body.data
+  assertStatus(await api.patch(`/contacts/${contactId}`, { tags: ['VIP'] }), 200)
+  assertStatus(await api.patch(`/conversations/${id}`, { labels: ['Refund'] }), 200)
+  await rowOf(page, 'Ann Porter').click()
+  const look = (part: Locator) =>
+    part.evaluate((element) => {
+      const style = element.ownerDocument.defaultView?.getComputedStyle(element)
+      return {
+        radius: Number.parseFloat(style?.borderTopLeftRadius ?? ''),
+        hasIcon: element.querySelector('svg') !== null,
+      }
+    })
+  const label = page.getByRole('list', { name: 'Labels' }).locator('.label-chip', { hasText: 'Refund' })
+  const tag = page.getByRole('complementary').locator('.tag', { hasText: 'VIP' })
+  await label.waitFor()
+  await tag.waitFor()
+  assert.deepEqual([(await look(label)).hasIcon, (await look(tag)).hasIcon], [false, true])
+  assert.ok((await look(label)).radius < (await look(tag)).radius)
+  await page.getByRole('complementary').locator('.label-chip', { hasText: 'Refund' }).waitFor()
+  assert.equal(await page.locator('.tag', { hasText: 'Refund' }).count(), 0)
+  await rowOf(page, 'Ann Porter').locator('.label-chip', { hasText: 'Refund' }).waitFor()
+  await assertAccessible(page)
+  await resize(page, 1440, 'dark')
+  await assertAccessible(page)
+})
