@@ -1,4 +1,5 @@
 /** The broadcast: its schema with the SQL of its fields. */
+import { memberName } from '../accounts/members.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import { StructuredParams } from '../channels/template-schema.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
@@ -140,7 +141,7 @@ const broadcastFields = {
     Column(
       NullableObject({ id: Uuid, name: NullableText() }),
       (sql) => sql`(
-        select json_build_object('id', m.id, 'name', coalesce(m.name, m.email))
+        select json_build_object('id', m.id, 'name', ${memberName(sql, sql`m`)})
         from members m where m.workspace_id = b.workspace_id and m.id = b.author_id
       )`,
     ),

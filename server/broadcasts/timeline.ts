@@ -41,19 +41,11 @@ export async function readTimeline(sql: Sql, workspaceId: string, id: string): P
   const spanMs = Math.max(lastMs - fromMs, minSpanMs)
   return Array.from({ length: pointCount }, (_, i) => {
     const ms = fromMs + Math.ceil((spanMs * i) / (pointCount - 1))
-    const countOf = (step: Step) => Math.round(shareUntil(times[step], ms) * counts[step])
-    return { at: new Date(ms).toISOString(), ...recordOf(countOf) }
+    const countUntil = (step: Step) => Math.round(shareUntil(times[step], ms) * counts[step])
+    const shown = Object.fromEntries(steps.map((step) => [step, countUntil(step)])) as Record<Step, number>
+    return { at: new Date(ms).toISOString(), ...shown }
   })
 }
-
-const recordOf = <Value>(read: (step: Step) => Value): Record<Step, Value> => ({
-  sent: read('sent'),
-  delivered: read('delivered'),
-  read: read('read'),
-  replied: read('replied'),
-  tapped: read('tapped'),
-  opted_out: read('opted_out'),
-})
 
 /** The share of sorted times until this one. Without a time, all of them are there from the start. */
 const shareUntil = (times: readonly number[], ms: number): number =>

@@ -86,7 +86,6 @@ type DraftPageProps = PageOfDraft & {
 
 /** The page of a draft, which is saved while the member writes. */
 export function DraftPage({ start, startId, onCreated, children, ...page }: DraftPageProps) {
-  const templates = useCall('GET /templates', {}, { live: true })
   const [draft, setDraft] = useState(start)
   const saving = useAutosave(draft, startId, onCreated)
   const actions = (
@@ -98,16 +97,7 @@ export function DraftPage({ start, startId, onCreated, children, ...page }: Draf
   return (
     <Page {...page} actions={actions}>
       {children}
-      <QueryView query={templates}>
-        {(found) => (
-          <ComposeForm
-            templates={found}
-            draft={draft}
-            onChange={(changes) => setDraft((now) => ({ ...now, ...changes }))}
-            saving={saving}
-          />
-        )}
-      </QueryView>
+      <ComposeForm draft={draft} onChange={(changes) => setDraft((now) => ({ ...now, ...changes }))} saving={saving} />
     </Page>
   )
 }
@@ -123,7 +113,6 @@ const SaveStatus = ({ state }: { state: SaveState }) => (
 )
 
 type ComposeProps = {
-  templates: readonly Template[]
   draft: Draft
   onChange: (changes: Partial<Draft>) => void
   /** Of a draft that is saved. */
@@ -132,7 +121,14 @@ type ComposeProps = {
   editedId?: string
 }
 
-export function ComposeForm({ templates, draft, onChange, saving, editedId }: ComposeProps) {
+export function ComposeForm(props: ComposeProps) {
+  const templates = useCall('GET /templates', {}, { live: true })
+  return <QueryView query={templates}>{(found) => <LoadedForm templates={found} {...props} />}</QueryView>
+}
+
+type LoadedProps = ComposeProps & { templates: readonly Template[] }
+
+function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProps) {
   const [isSubmitted, setSubmitted] = useState(false)
   const [isConfirming, setConfirming] = useState(false)
   const [isFlushing, setFlushing] = useState(false)

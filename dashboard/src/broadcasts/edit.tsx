@@ -20,21 +20,11 @@ export function EditBroadcast({ id }: { id: string }) {
 }
 
 function EditForm({ id, source }: { id: string; source: Source }) {
-  const templates = useCall('GET /templates', {}, { live: true })
   const [draft, setDraft] = useState(() => toDraft(source))
   return (
     <>
       <SourceNotes source={source} />
-      <QueryView query={templates}>
-        {(found) => (
-          <ComposeForm
-            templates={found}
-            draft={draft}
-            onChange={(changes) => setDraft((now) => ({ ...now, ...changes }))}
-            editedId={id}
-          />
-        )}
-      </QueryView>
+      <ComposeForm draft={draft} onChange={(changes) => setDraft((now) => ({ ...now, ...changes }))} editedId={id} />
     </>
   )
 }

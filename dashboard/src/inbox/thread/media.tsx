@@ -46,27 +46,15 @@ export function Media({ message }: { message: Message }) {
         onError={() => setBroken(true)}
       />
     )
-  if (type === 'video') {
-    return (
-      // biome-ignore lint/a11y/useMediaCaption: videos from customers have no captions.
-      <video
-        className="inbox-video"
-        src={showable}
-        controls
-        preload="metadata"
-        aria-label={labels.kinds.video}
-        onError={() => setBroken(true)}
-      />
-    )
-  }
+  // Files from customers have no captions.
+  const Player = type === 'video' ? 'video' : 'audio'
   return (
-    // biome-ignore lint/a11y/useMediaCaption: audio from customers has no captions.
-    <audio
-      className="inbox-audio"
+    <Player
+      className={`inbox-${Player}`}
       src={showable}
       controls
       preload="metadata"
-      aria-label={labels.kinds.audio}
+      aria-label={labels.kinds[Player]}
       onError={() => setBroken(true)}
     />
   )
