@@ -64,6 +64,8 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
   )
   await page.getByText('30 days').click()
   await page.waitForURL(/days=30|overview\?as=table/)
+  // The table is not on the page while its data loads.
+  await page.getByRole('rowheader').nth(3).waitFor()
   assert.equal(await page.getByRole('rowheader').count(), 4)
   await page.waitForURL(/as=table/)
   await page.getByText('Today', { exact: true }).click()
