@@ -102,7 +102,7 @@ export default function Inbox() {
   )
 }
 
-const prefetchAfterMs = 300
+const prefetchAfterMs = 100
 
 /** Fetches the messages of the conversation that follows the open one, so that it opens at once. */
 function usePrefetchNext(openId: string): void {
