@@ -86,7 +86,10 @@ export async function benchDashboard(): Promise<Figure[]> {
 
   const filtered: number[] = []
   for (let i = 0; i < opened; i++) {
-    await page.locator('.inbox-tabs button').nth(i % 2 === 0 ? 1 : 0).focus()
+    await page
+      .locator('.inbox-tabs button')
+      .nth(i % 2 === 0 ? 1 : 0)
+      .focus()
     await delay(glanceMs)
     const first = await page.evaluate<string>("document.querySelector('.inbox-row').dataset.row")
     const isOther = `![undefined, '${first}'].includes(document.querySelector('.inbox-row')?.dataset.row)`
