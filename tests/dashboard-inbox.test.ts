@@ -218,6 +218,25 @@ test('a status change can be undone, and an unsent message survives a reload', {
 
 const names = (page: Page) => page.locator('[data-row] .inbox-row-name').allTextContents()
 
+test('a link to a conversation shows the whole list, and only later arrivals wait behind a button', {
+  skip,
+}, async (t) => {
+  const { page, provider, api } = await openDashboard(t, '/overview')
+  for (const [from, name] of [
+    [ben, 'Ben Carter'],
+    [ann, 'Ann Porter'],
+  ] as const)
+    await provider.writes({ from, name, text: 'Hello' })
+  const [, { id }] = (await api.get('/conversations')).body.data
+  await page.goto(`/inbox/${id}`)
+  await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+  await until('both rows', async () => (await names(page)).join() === 'Ann Porter,Ben Carter')
+  assert.equal(await page.getByRole('button', { name: / new$/ }).count(), 0)
+  await provider.writes({ from: '+14155550102', name: 'Cleo Dane', text: 'Hello' })
+  await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
+  assert.deepEqual(await names(page), ['Ann Porter', 'Ben Carter'])
+})
+
 test('the order stays still while a member works, and new conversations wait behind a button', { skip }, async (t) => {
   const { page, provider, window, member } = await openDashboard(t)
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'First' })

@@ -117,8 +117,9 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   const pages = useConversations(query)
   const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
   const order = {
-    // While another query loads, the rows of the previous one are shown: their order is not that of the new query.
-    key: `${JSON.stringify(query)}${pages.isPlaceholderData ? ' loading' : ''}`,
+    // Until the first page has loaded there is no order to hold. While another query loads, the rows of the previous one are shown:
+    // their order is not that of the new query.
+    key: `${JSON.stringify(query)}${!pages.data || pages.isPlaceholderData ? ' loading' : ''}`,
     openId,
     fresh: pages.items,
     isComplete: !pages.hasNextPage,
