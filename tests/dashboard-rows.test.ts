@@ -68,7 +68,9 @@ test('a workspace can assign a conversation to the member who replies', { skip }
   await page.getByRole('button', { name: /^Assigned to: (?!Unassigned)/ }).waitFor()
 })
 
-test('a row shows the wait, who replied, the channel beside the avatar, and formatted text', { skip }, async (t) => {
+test('a row shows its time, the wait, who replied, the channel at the avatar, and formatted text', {
+  skip,
+}, async (t) => {
   const { page, provider, url, owner, window, member, db, api } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'Is it *open*?' })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
@@ -81,16 +83,28 @@ test('a row shows the wait, who replied, the channel beside the avatar, and form
   await waited('Ben Carter', '50 hours')
   await waited('Ann Porter', '190 minutes')
   await page.reload()
-  const waitOf = (name: string) => rowOf(page, name).locator('time')
-  await waitOf('Ben Carter').getByText('2 d').waitFor()
-  await waitOf('Ann Porter').getByText('3 h').waitFor()
+  const waitOf = (name: string) => rowOf(page, name).getByTitle(/^Waiting for a reply from a member since /)
+  assert.equal(await waitOf('Ben Carter').textContent(), 'Waiting 2 d')
+  assert.equal(await waitOf('Ann Porter').textContent(), 'Waiting 3 h')
   assert.equal(await waitOf('Ben Carter').getAttribute('data-tone'), 'red')
   assert.equal(await waitOf('Ann Porter').getAttribute('data-tone'), 'amber')
+  // Both wrote today.
+  for (const name of ['Ann Porter', 'Ben Carter'])
+    assert.match(await rowOf(page, name).locator('time').innerText(), /^\d+:\d\d\s[AP]M$/)
   await rowOf(page, 'Ben Carter').locator('strong', { hasText: 'open' }).waitFor()
 
-  const avatar = await edgesOf(rowOf(page, 'Ann Porter').locator('.avatar').first())
-  const badge = await edgesOf(rowOf(page, 'Ann Porter').locator('.channel'))
-  assert.ok(badge.left >= avatar.right, 'the channel covers no initials')
+  const [overlap, covered] = await rowOf(page, 'Ann Porter').evaluate((row) => {
+    const avatar = row.querySelector('.avatar')
+    const badge = row.querySelector('.channel')?.getBoundingClientRect()
+    const initials = row.ownerDocument.createRange()
+    if (!avatar?.firstChild || !badge) return []
+    initials.selectNodeContents(avatar.firstChild)
+    const { right, bottom } = avatar.getBoundingClientRect()
+    const letters = initials.getBoundingClientRect()
+    return [badge.left < right && badge.top < bottom, badge.left < letters.right && badge.top < letters.bottom]
+  })
+  assert.equal(overlap, true, 'the channel is at the corner of the avatar')
+  assert.equal(covered, false, 'the channel covers no initials')
 
   const conversations: Json[] = (await browser.ask('GET', '/conversations')).data
   const idOf = (name: string) => conversations.find(({ contact }) => contact.name === name).id

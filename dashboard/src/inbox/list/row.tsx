@@ -29,6 +29,7 @@ type Props = {
 
 export const Row = memo(function Row({ conversation, href, isOpen }: Props) {
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
+  const { waiting_since: waitingSince } = conversation
   const name = nameOf(contact)
   const isSelected = useIsSelected(id)
   const canWrite = useCanWrite()
@@ -73,11 +74,8 @@ export const Row = memo(function Row({ conversation, href, isOpen }: Props) {
                 <span className="offscreen">{statusText}</span>
               </span>
             )}
-            {conversation.waiting_since ? (
-              <Wait since={conversation.waiting_since} />
-            ) : (
-              <Time at={activityOf(conversation)} format={formatBrief} />
-            )}
+            {status !== 'closed' && waitingSince && <Wait since={waitingSince} />}
+            <Time at={activityOf(conversation)} format={formatBrief} />
           </span>
           <span className="inbox-row-under">
             <RowNote conversationId={id} isOpen={isOpen}>
@@ -111,21 +109,18 @@ const dayMs = 24 * hourMs
 function Wait({ since }: { since: string }) {
   const ms = useMinute() * 60_000 - Date.parse(since)
   return (
-    <time
-      dateTime={since}
+    <span
       title={flow.waitingSince(formatTime(since))}
       className="inbox-wait"
       data-tone={ms >= dayMs ? 'red' : ms >= hourMs ? 'amber' : undefined}
     >
-      <span className="offscreen">{flow.waitingFor} </span>
-      {formatWait(ms)}
-    </time>
+      <span>{flow.waiting} </span>
+      <span>{formatWait(ms)}</span>
+    </span>
   )
 }
 
-const maxDots = 2
-
-/** The name of the first label and the dots of the next ones. Screen readers and the tooltip have all names. */
+/** The name of the first label and the number of the others. Screen readers and the tooltip have all names. */
 function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   const [first, ...others] = labels
   const names = flow.labeledWith(labels.map(({ name }) => name).join(', '))
@@ -135,10 +130,7 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
       <span className="inbox-row-label" aria-hidden="true">
         <LabelChip name={first.name} color={first.color} />
       </span>
-      {others.slice(0, maxDots).map(({ id, color }) => (
-        <span key={id} className="inbox-label-dot" style={{ background: color }} />
-      ))}
-      {others.length > maxDots && <small aria-hidden="true">{list.more(others.length - maxDots)}</small>}
+      {others.length > 0 && <small aria-hidden="true">{list.more(others.length)}</small>}
       <span className="offscreen">{names}</span>
     </span>
   )

@@ -33,8 +33,7 @@ export const flow = {
   newTitle: (count: number) => `Show ${conversations(count)} with new messages at the top`,
   noUnread: 'No unread conversations.',
   noneWaiting: 'No customers are waiting.',
-  waitingSince: (at: string) => `Waiting since ${at}`,
-  waitingFor: 'Waiting for',
+  waitingSince: (at: string) => `Waiting for a reply from a member since ${at}`,
 
   sort: 'Sort by',
   sorts: { newest: 'Newest', oldest: 'Oldest', waiting: 'Longest wait' },
