@@ -4,7 +4,6 @@ import { Link } from 'wouter'
 import { Button, IconButton, InputField } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
-import { DeleteLabel, isMoreThanCounted, labelQueries } from '../inbox/actions/delete-label.tsx'
 import type { Label } from '../inbox/model/changes.ts'
 import { useCall, useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
@@ -14,6 +13,7 @@ import { LabelChip } from '../ui/label.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
+import { DeleteLabel, isMoreThanCounted, labelQueries } from './delete-label.tsx'
 
 const { labels: texts } = words.settings
 

@@ -12,8 +12,17 @@ type InboxDialog =
   | { kind: 'views' }
 
 const open = createStore<(InboxDialog & { anchor: Anchor | undefined }) | undefined>(() => undefined)
-/** Opens beside the control that has the focus. */
-export const openDialog = (dialog: InboxDialog): void => open.set({ ...dialog, anchor: focusedAnchor() })
+/** Opens beside its control, also when a key opened it. */
+export const openDialog = (dialog: InboxDialog): void => open.set({ ...dialog, anchor: findAnchor(dialog.kind) })
+
+/** The focused control if it opens the dialog, else the first one that does. Without one, the focused row. */
+function findAnchor(kind: InboxDialog['kind']): Anchor | undefined {
+  const controls = [...document.querySelectorAll(`[data-opens="${kind}"]`)]
+  const control =
+    controls.find((one) => one === document.activeElement) ?? controls.find((one) => one.checkVisibility())
+  control?.scrollIntoView({ block: 'nearest' })
+  return control?.getBoundingClientRect() ?? focusedAnchor()
+}
 
 const imports = {
   snooze: () => import('./snooze-dialog.tsx'),

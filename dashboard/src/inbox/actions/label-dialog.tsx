@@ -1,15 +1,14 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
 
 import { useEffect, useState } from 'react'
-import { Button, Form, IconButton, SearchInput } from '../../../../ui/controls.tsx'
+import { Link } from 'wouter'
+import { Button, Form, SearchInput } from '../../../../ui/controls.tsx'
 import { useCall } from '../../lib/api.ts'
-import { useIsManager } from '../../lib/session.tsx'
 import { QueryState } from '../../ui/page.tsx'
 import { type Anchor, Popover } from '../../ui/popover.tsx'
 import { words } from '../../words/words.ts'
 import { type Label, useChanges } from '../model/changes.ts'
 import { findConversation } from '../model/conversations.ts'
-import { DeleteLabel } from './delete-label.tsx'
 import { moveBetweenChoices } from './snooze-dialog.tsx'
 
 const { flow } = words.inbox
@@ -22,8 +21,6 @@ export default function LabelDialog({ ids, anchor, onClose }: Props) {
   const [text, setText] = useState('')
   // The state of the dialog: the conversations may leave the list meanwhile.
   const [counts, setCounts] = useState(() => countLabels(ids))
-  const isManager = useIsManager()
-  const [deleted, setDeleted] = useState<Label>()
   const [created, setCreated] = useState<readonly Label[]>([])
   const name = text.trim()
   const isNamed = (label: Label) => label.name.toLowerCase() === name.toLowerCase()
@@ -94,28 +91,17 @@ export default function LabelDialog({ ids, anchor, onClose }: Props) {
                 <LabelDot color={label.color} />
                 {label.name}
               </label>
-              {isManager && known.includes(label) && (
-                <IconButton
-                  label={words.settings.labels.remove(label.name)}
-                  icon="trash"
-                  onClick={() => setDeleted(label)}
-                />
-              )}
             </li>
           )
         })}
       </ul>
       {name && !shown.some(isNamed) && <Button label={flow.createLabel(name)} icon="plus" onClick={create} />}
       <div className="dialog-foot">
+        <Link href="/settings/labels" className="inbox-foot-link" onClick={onClose}>
+          {flow.manageLabels}
+        </Link>
         <Button label={flow.done} variant="primary" onClick={onClose} />
       </div>
-      {deleted && (
-        <DeleteLabel
-          label={deleted}
-          onDeleted={() => setCreated(created.filter(({ name: other }) => other !== deleted.name))}
-          onClose={() => setDeleted(undefined)}
-        />
-      )}
     </Popover>
   )
 }

@@ -41,8 +41,8 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
           ]}
         />
         <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
-        <Button label={flow.labels} size="small" onClick={() => actions.chooseLabels(ids)} />
-        <Button label={flow.snooze} size="small" onClick={() => actions.chooseSnooze(ids)} />
+        <Button label={flow.labels} size="small" data-opens="labels" onClick={() => actions.chooseLabels(ids)} />
+        <Button label={flow.snooze} size="small" data-opens="snooze" onClick={() => actions.chooseSnooze(ids)} />
         <Button
           label={words.inbox.contact.markUnread}
           size="small"

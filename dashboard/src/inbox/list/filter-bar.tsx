@@ -82,6 +82,7 @@ function FilterChips({ filters }: { filters: Filters }) {
             className="cut"
             title={flow.editFilter(text)}
             aria-label={flow.editFilter(text)}
+            data-opens="filters"
             onClick={() => openDialog({ kind: 'filters' })}
           >
             {text}
@@ -165,6 +166,7 @@ export function ListTools({ filters, sidebar }: ListToolsProps) {
         aria-label={flow.sidebar}
         aria-expanded={sidebar.isDocked || sidebar.isDrawerOpen}
         title={flow.sidebar}
+        data-opens="views"
         onClick={sidebar.toggle}
       >
         <Icon name="view" />
@@ -175,6 +177,7 @@ export function ListTools({ filters, sidebar }: ListToolsProps) {
         data-on={filterCount > 0 ? '' : undefined}
         aria-label={filterCount > 0 ? `${flow.filters}: ${flow.filtersOn(filterCount)}` : flow.filters}
         title={filterCount > 0 ? flow.filtersOn(filterCount) : flow.filters}
+        data-opens="filters"
         onClick={() => openDialog({ kind: 'filters' })}
       >
         <Icon name="filter" />

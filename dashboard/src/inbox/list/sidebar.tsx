@@ -83,7 +83,13 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
       <Section
         title={flow.views}
         action={
-          <button type="button" aria-label={flow.manageViews} title={flow.manageViews} onClick={openViews}>
+          <button
+            type="button"
+            aria-label={flow.editViews}
+            title={flow.editViews}
+            data-opens="views"
+            onClick={openViews}
+          >
             <Icon name="edit" />
           </button>
         }

@@ -194,6 +194,7 @@ function LabelSection({ conversation: { id: conversationId, labels: all } }: { c
         label={words.inbox.commands.label}
         size="small"
         icon="label"
+        data-opens="labels"
         onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}
       />
     </Section>

@@ -74,7 +74,7 @@ export const flow = {
   members: 'Members',
   allOpen: 'Open conversations',
   more: (count: number) => `Show ${count} more`,
-  manageViews: 'Save or delete views',
+  editViews: 'Edit views',
   views: 'Views',
   noViews: 'No saved views yet. Set filters in the list, then save them here.',
   viewsMine: 'Only you',
@@ -133,6 +133,7 @@ export const flow = {
 
   labelSearch: 'Find or create a label',
   createLabel: (name: string) => `Create label “${name}”`,
+  manageLabels: 'Manage labels',
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 

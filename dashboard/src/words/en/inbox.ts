@@ -38,7 +38,7 @@ export const inbox = {
     nextUnread: 'Open next unread conversation',
     nextWaiting: 'Open longest waiting conversation',
     filters: 'Filter conversations',
-    views: 'Saved views',
+    views: 'Views',
     sidebar: 'Show or hide views, labels and members',
   },
   shortcuts: {

@@ -1,10 +1,10 @@
 /** Asks before a label is deleted, with the number of conversations that lose it. */
 
-import { Skeleton } from '../../../../ui/display.tsx'
-import { Confirm } from '../../../../ui/overlays.tsx'
-import { describeError, useCall, useChange } from '../../lib/api.ts'
-import { words } from '../../words/words.ts'
-import type { Label } from '../model/changes.ts'
+import { Skeleton } from '../../../ui/display.tsx'
+import { Confirm } from '../../../ui/overlays.tsx'
+import type { Label } from '../inbox/model/changes.ts'
+import { describeError, useCall, useChange } from '../lib/api.ts'
+import { words } from '../words/words.ts'
 
 const { labels: texts } = words.settings
 
@@ -20,17 +20,14 @@ export const labelQueries = [
 const maxCounted = 10_000
 export const isMoreThanCounted = (count: number): boolean => count >= maxCounted
 
-type Props = { label: Label; onDeleted?: () => void; onClose: () => void }
+type Props = { label: Label; onClose: () => void }
 
-export function DeleteLabel({ label: { id, name }, onDeleted, onClose }: Props) {
+export function DeleteLabel({ label: { id, name }, onClose }: Props) {
   const counts = useCall('GET /labels/counts', {})
   const remove = useChange('DELETE /labels/{id}', {
     stale: labelQueries,
     done: texts.removed(name),
-    onDone: () => {
-      onDeleted?.()
-      onClose()
-    },
+    onDone: onClose,
   })
   const count = counts.data?.find((one) => one.id === id)?.conversation_count ?? 0
   const error = remove.error ?? counts.error
