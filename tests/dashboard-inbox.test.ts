@@ -690,6 +690,13 @@ test('on a phone the list, the thread and the contact are separate screens', { s
   await page.locator('.toast').waitFor()
   await assertUncovered(page)
   await assertFits(page)
+  // Snooze and close are icons there, and no button is cut.
+  for (const name of [/^Assigned to: (?!Unassigned)/, 'Snooze', 'Close', /^Status/, 'Labels', 'Show contact'])
+    await page.getByRole('button', { name, exact: true }).and(page.locator('.inbox-thread-head *')).waitFor()
+  const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.inbox-thread-head button')]
+    .filter((one) => one.getBoundingClientRect().right > innerWidth || one.getBoundingClientRect().width > 60)
+    .map((one) => one.outerHTML.slice(0, 80))`)
+  assert.deepEqual(cut, [])
   await page.getByRole('button', { name: 'Show contact' }).click()
   await page.getByRole('dialog', { name: 'Contact' }).getByText(ann).waitFor()
   await assertFits(page)

@@ -18,7 +18,7 @@ async function edgesOf(part: Locator) {
   return { left, right, middle: Math.round((top + bottom) / 2) } as { left: number; right: number; middle: number }
 }
 
-test('assign, snooze and close are one line of buttons with texts at every width', { skip }, async (t) => {
+test('assign, snooze and close are one line of buttons at every width', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/inbox', { width: 1440 })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
   await rowOf(page, 'Ann Porter').click()
@@ -53,6 +53,67 @@ test('assign, snooze and close are one line of buttons with texts at every width
   await close.click()
   await page.getByRole('button', { name: 'Reopen', exact: true }).click()
   await page.getByRole('button', { name: 'Status: Open' }).waitFor()
+})
+
+test('the buttons of the header are at the same place in every conversation', { skip }, async (t) => {
+  const { page, provider, api, member } = await openDashboard(t, '/inbox', { width: 1440 })
+  await member('agent', 'Sam Porter')
+  for (const [from, name] of [
+    [ben, 'Ben Carter'],
+    [ann, 'Ann Porter'],
+  ] as const)
+    await provider.writes({ from, name, text: 'Hello' })
+  const conversations: Json[] = (await api.get('/conversations')).body.data
+  const { id } = conversations.find(({ contact }) => contact.name === 'Ann Porter') ?? assert.fail()
+  assertStatus(await api.patch(`/conversations/${id}`, { labels: ['Refund', 'Urgent'] }), 200)
+  const assign = page.getByRole('button', { name: /^Assigned to: / })
+  const placeOf = async (name: string) => {
+    await rowOf(page, name).click()
+    await page.getByRole('heading', { name, level: 2 }).and(page.locator('.inbox-thread-head *')).waitFor()
+    return page.evaluate<string>(`JSON.stringify([...document.querySelectorAll('.inbox-thread-actions button')].map((one) => {
+      const { left, top, width } = one.getBoundingClientRect()
+      return [left, top, width].map(Math.round)
+    }))`)
+  }
+  for (const width of [1440, 1000]) {
+    await resize(page, width, 'light')
+    const before = await placeOf('Ben Carter')
+    assert.equal(await placeOf('Ann Porter'), before, `with labels at ${width} pixels`)
+  }
+  const before = await placeOf('Ann Porter')
+  await assign.click()
+  await page.getByRole('menuitemradio', { name: 'Sam Porter' }).click()
+  await page.getByRole('button', { name: 'Assigned to: Sam Porter' }).waitFor()
+  await page.locator('.toast').getByRole('button', { name: 'Dismiss' }).click()
+  await page.locator('.toast').waitFor({ state: 'detached' })
+  assert.equal(await placeOf('Ann Porter'), before, 'with an assignee')
+  const isCut = await assign.locator('.cut').evaluate((text) => text.scrollWidth > text.clientWidth)
+  assert.equal(isCut, false, 'the name of the assignee has space')
+
+  // The second label is a number with the names in its title, and keys open their dialogs beside the controls.
+  await rowOf(page, 'Ann Porter').getByTitle('Labels: Refund, Urgent').getByText('+1').waitFor()
+  for (const [key, name, control] of [
+    ['l', 'Labels', page.getByRole('button', { name: 'Labels', exact: true })],
+    ['s', 'Snooze', page.getByRole('button', { name: 'Snooze', exact: true })],
+    ['f', 'Filters', page.getByRole('button', { name: 'Filters', exact: true })],
+    ['v', 'Views', page.getByRole('button', { name: 'Views, labels and members' })],
+  ] as const) {
+    await page.locator('.inbox-messages').focus()
+    await page.keyboard.press(key)
+    const dialog = page.getByRole('dialog', { name, exact: true })
+    await dialog.waitFor()
+    const [box, anchor] = [await dialog.boundingBox(), await control.boundingBox()]
+    assert.ok(box && anchor, name)
+    assert.equal(Math.round(box.y - anchor.y - anchor.height), 6, `${name} is below its control`)
+    assert.ok(box.x <= anchor.x + anchor.width && anchor.x <= box.x + box.width, `${name} is beside its control`)
+    if (key === 'l') {
+      assert.equal(await dialog.getByRole('button', { name: /^Delete/ }).count(), 0)
+      assert.equal(await dialog.getByRole('link', { name: 'Manage labels' }).getAttribute('href'), '/settings/labels')
+      await assertAccessible(page)
+    }
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
 })
 
 test('a workspace can assign a conversation to the member who replies', { skip }, async (t) => {

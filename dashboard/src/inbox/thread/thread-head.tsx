@@ -38,42 +38,46 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <ChannelAvatar name={nameOf(contact)} channel={channel} />
       <div className="inbox-thread-contact grow">
         <h2 className="cut">{nameOf(contact)}</h2>
-        <p className="cut">
-          {[
-            blockedAt && text.isBlocked,
-            words.channels[channel],
-            contact.name ? handleOf(contact) : null,
-            contact.company,
-          ]
-            .filter(Boolean)
-            .join(' · ')}
-        </p>
-        {labels.length > 0 && (
-          <ul className="inbox-labels" aria-label={flow.labels}>
-            {labels.map(({ id: labelId, name, color }) => (
-              <li key={labelId}>
-                <LabelChip name={name} color={color} />
-              </li>
-            ))}
-          </ul>
-        )}
+        <div className="line inbox-thread-about">
+          <p className="cut">
+            {[
+              blockedAt && text.isBlocked,
+              words.channels[channel],
+              contact.name ? handleOf(contact) : null,
+              contact.company,
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </p>
+          {labels.length > 0 && (
+            <ul className="inbox-labels" aria-label={flow.labels}>
+              {labels.map(({ id: labelId, name, color }) => (
+                <li key={labelId}>
+                  <LabelChip name={name} color={color} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
       </div>
       <ThreadPresence conversationId={conversation.id} />
       <div className="line inbox-thread-actions">
         <WriteAccess>
           <AssigneeMenu agent={conversation.assigned_agent} onAssign={(agent) => actions.assign([id], agent)} />
           <Button
-            label={snoozedUntil ? flow.snoozedStatus : flow.snooze}
+            label={<span className="inbox-action-text">{snoozedUntil ? flow.snoozedStatus : flow.snooze}</span>}
             size="small"
             icon="clock"
-            title={snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : undefined}
+            title={snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze}
             aria-pressed={snoozedUntil !== null}
+            data-opens="snooze"
             onClick={() => actions.chooseSnooze([id])}
           />
           <Button
-            label={isClosed ? flow.reopen : flow.close}
+            label={<span className="inbox-action-text">{isClosed ? flow.reopen : flow.close}</span>}
             size="small"
             icon={isClosed ? 'refresh' : 'check'}
+            title={isClosed ? flow.reopen : flow.close}
             onClick={() => actions.toggleClosed([id])}
           />
           <Menu
@@ -107,9 +111,13 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               { key: 'unread', label: text.markUnread, onSelect: () => void markUnread([id]) },
             ]}
           />
-          <span className="inbox-thread-tools">
-            <IconButton size="medium" label={flow.labels} icon="label" onClick={() => actions.chooseLabels([id])} />
-          </span>
+          <IconButton
+            size="medium"
+            label={flow.labels}
+            icon="label"
+            data-opens="labels"
+            onClick={() => actions.chooseLabels([id])}
+          />
         </WriteAccess>
         <IconButton
           size="medium"
@@ -135,9 +143,9 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
     <Menu
       label={thread.assign}
       button={
-        <button type="button" className="inbox-choice small" title={title} aria-label={title}>
+        <button type="button" className="inbox-choice inbox-assignee small" title={title} aria-label={title}>
           {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
-          <span className="cut">{name}</span>
+          <span className="inbox-action-text cut">{name}</span>
           <Icon name="chevron" />
         </button>
       }
