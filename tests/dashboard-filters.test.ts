@@ -27,6 +27,13 @@ test('the sidebar lists views, labels and members with live counts, and filters 
     (await sidebar.locator('[aria-current]').allInnerTexts()).map((text) => text.split('\n')[0])
   await sidebar.getByRole('button', { name: /^Longest wait\s*2$/ }).waitFor()
   assert.deepEqual(await marked(), ['Open conversations'])
+  // What the sidebar has is not in the list too. The filter is a chip there.
+  const list = page.getByRole('region', { name: 'Conversations' })
+  await list.getByRole('button', { name: /^Unread/ }).waitFor()
+  assert.equal(await list.getByRole('button', { name: /^(Mine|Unassigned|Mentions)/ }).count(), 0)
+  await sidebar.getByRole('button', { name: /^Mine/ }).click()
+  await list.getByRole('button', { name: 'Remove filter: Mine' }).click()
+  await until('no filter', async () => (await marked()).join() === 'Open conversations')
   await sidebar.getByRole('button', { name: 'Longest wait' }).click()
   await until('the view', async () => (await marked()).join() === 'Longest wait')
   await sidebar.getByRole('button', { name: 'Open conversations' }).click()

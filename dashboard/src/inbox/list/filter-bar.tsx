@@ -1,6 +1,6 @@
 /**
- * The filters of the conversation list: status, assignee and unread as buttons, the others as chips, and buttons for the order, the
- * sidebar and more filters.
+ * The filters of the conversation list: status, unread and, unless the sidebar is beside the list, its first entries as buttons, the
+ * others as chips, and buttons for the order, the sidebar and more filters.
  */
 import type { ReactNode } from 'react'
 import { Icon } from '../../../../ui/icon.tsx'
@@ -16,7 +16,9 @@ import type { SidebarState } from '../model/use-side-panel.ts'
 
 const { list, flow } = words.inbox
 
-export function FilterBar({ filters }: { filters: Filters }) {
+type FilterBarProps = { filters: Filters; hasSidebar: boolean }
+
+export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
   const counts = useCall('GET /conversations/counts', {}, { live: true }).data
   const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
   const unreadMentions = useUnreadMentions()
@@ -39,39 +41,47 @@ export function FilterBar({ filters }: { filters: Filters }) {
           </Toggle>
         ))}
       </fieldset>
-      <fieldset className="inbox-chips">
-        <legend className="offscreen">{list.filters}</legend>
-        <Toggle isOn={filters.assigned === 'me'} count={counts?.mine} onClick={() => toggleAssigned('me')}>
-          {list.mine}
-        </Toggle>
-        <Toggle
-          isOn={filters.assigned === unassigned}
-          count={counts?.unassigned}
-          onClick={() => toggleAssigned(unassigned)}
-        >
-          {list.unassigned}
-        </Toggle>
-        <Toggle isOn={filters.unread} count={counts?.unread} onClick={() => setFilters({ unread: !filters.unread })}>
-          {list.unread}
-        </Toggle>
-        <Toggle
-          isOn={isMentions}
-          title={words.inbox.mentions.label}
-          count={unreadMentions.length}
-          onClick={() => setMentions(isMentions ? '' : 'true')}
-        >
-          <span className="offscreen">{words.inbox.mentions.label}</span>
-          <Icon name="mention" />
-        </Toggle>
-      </fieldset>
-      <FilterChips filters={filters} />
+      <div className="inbox-filter-line">
+        <fieldset className="inbox-chips">
+          <legend className="offscreen">{list.filters}</legend>
+          {!hasSidebar && (
+            <>
+              <Toggle isOn={filters.assigned === 'me'} count={counts?.mine} onClick={() => toggleAssigned('me')}>
+                {list.mine}
+              </Toggle>
+              <Toggle
+                isOn={filters.assigned === unassigned}
+                count={counts?.unassigned}
+                onClick={() => toggleAssigned(unassigned)}
+              >
+                {list.unassigned}
+              </Toggle>
+            </>
+          )}
+          <Toggle isOn={filters.unread} count={counts?.unread} onClick={() => setFilters({ unread: !filters.unread })}>
+            {list.unread}
+          </Toggle>
+          {!hasSidebar && (
+            <Toggle
+              isOn={isMentions}
+              title={words.inbox.mentions.label}
+              count={unreadMentions.length}
+              onClick={() => setMentions(isMentions ? '' : 'true')}
+            >
+              <span className="offscreen">{words.inbox.mentions.label}</span>
+              <Icon name="mention" />
+            </Toggle>
+          )}
+        </fieldset>
+        <FilterChips filters={filters} hasSidebar={hasSidebar} />
+      </div>
     </>
   )
 }
 
 /** The filters without a button of their own. A chip changes its filter, and its cross removes it. */
-function FilterChips({ filters }: { filters: Filters }) {
-  const chips = useChips(filters)
+function FilterChips({ filters, hasSidebar }: FilterBarProps) {
+  const chips = useChips(filters, hasSidebar)
   if (chips.length === 0) return null
   return (
     <ul className="inbox-filter-chips" aria-label={flow.filters}>
@@ -98,9 +108,9 @@ function FilterChips({ filters }: { filters: Filters }) {
 
 type Chip = { key: string; text: string; cleared: Partial<Filters> }
 
-function useChips(filters: Filters): Chip[] {
+function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
   const { assigned, label, tag, channel, waiting, no_reply, days, after, before } = filters
-  const isButton = assigned === 'me' || assigned === unassigned
+  const isButton = !hasSidebar && (assigned === 'me' || assigned === unassigned)
   const members = useCall('GET /members', {}, { enabled: assigned !== '' && !isButton }).data ?? []
   const labels = useCall('GET /labels', {}, { enabled: label !== '' }).data ?? []
   const tags = useCall('GET /tags', {}, { enabled: tag !== '' }).data ?? []

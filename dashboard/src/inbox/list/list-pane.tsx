@@ -96,7 +96,11 @@ export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
           {!searchText && <ListTools filters={filters} sidebar={sidebar} />}
           <StartConversation kind="key" />
         </div>
-        {hasSelection ? <Bulk actions={actions} /> : !searchText && <FilterBar filters={filters} />}
+        {hasSelection ? (
+          <Bulk actions={actions} />
+        ) : (
+          !searchText && <FilterBar filters={filters} hasSidebar={sidebar.isDocked} />
+        )}
       </div>
       {isSearching ? (
         <SearchResults query={settledText} openId={openId} />

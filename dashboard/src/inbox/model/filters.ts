@@ -86,7 +86,7 @@ const maxIdsLength = maxValues * 37
 
 const isAssignee = (text: string) => text === 'me' || text === unassigned || /^[0-9a-f-]{36}$/.test(text)
 
-/** Whether the filter has a button of its own in the list. */
+/** Whether the filter has a button of its own in the list or the sidebar. */
 const isButton = (assigned: string) => assigned === 'me' || assigned === unassigned
 
 /** The filters that the list does not show as buttons of their own. */
