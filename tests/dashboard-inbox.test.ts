@@ -383,6 +383,8 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await becomes('three closed', (all) => people.slice(0, 3).every((name) => all[name].status === 'closed'))
   await page.getByText('3 conversations closed').waitFor()
   await assertUncovered(page)
+  const toast = await page.locator('.toast').last().boundingBox()
+  assert.ok(toast && toast.width >= 360 && toast.width <= 420 && toast.height < 64, JSON.stringify(toast))
   await page.keyboard.press('z')
   await becomes('all open', (all) => people.every((name) => all[name].status === 'open'))
   await until('all rows again', async () => (await names(page)).join() === people.join())

@@ -83,7 +83,7 @@ export function Shell({ children }: { children: ReactNode }) {
   }, [page])
 
   return (
-    <div className="shell">
+    <div className="shell" data-page={page}>
       <a className="skip" href="#main">
         {shell.skip}
       </a>
