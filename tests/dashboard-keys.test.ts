@@ -155,6 +155,17 @@ test('letters typed after the key of a dialog are no shortcuts, also while it lo
   }
 })
 
+test('the list of shortcuts fits the window', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/inbox', { width: 1000, height: 800 })
+  await page.getByRole('searchbox').waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').getByText('Events').waitFor()
+  const hidden = await page
+    .locator('dialog[open] .dialog-body')
+    .evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
+  assert.equal(hidden, 0)
+})
+
 test('in a closed reply window r opens the templates, and text typed in the composer is no shortcut', {
   skip,
 }, async (t) => {

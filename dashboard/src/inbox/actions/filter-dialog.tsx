@@ -1,6 +1,7 @@
 /** The filters that have no button of their own, several values each. Each change applies at once. */
 import { type ReactNode, useState } from 'react'
 import { Button, Checkbox, InputField, SelectField } from '../../../../ui/controls.tsx'
+import { Icon } from '../../../../ui/icon.tsx'
 import { useCall } from '../../lib/api.ts'
 import { memberName } from '../../lib/people.ts'
 import { type Anchor, Popover } from '../../ui/popover.tsx'
@@ -112,6 +113,7 @@ function Fold({ label, count = 0, isOpen, children }: FoldProps) {
   return (
     <details className="inbox-filter-fold" open={isOpenAtFirst}>
       <summary>
+        <Icon name="chevron" />
         {label}
         {count > 0 && <small> {count}</small>}
       </summary>
