@@ -15,6 +15,8 @@ import { type LoggedRequest, listRequests, type RequestFilter } from './requests
 const silent = pino({ level: 'silent' })
 const dayMs = 86_400_000
 
+type Recorded = { status?: number; path?: string; body?: string; workspaceId?: string; isMember?: boolean }
+
 async function startLog(t: TestContext) {
   const database = await createDatabase(t)
   const db = database.connect(2)
@@ -24,10 +26,10 @@ async function startLog(t: TestContext) {
   const workspaceId = newId()
   const keyId = newId()
   const raw = { headersSent: true, statusCode: 200 }
-  const record = (input: { status?: number; path?: string; body?: string; workspaceId?: string } = {}) => {
+  const record = (input: Recorded = {}) => {
     const { status = 200, path = '/v1/me', body } = input
     const request = {
-      caller: { workspaceId: input.workspaceId ?? workspaceId, keyId },
+      caller: { workspaceId: input.workspaceId ?? workspaceId, ...(input.isMember ? { member: {} } : { keyId }) },
       originalUrl: path,
       method: body === undefined ? 'GET' : 'POST',
       id: newId(),
@@ -69,6 +71,15 @@ test('requests that collect before a flush are written together, the last ones a
   // All ended within the same few milliseconds.
   const paths = Array.from({ length: 600 }, (_, i) => `/v1/contacts?page=${599 - i}`)
   assert.deepEqual(await listPaths({}, '70'), { paths, pages: 9 })
+})
+
+test('a member who closes the connection is not in the log, and the requests of the same second are', async (t) => {
+  const { log, record, countFailures, listPaths } = await startLog(t)
+  record({ path: '/v1/me' })
+  record({ path: '/app/api/requests', isMember: true })
+  await log.stop()
+  assert.deepEqual(await listPaths({}, '10'), { paths: ['/v1/me'], pages: 1 })
+  assert.equal(countFailures(), 0)
 })
 
 test('while the table is locked requests collect up to a limit, the newest are dropped and counted, and a later flush writes the rest', async (t) => {

@@ -15,7 +15,6 @@ import { newId } from '../lib/id.ts'
 import { type Db, isUnkeepable } from '../lib/postgres/db.ts'
 import { keepDays } from '../lib/postgres/partitions.ts'
 import type { Metrics } from '../lib/process/metrics.ts'
-import type { KeyCaller } from './callers.ts'
 import { redactBody, redactError, redactHeaders, redactText } from './redact.ts'
 
 /** The error that was sent, with its response, and the body of a write. */
@@ -42,7 +41,7 @@ type RequestRow = Failure & {
 }
 
 export type RequestLog = {
-  /** Records a request whose client closed the connection before the end of the response. */
+  /** Records a request with a key whose client closed the connection before the end of the response. */
   recordClosed(request: FastifyRequest, reply: FastifyReply): void
   /** Records all requests that have a key. */
   step: Step
@@ -80,9 +79,9 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
 
   function record(request: FastifyRequest, reply: FastifyReply, status: number | null): void {
     const { id: request_id, method, originalUrl: url } = request
-    const caller = request.caller as KeyCaller | undefined
-    // A wrong key.
-    if (!caller || request.isInLog || isStopped) return
+    const { caller } = request
+    // A wrong key, or a member, whose closed connections arrive here too.
+    if (!caller || !('keyId' in caller) || request.isInLog || isStopped) return
     request.isInLog = true
     const { workspaceId: workspace_id, keyId: key_id } = caller
     if (pendingLength >= maxPendingLength) {
