@@ -20,7 +20,7 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
   await page.getByRole('button', { name: 'Show password' }).click()
   assert.equal(await password.getAttribute('type'), 'text')
   await enter.click()
-  await page.getByRole('alert').filter({ hasText: 'Wrong e-mail or password' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'Wrong email or password' }).waitFor()
   assert.equal(await password.getAttribute('aria-invalid'), 'true')
 
   await password.fill(owner.password)

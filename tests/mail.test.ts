@@ -228,5 +228,5 @@ test('requests for a new password are limited per address, known or not', async 
   assertRefused(await ask('last@acme.test'), 429, 'rate_limited')
   const silent = await startSignedIn(t)
   const asked = createBrowser(silent.url).call('POST', '/password-resets', { email: silent.owner.email })
-  assertBadRequest(await asked, /sends no e-mail/)
+  assertBadRequest(await asked, /sends no email/)
 })

@@ -251,7 +251,7 @@ test('a common password is refused wherever one is chosen', async (t) => {
   const path = `/invitations/${invitation.body.data.invitation_token}`
   for (const [wanted, message] of [
     ['P4ssw0rd!', /^password: too common/],
-    ['robin.baker1', /^password: must not be your e-mail/],
+    ['robin.baker1', /^password: must not be your email/],
     ['short', /^password: must have 8/],
   ] as const) {
     assertBadRequest(await guest.call('POST', path, { name: 'Robin', password: wanted }), message)

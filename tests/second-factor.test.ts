@@ -56,7 +56,7 @@ test('after the setup sign-in needs a code, and each code works once in all proc
     password: 'wrong horse',
     second_factor_code: codeOf(secret),
   })
-  assertRefused(wrongPassword, 401, 'unauthorized', 'wrong e-mail or password')
+  assertRefused(wrongPassword, 401, 'unauthorized', 'wrong email or password')
   assert.equal(wrongPassword.body.error.details, undefined)
   // The code of the setup is used.
   assertRefused(await enter(used), 401, 'unauthorized', /used already/)

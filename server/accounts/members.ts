@@ -360,7 +360,7 @@ export function readPersonName(input: string): string {
 
 function requireEmail(input: string): string {
   const email = input.trim()
-  if (!isEmail(email)) throw badRequest('email: not an e-mail address')
+  if (!isEmail(email)) throw badRequest('email: not an email address')
   return email
 }
 

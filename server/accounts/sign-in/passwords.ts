@@ -50,7 +50,7 @@ export function requirePassword(password: string, owner: PasswordOwner, field = 
   if (length < 8 || length > 200) throw badRequest(`${field}: must have 8 to 200 characters`)
   if (isCommon(password)) throw badRequest(`${field}: too common; choose one that is harder to guess`)
   if (isNameOf(password, owner)) {
-    throw badRequest(`${field}: must not be your e-mail, your name or the name of the workspace`)
+    throw badRequest(`${field}: must not be your email, your name or the name of the workspace`)
   }
 }
 

@@ -255,7 +255,7 @@ export function sessionTable({
       data: Type.Object({ requested: Type.Boolean() }),
       status: 202,
       run: async (request) => {
-        if (!mailer) throw badRequest('this server sends no e-mail: ask its operator to reset your password')
+        if (!mailer) throw badRequest('this server sends no email: ask its operator to reset your password')
         const emailKey = toEmailKey(request.body.email)
         await countResetRequest(db, request.clientAddress, emailKey)
         // The response does not wait: its time would show whether the member exists.

@@ -126,7 +126,7 @@ export async function signIn(
   const isOnlyOne = own && candidates.length === 1
   if (!found && !isOnlyOne) found = (await guessOthers())?.right
   const [member, another] = found ?? []
-  if (!found || !member) throw new ApiError('unauthorized', 'wrong e-mail or password')
+  if (!found || !member) throw new ApiError('unauthorized', 'wrong email or password')
   if (another) {
     const workspaces = found.map(({ workspace_id: id, workspace_name: name }) => ({ id, name }))
     throw new ApiError('unauthorized', 'choose a workspace', {}, { workspaces })
