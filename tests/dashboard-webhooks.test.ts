@@ -28,6 +28,14 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   assert.match(help, /npx parley-sdk listen/)
   assert.match(help, /WEBHOOK_ALLOWED_CIDRS/)
   await assertAccessible(page)
+  // The name of a host keeps its spelling.
+  await form.getByLabel('URL').fill('https://hooks.invalid/parley')
+  await form.getByRole('button', { name: 'Add endpoint' }).click()
+  await form
+    .getByRole('alert')
+    .filter({ hasText: /^hooks\.invalid does not resolve/ })
+    .waitFor()
+  await form.getByLabel('URL').and(page.locator(':focus')).waitFor()
   await form.getByLabel('URL').fill(receiver.url)
   await form.getByRole('button', { name: 'Add endpoint' }).click()
   const once = dialog(page, 'Endpoint added')

@@ -60,10 +60,10 @@ type FieldText = { label: string; hint?: ReactNode; error?: string | null | unde
 
 type FieldProps = Bound & FieldText & { children: (wiring: Wiring) => ReactNode }
 
-/** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>`. A value and `onChange` also reach the input. */
+/** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>`. A value and `onChange` also reach the input. An error replaces the hint. */
 export function Field({ label, hint, error, children, ...bound }: FieldProps) {
   const id = useId()
-  const descriptions = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
+  const description = error ? `${id}-error` : hint ? `${id}-hint` : undefined
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
@@ -72,10 +72,10 @@ export function Field({ label, hint, error, children, ...bound }: FieldProps) {
       {children({
         ...bound,
         id,
-        'aria-describedby': descriptions || undefined,
+        'aria-describedby': description,
         'aria-invalid': error ? true : undefined,
       })}
-      {hint && (
+      {hint && !error && (
         <span className="hint" id={`${id}-hint`}>
           {hint}
         </span>

@@ -2,7 +2,7 @@
  * Assigns a validation error to a field of the form. The service's messages have the form `field: rule`. An error of no field on the
  * form is `rest`, so that every error is shown.
  */
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { CallError, describeError } from './api.ts'
 
 export type FieldErrors<Field extends string> = { [Name in Field | 'rest']?: string }
@@ -14,9 +14,22 @@ export function fieldErrorsOf<Field extends string>(error: unknown, fields: read
   const [, name, rule] = (error instanceof CallError && fieldMessage.exec(error.message)) || []
   const field = fields.find((each) => each === name)
   const errors: FieldErrors<Field> = {}
-  if (field && rule) errors[field] = rule.charAt(0).toUpperCase() + rule.slice(1)
+  if (field && rule) errors[field] = toSentence(rule)
   else errors.rest = describeError(error)
   return errors
+}
+
+/** Begins with a capital letter, unless the first word is a value, such as the name of a host. */
+const toSentence = (rule: string): string =>
+  /^[a-z'-]+( |$)/.test(rule) ? rule.charAt(0).toUpperCase() + rule.slice(1) : rule
+
+/** Focuses the first field of the form that a failed call refused. */
+export function useFocusOnError(error: unknown): void {
+  useEffect(() => {
+    if (!error) return
+    const form = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document
+    form.querySelector<HTMLElement>('.field [aria-invalid="true"]')?.focus()
+  }, [error])
 }
 
 /** The error for a form that shows it in one place, without the field's name if it is one of `fields`. */
@@ -31,6 +44,7 @@ export function useFormFields<Name extends string, Other extends string = never>
 ) {
   const [values, setValues] = useState(initial)
   const errors = fieldErrorsOf(error, [...(Object.keys(initial) as Name[]), ...others])
+  useFocusOnError(error)
   return {
     values,
     setValues,

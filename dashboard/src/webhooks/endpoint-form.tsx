@@ -5,7 +5,7 @@
 import { type ReactNode, useId, useState } from 'react'
 import { Checkbox, InputField } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
-import { fieldErrorOf } from '../lib/field-errors.ts'
+import { fieldErrorOf, useFocusOnError } from '../lib/field-errors.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
@@ -41,6 +41,7 @@ export function EndpointDialog({ lead, initial, urlLabel = form.url, error, onSu
     if (events.size > 0) onSubmit({ url: url.trim(), events: eventNames.filter((name) => events.has(name)) })
   }
   const urlError = fieldErrorOf(error, 'url')
+  useFocusOnError(error)
   return (
     // Closing the dialog during the request would lose the secret of a new endpoint.
     <FormDialog {...dialog} isHeld onSubmit={submit}>
