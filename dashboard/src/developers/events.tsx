@@ -79,6 +79,7 @@ const columns: Column<ItemOf<'GET /events'>>[] = [
   },
   {
     label: text.columns.deliveries,
+    narrow: 'plain',
     cell: ({ deliveries }) => (
       <span className="dev-status">
         {deliveries.length === 0 && <span className="soft">{text.notDelivered}</span>}
@@ -92,6 +93,7 @@ const columns: Column<ItemOf<'GET /events'>>[] = [
   },
   {
     label: text.columns.at,
+    narrow: 'plain',
     className: 'end',
     cellClassName: 'nowrap soft',
     cell: ({ recorded_at: at }) => <time dateTime={at}>{formatExact(at)}</time>,

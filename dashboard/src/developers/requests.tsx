@@ -78,6 +78,7 @@ const columns: Column<ItemOf<'GET /requests'>>[] = [
   },
   {
     label: text.columns.status,
+    narrow: 'plain',
     cell: ({ status, error }) => (
       <span className="dev-status">
         <StatusBadge status={status} />
@@ -87,6 +88,7 @@ const columns: Column<ItemOf<'GET /requests'>>[] = [
   },
   {
     label: text.columns.key,
+    narrow: 'plain',
     className: 'split-hidden',
     cellClassName: 'dev-key',
     cellProps: ({ key }) => ({ title: key?.prefix }),
@@ -94,12 +96,14 @@ const columns: Column<ItemOf<'GET /requests'>>[] = [
   },
   {
     label: text.columns.duration,
+    narrow: 'plain',
     className: 'end split-hidden',
     cellClassName: 'numeric nowrap',
     cell: ({ duration_ms }) => developers.milliseconds(duration_ms),
   },
   {
     label: text.columns.at,
+    narrow: 'plain',
     className: 'end',
     cellClassName: 'nowrap soft',
     cell: ({ at }) => <time dateTime={at}>{formatExact(at)}</time>,

@@ -52,6 +52,7 @@ const columns: Column<Segment>[] = [
   { label: segments.name, cell: (segment) => <Name segment={segment} /> },
   {
     label: segments.kind,
+    narrow: 'status',
     cell: ({ kind }) => <Badge tone={kind === 'dynamic' ? 'accent' : undefined}>{segments.kinds[kind]}</Badge>,
   },
   { label: segments.size, className: 'end', cellClassName: 'numeric', cell: ({ id }) => <Size id={id} /> },

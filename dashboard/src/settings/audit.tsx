@@ -68,9 +68,10 @@ const columns: Column<Entry>[] = [
       </span>
     ),
   },
-  { label: text.details, cellClassName: 'soft', cell: (entry) => detailsOf(entry) },
+  { label: text.details, narrow: 'plain', cellClassName: 'soft', cell: (entry) => detailsOf(entry) },
   {
     label: text.when,
+    narrow: 'plain',
     cell: ({ at }) => (
       <time dateTime={at} className="nowrap soft">
         {formatTime(at)}

@@ -55,21 +55,22 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
         </span>
       ),
     },
-    { label: members.email, cell: ({ email }) => email },
-    { label: members.role, cellClassName: 'nowrap', cell: ({ role }) => words.roles[role] },
+    { label: members.email, narrow: 'plain', cell: ({ email }) => email },
+    { label: members.role, narrow: 'plain', cellClassName: 'nowrap', cell: ({ role }) => words.roles[role] },
     {
       label: members.state,
+      narrow: 'plain',
       cell: ({ state }) => <Badge tone={state === 'invited' ? 'amber' : 'green'}>{members.states[state]}</Badge>,
     },
     {
       label: members.secondFactor,
-      cellClassName: 'minor',
+      className: 'minor',
       cell: ({ state, has_second_factor: isOn }) =>
         state !== 'invited' && members.secondFactorStates[isOn ? 'on' : 'off'],
     },
     {
       label: members.joined,
-      cellClassName: 'minor',
+      className: 'minor',
       cellProps: ({ state }) => (state === 'invited' ? { 'data-label': members.invited } : {}),
       cell: ({ created_at }) => <RelativeTime at={created_at} />,
     },

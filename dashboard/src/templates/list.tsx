@@ -120,10 +120,11 @@ const columns = (onFocus: (template: Template) => void): Column<Template>[] => [
       </div>
     ),
   },
-  { label: text.columns.language, cell: ({ language }) => language },
-  { label: text.columns.category, cell: ({ category }) => categoryLabel(category) },
+  { label: text.columns.language, narrow: 'plain', cell: ({ language }) => language },
+  { label: text.columns.category, narrow: 'plain', cell: ({ category }) => categoryLabel(category) },
   {
     label: text.columns.status,
+    narrow: 'status',
     cell: ({ status, quality }) => (
       <div className="row">
         <TemplateStatus status={status} />

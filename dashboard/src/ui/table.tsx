@@ -9,6 +9,8 @@ export type Column<Row> = {
   /** Of the head and the cells. */
   className?: string
   cellClassName?: string
+  /** On a narrow window: beside the name in the first line, or without its label. By default the label is before the value. */
+  narrow?: 'status' | 'plain'
   cell: (row: Row) => ReactNode
   /** The head is a button that sorts by this column. */
   sort?: { direction: 'ascending' | 'descending' | undefined; onSort: () => void }
@@ -59,7 +61,8 @@ export function Table<Row>(props: Props<Row>) {
               <td
                 key={column.label}
                 className={joined(column.className, column.cellClassName)}
-                data-label={index === 0 || column.isLabelHidden ? undefined : column.label}
+                data-narrow={column.narrow}
+                data-label={index === 0 || column.isLabelHidden || column.narrow ? undefined : column.label}
                 {...column.cellProps?.(row)}
               >
                 {column.cell(row)}

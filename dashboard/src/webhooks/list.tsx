@@ -72,6 +72,7 @@ const columns: Column<Endpoint>[] = [
   },
   {
     label: webhooks.columns.state,
+    narrow: 'plain',
     cell: (endpoint) => (
       <span className="hooks-status">
         <StateBadge endpoint={endpoint} />

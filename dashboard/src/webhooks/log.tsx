@@ -85,6 +85,7 @@ const columns: Column<Delivery>[] = [
   },
   {
     label: log.columns.status,
+    narrow: 'status',
     cell: (delivery) => {
       const wait = nextAttemptText(delivery)
       return (
@@ -117,6 +118,7 @@ const columns: Column<Delivery>[] = [
   },
   {
     label: log.columns.at,
+    narrow: 'plain',
     className: 'end',
     cell: ({ created_at }) => <RelativeTime at={created_at} />,
   },
