@@ -20,6 +20,8 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
   await dialog.getByLabel('Phone').fill('12')
   await dialog.getByRole('button', { name: 'Add contact' }).click()
   await dialog.getByText('Not a phone number').waitFor()
+  await dialog.getByLabel('Phone').and(page.locator(':focus')).waitFor()
+  assert.equal(await dialog.getByText('For example +1').count(), 0, 'the error replaces the hint')
   await dialog.getByLabel('Phone').fill('(415) 555-0100')
   await dialog.getByLabel('Name').fill('Ann Okafor')
   await dialog.getByLabel('Add tag').fill('VIP')
@@ -63,6 +65,90 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
   await narrow.getByRole('dialog').getByRole('button', { name: 'Erase contact' }).click()
   await narrow.getByText('No contacts yet').waitFor()
   assert.deepEqual((await api.get('/contacts')).body.data, [])
+})
+
+test('leaving a contact or a segment with unsaved edits asks first', { skip }, async (t) => {
+  const { page, api } = await openDashboard(t, '/contacts')
+  const { id } = (await api.post('/contacts', { phone: '+14155550107', name: 'Hal' })).body.data
+  await visit(page, `/contacts/${id}`)
+  await page.getByLabel('Company').fill('Acme')
+  const question = page.getByRole('dialog', { name: 'Discard changes?' })
+  await page.getByRole('link', { name: 'Segments' }).click()
+  await question.waitFor()
+  await assertAccessible(page)
+  await page.keyboard.press('Escape')
+  await question.waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Company').inputValue(), 'Acme', 'the edit is still there')
+  // The back button asks too, and leads back once the edits are discarded.
+  await page.evaluate('history.back()')
+  await question.getByRole('button', { name: 'Cancel' }).click()
+  await page.waitForURL(`**/contacts/${id}`)
+  assert.equal(await page.getByLabel('Company').inputValue(), 'Acme')
+  await page.evaluate('history.back()')
+  await question.getByRole('button', { name: 'Discard changes' }).click()
+  await page.getByRole('heading', { name: 'Contacts', level: 1 }).waitFor()
+  await page.waitForURL('**/contacts')
+  assert.equal((await api.get(`/contacts/${id}`)).body.data.company, null)
+
+  await visit(page, '/segments/new')
+  await page.getByLabel('Name', { exact: true }).fill('Half of it')
+  await page.getByLabel('Name', { exact: true }).blur()
+  await page.keyboard.press('g')
+  await page.keyboard.press('c')
+  await question.getByRole('button', { name: 'Discard changes' }).click()
+  await page.waitForURL('**/contacts')
+
+  // The browser asks before the page is closed, and only while there are edits.
+  await visit(page, `/contacts/${id}`)
+  await page.getByLabel('Company').fill('Acme')
+  const asked = page.waitForEvent('dialog')
+  const reloading = page.reload()
+  const dialog = await asked
+  assert.equal(dialog.type(), 'beforeunload')
+  await dialog.accept()
+  await reloading
+  await page.getByLabel('Company').fill('Acme')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Contact saved').waitFor()
+  await page.getByRole('link', { name: 'Segments' }).click()
+  await page.getByRole('heading', { name: 'Segments', level: 1 }).waitFor()
+})
+
+test('on a phone the list of contacts begins below two lines of controls, and its selection is visible', {
+  skip,
+}, async (t) => {
+  const { page, api } = await openDashboard(t, '/', { width: 390, height: 844 })
+  const email = `${'long.address.'.repeat(4)}@post.example`
+  await api.post('/contacts', { phone: '+14155550108', name: 'Ida', email, tags: ['VIP'] })
+  await api.post('/contacts', { phone: '+14155550109', name: 'Jon' })
+  await visit(page, '/contacts')
+  const row = page.getByRole('row', { name: /Ida/ })
+  await row.waitFor()
+  const top = (await row.boundingBox())?.y ?? 0
+  const bottom = (await page.getByRole('row', { name: /Jon/ }).boundingBox())?.y ?? 0
+  assert.ok(Math.min(top, bottom) < 220, `${top} ${bottom}`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Tags' }).click()
+  await page.getByRole('dialog', { name: 'Tags' }).getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
+  const sheet = page.getByRole('dialog', { name: 'Filters' })
+  await sheet.getByLabel('Tags').selectOption('VIP')
+  await assertAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Filters, 1 set' }).waitFor()
+  await page.getByRole('link', { name: 'Jon' }).waitFor({ state: 'detached' })
+  const colorOf = () => page.evaluate<string>("getComputedStyle(document.querySelector('tbody tr')).backgroundColor")
+  const unselected = await colorOf()
+  await row.getByRole('checkbox').check()
+  assert.notEqual(await colorOf(), unselected)
+  await assertFits(page)
+
+  // On a tablet a long address takes one line.
+  await page.setViewportSize({ width: 1000, height: 800 })
+  await page.getByRole('columnheader', { name: 'Company' }).waitFor({ state: 'hidden' })
+  const line = page.getByTitle(email)
+  assert.ok(((await line.boundingBox())?.height ?? 99) < 30)
+  await assertFits(page)
 })
 
 test('an import shows a dry run with a reason for every skipped line, and then runs', { skip }, async (t) => {

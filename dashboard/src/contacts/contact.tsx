@@ -5,7 +5,7 @@ import { Button, Field, Form, InputField, SubmitButton } from '../../../ui/contr
 import { Avatar, Badge, Card, ErrorNote } from '../../../ui/display.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type DataOf, useCall, useChange, usePages } from '../lib/api.ts'
-import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { fieldErrorsOf, useFocusOnError } from '../lib/field-errors.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
@@ -14,6 +14,7 @@ import { withoutMarks } from '../templates/formatted-text.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { ConfirmButton } from '../ui/dialogs.tsx'
 import { Facts } from '../ui/facts.tsx'
+import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { Page, QueryView, ViewerNote, WriteAccess } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Attributes } from './attributes.tsx'
@@ -50,15 +51,13 @@ function ContactDetails({ contact }: { contact: Contact }) {
   return (
     <Page
       title={name}
+      mark={<Avatar name={name} size="large" />}
       lead={texts.since(formatDate(contact.created_at))}
       back={{ href: '/contacts', label: texts.back }}
       actions={
         <>
           <MergeWith contact={contact} onMerged={openMerged} />
           <StartConversation contact={contact} />
-          <span className="contacts-face">
-            <Avatar name={name} size="large" />
-          </span>
         </>
       }
     >
@@ -153,7 +152,7 @@ function EraseContact({ contact }: { contact: Contact }) {
       <p className="soft">{texts.eraseText}</p>
       <div>
         <ConfirmButton
-          button={<Button label={texts.erase} icon="trash" />}
+          button={<Button label={texts.erase} icon="trash" variant="danger" />}
           title={texts.eraseTitle(nameOf(contact))}
           action={texts.eraseDo}
           danger
@@ -204,6 +203,7 @@ function ContactForm({ contact }: { contact: Contact }) {
   })
   const submit = () => change.mutate({ params: { id: contact.id }, body: edits })
   const errors = fieldErrorsOf(change.error, fieldNames)
+  useFocusOnError(change.error)
   const bind = (name: 'name' | 'email' | 'company') => ({
     label: contacts[name],
     error: errors[name],
@@ -222,6 +222,7 @@ function ContactForm({ contact }: { contact: Contact }) {
             contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none,
         }}
       />
+      <LeaveGuard isChanged={isChanged && !change.isPending} />
       <InputField {...bind('name')} maxLength={500} />
       <InputField {...bind('email')} type="email" maxLength={320} />
       <InputField {...bind('company')} maxLength={500} />

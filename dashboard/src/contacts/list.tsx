@@ -5,13 +5,25 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Combobox } from '../../../ui/combobox.tsx'
-import { Button, Checkbox, Field, Form, InputField, SearchInput, Select, SubmitButton } from '../../../ui/controls.tsx'
+import {
+  Button,
+  Checkbox,
+  Field,
+  Form,
+  IconButton,
+  InputField,
+  SearchInput,
+  Select,
+  SelectField,
+  SubmitButton,
+} from '../../../ui/controls.tsx'
 import { Avatar, Badge, EmptyState } from '../../../ui/display.tsx'
+import { Menu } from '../../../ui/menu.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type ItemOf, pathOf, readAnswer, useCall, useChange, usePages } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
-import { useUrlFilters } from '../lib/hooks.ts'
+import { useMedia, useUrlFilters } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
@@ -19,6 +31,7 @@ import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
+import { Popover } from '../ui/popover.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
@@ -32,7 +45,8 @@ export function ContactList() {
   const isManager = useIsManager()
   const canWrite = useCanWrite()
   const [, navigate] = useLocation()
-  const [open, setOpen] = useState<'new' | 'tags'>()
+  const [open, setOpen] = useState<'new' | 'tags' | 'filters'>()
+  const isNarrow = useMedia('(max-width: 46rem)')
   const filters = useUrlFilters(['tag', 'channel', 'opted_out', 'sort'], ['search'])
   const { channel: channelInUrl, opted_out: optedOut, sort: sortInUrl, ...others } = filters.query
   const sort = sorts.find((name) => name === sortInUrl)
@@ -47,6 +61,24 @@ export function ContactList() {
   const selection = useSelection(pages.items)
   const tags = useCall('GET /tags', {})
   const isFiltered = Object.keys(query).length > 0
+  const { search: _, ...sheetFilters } = query
+  const filterCount = Object.keys(sheetFilters).length
+  const exportPath = pathOf('GET /contacts.csv', { query })
+  const tagFilter = {
+    options: [['', contacts.anyTag], ...(tags.data ?? []).map(({ id, name }) => [id, name] as const)] as const,
+    ...filters.bind('tag'),
+  }
+  const channelFilter = {
+    options: [['', contacts.anyChannel], ...Object.entries(words.channels)] as const,
+    ...filters.bind('channel'),
+  }
+  const optedOutFilter = (
+    <Checkbox
+      label={contacts.optedOut}
+      checked={optedOut === 'true'}
+      onChange={({ target }) => filters.set('opted_out', target.checked ? 'true' : '')}
+    />
+  )
   const add = <Button label={contacts.add} variant="primary" icon="plus" onClick={() => setOpen('new')} />
   const importLink = isManager && <LinkButton label={contacts.import} href="/contacts/import" icon="upload" />
   return (
@@ -55,23 +87,37 @@ export function ContactList() {
       lead={total ? contacts.total(total.count, total.has_more) : contacts.lead}
       actions={
         <>
-          {isManager && (
+          {isManager && !isNarrow && (
             <>
               {importLink}
-              <AnchorButton
-                label={contacts.export}
-                icon="download"
-                href={pathOf('GET /contacts.csv', { query })}
-                download
-              />
+              <AnchorButton label={contacts.export} icon="download" href={exportPath} download />
             </>
           )}
-          {canWrite && (
-            <>
-              <Button label={contacts.tags} icon="tag" onClick={() => setOpen('tags')} />
-              {add}
-            </>
+          {canWrite && !isNarrow && <Button label={contacts.tags} icon="tag" onClick={() => setOpen('tags')} />}
+          {canWrite && isNarrow && (
+            <Menu
+              label={contacts.more}
+              button={<IconButton label={contacts.more} icon="more" size="medium" />}
+              items={[
+                ...(isManager
+                  ? [
+                      {
+                        icon: 'upload' as const,
+                        label: contacts.import,
+                        onSelect: () => navigate('/contacts/import'),
+                      },
+                      {
+                        icon: 'download' as const,
+                        label: contacts.export,
+                        onSelect: () => location.assign(exportPath),
+                      },
+                    ]
+                  : []),
+                { icon: 'tag', label: contacts.tags, onSelect: () => setOpen('tags') },
+              ]}
+            />
           )}
+          {canWrite && add}
         </>
       }
     >
@@ -81,28 +127,21 @@ export function ContactList() {
       ) : (
         <search className="row toolbar">
           <SearchInput label={contacts.search} {...filters.bind('search')} />
-          <Select
-            aria-label={contacts.tags}
-            options={[['', contacts.anyTag], ...(tags.data ?? []).map(({ id, name }) => [id, name] as const)]}
-            {...filters.bind('tag')}
-          />
-          <Select
-            aria-label={contacts.channels}
-            options={[['', contacts.anyChannel], ...Object.entries(words.channels)]}
-            {...filters.bind('channel')}
-          />
-          <span className="contacts-order">
-            <Select
-              aria-label={contacts.order}
-              options={[['', contacts.orders.newest], ...sorts.map((name) => [name, contacts.orders[name]] as const)]}
-              {...filters.bind('sort')}
+          {isNarrow ? (
+            <IconButton
+              label={contacts.filters(filterCount)}
+              icon="filter"
+              size="medium"
+              variant={filterCount > 0 ? 'primary' : undefined}
+              onClick={() => setOpen('filters')}
             />
-          </span>
-          <Checkbox
-            label={contacts.optedOut}
-            checked={optedOut === 'true'}
-            onChange={({ target }) => filters.set('opted_out', target.checked ? 'true' : '')}
-          />
+          ) : (
+            <>
+              <Select aria-label={contacts.tags} {...tagFilter} />
+              <Select aria-label={contacts.channels} {...channelFilter} />
+              {optedOutFilter}
+            </>
+          )}
         </search>
       )}
       <div className="card">
@@ -137,6 +176,7 @@ export function ContactList() {
             <Table
               isBusy={pages.isPlaceholderData}
               isLinked
+              className="contacts-table"
               rows={rows}
               keyOf={({ id }) => id}
               columns={columnsOf({ sort, onSort: (next) => filters.set('sort', next), selection, canSelect: canWrite })}
@@ -145,6 +185,19 @@ export function ContactList() {
         </PagedList>
       </div>
       {open === 'new' && <NewContact onClose={() => setOpen(undefined)} />}
+      {open === 'filters' && (
+        <Popover title={contacts.filters(0)} anchor={undefined} onClose={() => setOpen(undefined)}>
+          <SelectField label={contacts.tags} {...tagFilter} />
+          <SelectField label={contacts.channels} {...channelFilter} />
+          {/* On a phone, where a table has no head. */}
+          <SelectField
+            label={contacts.order}
+            options={[['', contacts.orders.newest], ...sorts.map((name) => [name, contacts.orders[name]] as const)]}
+            {...filters.bind('sort')}
+          />
+          {optedOutFilter}
+        </Popover>
+      )}
       {open === 'tags' && <TagList onClose={() => setOpen(undefined)} />}
     </Page>
   )
@@ -183,10 +236,14 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
           )}
           <Avatar name={nameOf(contact)} />
           <span className="grow">
-            <Link href={`/contacts/${contact.id}`} className="row-link">
+            <Link href={`/contacts/${contact.id}`} className="row-link cut" title={nameOf(contact)}>
               {nameOf(contact)}
             </Link>
-            {contact.email && <span className="soft small contacts-email">{contact.email}</span>}
+            {contact.email && (
+              <span className="soft small cut" title={contact.email}>
+                {contact.email}
+              </span>
+            )}
           </span>
           {contact.opted_out_at && <Badge tone="amber">{contacts.optedOut}</Badge>}
         </span>
@@ -195,17 +252,19 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
     {
       label: contacts.phone,
       cellClassName: 'nowrap numeric',
+      narrow: 'plain',
       cell: ({ phone }) => phone && <bdi>{phone}</bdi>,
-      cellProps: withoutLabel,
     },
     {
       label: contacts.company,
+      className: 'contacts-company',
       sort: sortBy('company'),
       cellClassName: 'minor',
       cell: ({ company }) => company ?? '',
     },
     {
       label: contacts.tags,
+      narrow: 'plain',
       cell: ({ tags }) =>
         tags.length > 0 && (
           <span className="row">
@@ -215,10 +274,10 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
             {tags.length > 3 && <Badge>+{tags.length - 3}</Badge>}
           </span>
         ),
-      cellProps: withoutLabel,
     },
     {
       label: contacts.channels,
+      narrow: 'status',
       cell: (contact) => (
         <span className="row">
           {contact.channels.map((channel) => (
@@ -227,7 +286,6 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
           <StartConversation contact={contact} kind="icon" />
         </span>
       ),
-      cellProps: withoutLabel,
     },
     {
       label: contacts.added,
@@ -240,9 +298,6 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
 }
 
 type Contact = ItemOf<'GET /contacts'>
-
-/** On a phone these values speak for themselves. */
-const withoutLabel = () => ({ 'data-label': undefined })
 
 type Selection = {
   rows: Contact[]

@@ -6,6 +6,7 @@ import { Card, ErrorNote } from '../../../ui/display.tsx'
 import { type DataOf, isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { NotFound } from '../shell/errors.tsx'
+import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -35,16 +36,22 @@ export function EditSegment({ id }: { id: string }) {
 
 function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /segments/{id}'> }) {
   const [, navigate] = useLocation()
-  const [kind, setKind] = useState<(typeof kinds)[number]>(segment?.kind ?? 'dynamic')
-  const [filter, setFilter] = useState<Filter>(segment?.filter ?? { match: 'all', rules: [firstRule(fields)] })
+  const [start] = useState(() => ({
+    kind: segment?.kind ?? ('dynamic' as (typeof kinds)[number]),
+    filter: segment?.filter ?? ({ match: 'all', rules: [firstRule(fields)] } as Filter),
+    name: segment?.name ?? '',
+    description: segment?.description ?? '',
+  }))
+  const [kind, setKind] = useState(start.kind)
+  const [filter, setFilter] = useState<Filter>(start.filter)
   const complete = completeFilter(fields, filter)
   const stale = ['GET /segments', 'GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
   const onDone = ({ id }: { id: string }) => navigate(`/segments/${id}`)
   const create = useChange('POST /segments', { stale, done: segments.created, onDone })
   const change = useChange('PATCH /segments/{id}', { stale, done: segments.saved, onDone })
   const { error, isPending } = segment ? change : create
-  const initial = { name: segment?.name ?? '', description: segment?.description ?? '' }
-  const { values, errors, bind } = useFormFields(initial, error)
+  const { values, errors, bind } = useFormFields({ name: start.name, description: start.description }, error)
+  const isChanged = JSON.stringify({ ...start, ...values, kind, filter }) !== JSON.stringify(start)
   const submit = () => {
     const body = {
       name: values.name,
@@ -59,6 +66,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
     : { href: '/segments', label: segments.title }
   return (
     <Page title={segment ? segments.editTitle : segments.new} back={back} narrow>
+      <LeaveGuard isChanged={isChanged && !isPending} />
       <Form className="stack" onSubmit={submit}>
         <Card>
           <InputField label={segments.name} required maxLength={80} {...bind('name')} />

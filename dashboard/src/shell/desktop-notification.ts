@@ -3,7 +3,7 @@
  * at most one: the next replaces it.
  */
 import { useEffect } from 'react'
-import { navigate } from 'wouter/use-browser-location'
+import { navigateTo } from '../lib/leave-guard.ts'
 
 type DesktopNotification = { title: string; body: string; conversationId: string }
 
@@ -23,7 +23,7 @@ export async function showNotification({ title, body, conversationId }: DesktopN
   const notification = new Notification(title, options)
   notification.onclick = () => {
     window.focus()
-    navigate(path)
+    navigateTo(path)
     notification.close()
   }
 }
@@ -36,7 +36,7 @@ export function useNotificationClicks(path: string): void {
   }, [path])
   useEffect(() => {
     const open = ({ data }: MessageEvent) => {
-      if (data?.kind === 'open' && typeof data.path === 'string') navigate(data.path)
+      if (data?.kind === 'open' && typeof data.path === 'string') navigateTo(data.path)
     }
     navigator.serviceWorker?.addEventListener('message', open)
     return () => navigator.serviceWorker?.removeEventListener('message', open)

@@ -12,6 +12,8 @@ import { RowsPlaceholder } from './placeholder.tsx'
 
 type PageProps = {
   title: string
+  /** Before the title. */
+  mark?: ReactNode
   lead?: ReactNode
   back?: { href: string; label: string }
   actions?: ReactNode
@@ -19,7 +21,7 @@ type PageProps = {
   children: ReactNode
 }
 
-export function Page({ title, lead, back, actions, narrow = false, children }: PageProps) {
+export function Page({ title, mark, lead, back, actions, narrow = false, children }: PageProps) {
   useTitle(title)
   return (
     <div className="stack page" data-narrow={narrow ? '' : undefined}>
@@ -31,8 +33,13 @@ export function Page({ title, lead, back, actions, narrow = false, children }: P
               {back.label}
             </Link>
           )}
-          <h1>{title}</h1>
-          {lead && <p className="lead">{lead}</p>}
+          <div className="page-title">
+            {mark}
+            <div>
+              <h1>{title}</h1>
+              {lead && <p className="lead">{lead}</p>}
+            </div>
+          </div>
         </div>
         {actions && <div className="row">{actions}</div>}
       </div>

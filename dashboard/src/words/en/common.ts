@@ -13,6 +13,11 @@ export const common = {
     previous: 'Previous',
     again: 'Try again',
     loading: 'Loading',
+    discard: {
+      title: 'Discard changes?',
+      text: 'You have unsaved changes on this page. If you leave now, they are lost.',
+      discard: 'Discard changes',
+    },
     searching: 'Searching older entries…',
     never: 'Never',
     none: 'None',

@@ -5,6 +5,8 @@ const contactCount = countOf('contact', 'contacts')
 export const contacts = {
   title: 'Contacts',
   total: (count: number, hasMore: boolean) => (hasMore ? `At least ${contactCount(count)}` : contactCount(count)),
+  more: 'More actions',
+  filters: (count: number) => (count > 0 ? `Filters, ${count} set` : 'Filters'),
   order: 'Order',
   orders: {
     newest: 'Newest first',
