@@ -16,6 +16,7 @@ type MenuItem =
       key?: string
     }
   | { kind: 'separator'; key?: string }
+  | { kind: 'heading'; label: string; key?: string }
 
 export type MenuProps = {
   /** An element that renders one `<button>` and passes all props on to it, such as `Button` or `IconButton`. */
@@ -43,7 +44,7 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
     const item = items[selected.current]
     selected.current = undefined
     trigger.current?.focus()
-    if (item && item.kind !== 'separator') item.onSelect()
+    if (item && 'onSelect' in item) item.onSelect()
   }
   // The button that had the focus was another element.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when it replaces that button.
@@ -74,9 +75,16 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
             // Leaving the list closes it. The browser then moves the focus on from the button.
             onKeyDown={(event) => event.key === 'Tab' && trigger.current?.focus()}
           >
-            <BaseMenu.RadioGroup value={items.findIndex((item) => item.kind !== 'separator' && item.checked)}>
+            <BaseMenu.RadioGroup value={items.findIndex((item) => 'checked' in item && item.checked)}>
               {items.map((item, index) => {
                 if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
+                if (item.kind === 'heading') {
+                  return (
+                    <div key={item.key ?? index} className="menu-heading" role="presentation">
+                      {item.label}
+                    </div>
+                  )
+                }
                 const select = () => {
                   selected.current = index
                 }

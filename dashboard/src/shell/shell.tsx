@@ -113,7 +113,7 @@ export function Shell({ children }: { children: ReactNode }) {
               label={shell.more}
               side="top"
               button={
-                <button type="button" className="line nav-link">
+                <button type="button" className="line nav-link" data-current={isBehindMore(path) ? '' : undefined}>
                   <Icon name="more" />
                   <span>{shell.more}</span>
                 </button>
@@ -173,6 +173,10 @@ export function Shell({ children }: { children: ReactNode }) {
     </div>
   )
 }
+
+/** Whether the page is in the "More" menu of a phone. */
+const isBehindMore = (path: string): boolean =>
+  navItems.some(({ href, alsoAt }) => !tabs.has(href) && (isUnder(path, href) || isUnder(path, alsoAt)))
 
 const isUnder = (path: string, href: string | undefined): boolean =>
   href !== undefined && (path === href || path.startsWith(`${href}/`))
@@ -282,7 +286,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
   const signOut = useChange('DELETE /session', {
     onDone: () => {
       forgetMember()
-      navigate('/sign-in')
+      navigate('/sign-in', { replace: true })
     },
   })
   return (
@@ -307,6 +311,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
           { icon: 'keyboard', label: shell.shortcuts, onSelect: onHelp },
           { icon: 'external', label: shell.reference, onSelect: () => window.open('/docs', '_blank', 'noopener') },
           { kind: 'separator' },
+          { kind: 'heading', label: shell.themeHeading },
           ...themes.map((each) => ({
             icon: themeIcons[each],
             label: shell.themes[each],

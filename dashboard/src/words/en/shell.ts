@@ -22,6 +22,7 @@ export const shell = {
   profile: 'Profile and sessions',
   signOut: 'Sign out',
   theme: 'Appearance',
+  themeHeading: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   live: { live: 'Live', connecting: 'Connecting…', reconnecting: 'Reconnecting…' },
   restriction: {
