@@ -40,6 +40,9 @@ export const sumOf = (values: readonly number[]): number => values.reduce((sum, 
 export const totalOf = (period: Record<Channel, Record<Direction, number>>, direction: Direction): number =>
   sumOf(channels.map((channel) => period[channel][direction]))
 
+/** The denominator of all shares of the delivery: the messages outside the web chat, which reports no delivery. */
+export const wholeOf = ({ sent, failed }: OverviewView['funnel']): number => sent + failed
+
 /** About three round integer ticks from 0 to at least `max`. */
 export function countTicks(max: number): number[] {
   const rough = Math.max(1, max / 3)

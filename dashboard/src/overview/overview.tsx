@@ -13,7 +13,7 @@ import { formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { OverviewPlaceholder } from '../ui/placeholder.tsx'
 import { words } from '../words/words.ts'
-import { type OverviewView, periodsOf } from './metrics.ts'
+import { formatShortDay, type OverviewView, periodsOf, wholeOf } from './metrics.ts'
 import { Responses } from './responses.tsx'
 import { Tiles } from './tiles.tsx'
 import { Traffic } from './traffic.tsx'
@@ -32,7 +32,7 @@ export default function Overview() {
   return (
     <Page
       title={labels.title}
-      lead={overview.data ? `${labels.lead} ${labels.zone(overview.data.time_zone)}` : labels.lead}
+      lead={overview.data ? leadOf(overview.data) : labels.lead}
       actions={
         <SegmentedControl
           label={labels.range}
@@ -48,6 +48,13 @@ export default function Overview() {
       </QueryView>
     </Page>
   )
+}
+
+/** With the first day that has data, if the period begins before it. */
+function leadOf({ time_zone, first_day, days }: OverviewView): string {
+  const [first] = days
+  const isLater = first_day !== null && first !== undefined && first_day > first.day
+  return [labels.lead, labels.zone(time_zone), ...(isLater ? [labels.since(formatShortDay(first_day))] : [])].join(' ')
 }
 
 const isNew = ({ first_day, open_conversations }: OverviewView): boolean =>
@@ -96,40 +103,42 @@ function EmptyOverview() {
   )
 }
 
+const funnelSteps = ['sent', 'delivered', 'read', 'failed'] as const
+
 type FunnelProps = { funnel: OverviewView['funnel']; isUtc: boolean }
 
-/** Delivery of the messages sent in the period. Each bar is a share of the sent messages; failed is a share of all attempts. */
-function Funnel({ funnel: { sent, delivered, read, failed }, isUtc }: FunnelProps) {
-  const rows = [
-    { name: 'sent', value: sent, whole: sent },
-    { name: 'delivered', value: delivered, whole: sent },
-    { name: 'read', value: read, whole: sent },
-    { name: 'failed', value: failed, whole: sent + failed },
-  ] as const
+/** Delivery of the messages of the period. Each share is one of all messages outside the web chat, with those that failed. */
+function Funnel({ funnel, isUtc }: FunnelProps) {
+  const whole = wholeOf(funnel)
   return (
     <Card title={labels.funnel.title}>
-      {sent + failed === 0 ? (
+      {whole === 0 ? (
         <p className="soft">{labels.funnel.none}</p>
       ) : (
         <ul className="stack overview-funnel">
-          {rows.map(({ name, value, whole }) => (
+          {funnelSteps.map((name) => (
             <li key={name} data-name={name}>
               <div className="row spread">
                 <span>
                   <strong>{labels.funnel[name]}</strong> <small>{labels.funnel.hints[name]}</small>
                 </span>
                 <span className="numeric nowrap">
-                  {formatNumber(value)} <small>{formatShare(value, whole)}</small>
+                  {formatNumber(funnel[name])} <small>{formatShare(funnel[name], whole)}</small>
                 </span>
               </div>
               <div className="overview-bar" aria-hidden="true">
-                <span style={{ width: `${whole > 0 ? (value / whole) * 100 : 0}%` }} />
+                <span style={{ width: `${(funnel[name] / whole) * 100}%` }} />
               </div>
             </li>
           ))}
         </ul>
       )}
-      {!isUtc && <p className="soft small">{labels.funnel.utc}</p>}
+      {whole > 0 && (
+        <p className="soft small">
+          {labels.funnel.whole(formatNumber(whole))}
+          {!isUtc && ` ${labels.funnel.utc}`}
+        </p>
+      )}
     </Card>
   )
 }

@@ -4,14 +4,16 @@ import { Link } from 'wouter'
 import { unassigned } from '../inbox/model/filters.ts'
 import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { type Change, changeOf, type OverviewView, type Period, sumOf, totalOf } from './metrics.ts'
+import { type Change, changeOf, type OverviewView, type Period, sumOf, totalOf, wholeOf } from './metrics.ts'
 
 const { tiles, change: labels } = words.overview
 
 export function Tiles({ overview, periods }: { overview: OverviewView; periods: readonly Period[] }) {
   const { days, funnel, responses, previous, open_conversations, unassigned_conversations } = overview
+  const whole = wholeOf(funnel)
   const received = periods.map((period) => totalOf(period, 'inbound'))
   const sent = periods.map((period) => totalOf(period, 'outbound'))
+  const sentByWeb = periods.map(({ web }) => web.outbound)
   const compare = (now: number | null, before: number | null | undefined) => changeOf(now, before, days.length)
   const averageMs = responses.average_seconds === null ? null : responses.average_seconds * 1_000
   const answers = tiles.answers(formatNumber(responses.count), responses.count)
@@ -23,9 +25,10 @@ export function Tiles({ overview, periods }: { overview: OverviewView; periods: 
       </Tile>
       <Tile label={tiles.sent} value={formatNumber(sumOf(sent))} spark={sent}>
         <Trend change={compare(sumOf(sent), previous?.outbound)} format={formatNumber} />
+        {sumOf(sentByWeb) > 0 && <span>{tiles.inWebChat(formatNumber(sumOf(sentByWeb)))}</span>}
       </Tile>
-      <Tile label={tiles.delivered} value={funnel.sent > 0 ? formatShare(funnel.delivered, funnel.sent) : '–'}>
-        {funnel.sent > 0 ? tiles.ofSent(formatCompact(funnel.sent)) : tiles.nothingSent}
+      <Tile label={tiles.delivered} value={whole > 0 ? formatShare(funnel.delivered, whole) : '–'}>
+        {whole > 0 ? tiles.ofMessages(formatCompact(whole), whole) : tiles.nothingSent}
       </Tile>
       <Tile label={tiles.answer} value={averageMs === null ? '–' : formatSpan(averageMs)}>
         {averageMs === null ? (

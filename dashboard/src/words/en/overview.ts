@@ -10,6 +10,7 @@ export const overview = {
   title: 'Overview',
   lead: 'Message volume, delivery and response times.',
   zone: (zone: string) => `Days are in ${zone.replaceAll('_', ' ')}.`,
+  since: (day: string) => `Data since ${day}.`,
   range: 'Date range',
   ranges: { '1': 'Today', '7': '7 days', '30': '30 days', '90': '90 days' },
   headline: 'Key metrics',
@@ -17,7 +18,9 @@ export const overview = {
     received: 'Messages received',
     sent: 'Messages sent',
     delivered: 'Delivered',
-    ofSent: (sent: string) => `of ${sent} sent`,
+    ofMessages: (formatted: string, number: number) =>
+      `of ${formatted} ${number === 1 ? 'message' : 'messages'} outside the web chat`,
+    inWebChat: (formatted: string) => `${formatted} of them in the web chat`,
     nothingSent: 'No messages sent yet',
     answer: 'Average response time',
     noAnswers: 'No replies yet',
@@ -61,12 +64,14 @@ export const overview = {
     read: 'Read',
     failed: 'Failed',
     hints: {
-      sent: 'Accepted by the channel, without the web chat',
+      sent: 'Accepted by the channel',
       delivered: 'Received on the customer’s device',
       read: 'Opened by the customer',
       failed: 'Could not be delivered',
     },
-    none: 'No messages were sent in this period.',
+    none: 'No messages were sent outside the web chat in this period.',
+    whole: (formatted: string) =>
+      `Shares of ${formatted} messages sent outside the web chat, which reports no delivery.`,
     utc: 'Counted in whole days of UTC.',
   },
   responses: {
