@@ -114,6 +114,9 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByText('2 of 2 processed').waitFor()
   await page.getByRole('row', { name: /Ann Lee.*Read/ }).waitFor()
   await page.getByRole('row', { name: /Uma Away.*Failed.*Cannot be reached/ }).waitFor()
+  assert.match((await page.getByRole('link', { name: 'Uma Away', exact: true }).getAttribute('href')) ?? '', /^\/contacts\//)
+  // Each part of the bar is in its legend.
+  await page.getByText('Delivered, not read').waitFor()
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
   await page.getByRole('row', { name: /Ann Lee/ }).waitFor({ state: 'detached' })
   const link = page.getByRole('link', { name: 'Download CSV' })
@@ -140,6 +143,35 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByRole('link', { name: 'Broadcasts' }).first().click()
   await page.getByRole('row', { name: /Order news order_update.* Sent 2 (50% )?50% 50% 0%/ }).waitFor()
   assert.equal(await page.getByRole('link', { name: /^Order news/ }).count(), 2)
+})
+
+test('an image that cannot be loaded is reported at its field, in the preview and before sending', {
+  skip,
+}, async (t) => {
+  const { page, api } = await openDashboard(t, '/templates')
+  await api.post('/contacts', { phone: '+14155550102', name: 'Cy', attributes: { city: 'Oslo' } })
+  await refresh(page)
+  await visit(page, '/broadcasts/new?template=appointment&language=en_US')
+  await name(page).fill('Spring')
+  await pasteNumbers(page, '+14155550100,Ann Lee')
+  // The name is the first chip of a text. A file has none.
+  const chips = page.getByRole('list', { name: 'Insert the name or an attribute into {{name}}' })
+  await chips.getByRole('button', { name: 'city' }).waitFor()
+  assert.equal(await chips.getByRole('button').first().innerText(), 'Name')
+  assert.equal(await page.getByRole('list', { name: /into Image URL/ }).count(), 0)
+  await value(page, '{{name}}').fill('Ann')
+  await value(page, '{{time}}').fill('10 am')
+  await value(page, 'Image URL').fill('https://image.invalid/a.png')
+  await page.getByText('Check that the URL is public and leads to an image.').waitFor()
+  await page.getByRole('complementary').getByText('The image could not be loaded').waitFor()
+  await page.getByText('If the provider cannot load it either, the messages fail.').waitFor()
+  await assertAccessible(page)
+  // The question names the broadcast, the audience and the time, and does not forbid to send.
+  await page.getByRole('button', { name: 'Send to 1 recipient' }).click()
+  const question = page.getByRole('dialog', { name: 'Send “Spring” now?' })
+  for (const text of ['Phone numbers', 'Now', 'appointment']) await question.getByText(text, { exact: true }).waitFor()
+  await question.getByText('The image could not be loaded.').waitFor()
+  assert.ok(await question.getByRole('button', { name: 'Send to 1 recipient' }).isEnabled())
 })
 
 test('a scheduled broadcast waits for its time, and an agent cancels it', { skip }, async (t) => {

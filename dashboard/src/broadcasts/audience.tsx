@@ -48,6 +48,16 @@ export function Audience({ draft, numbers, error, onChange }: AudienceProps) {
   )
 }
 
+/** The audience in words: "Wholesale, Retail without Staff". */
+export function useAudienceText({ source, segment_ids, excluded_segment_ids }: Draft): string {
+  const { items } = useSegments()
+  const namesOf = (ids: readonly string[]) =>
+    ids.map((id) => items.find((segment) => segment.id === id)?.name ?? text.segment).join(', ')
+  if (source === 'numbers') return text.sources.numbers
+  const included = source === 'all' ? text.sources.all : namesOf(segment_ids)
+  return excluded_segment_ids.length > 0 ? `${included} ${text.without(namesOf(excluded_segment_ids))}` : included
+}
+
 function SegmentSelect({ draft, error, onChange }: Omit<AudienceProps, 'numbers'>) {
   const { segment_ids: ids, excluded_segment_ids: excluded } = draft
   const [id = ''] = ids

@@ -5,16 +5,18 @@
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Redirect, useLocation, useSearch } from 'wouter'
 import { Button, InputField, SegmentedControl } from '../../../ui/controls.tsx'
-import { Card } from '../../../ui/display.tsx'
+import { Card, Note } from '../../../ui/display.tsx'
 import { Confirm, useToast } from '../../../ui/overlays.tsx'
 import { describeError, isNotFound, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
-import { formatTime, toDatetimeLocal } from '../lib/time.ts'
+import { formatNumber, formatTime, toDatetimeLocal } from '../lib/time.ts'
 import { NotFound } from '../shell/errors.tsx'
+import { imagesOf, useHasBrokenImage } from '../templates/image-check.ts'
 import type { Template } from '../templates/parse-template.ts'
 import { ConfirmButton } from '../ui/dialogs.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { Audience } from './audience.tsx'
+import { Audience, useAudienceText } from './audience.tsx'
 import { type Autosave, type SaveState, useAutosave } from './autosave.ts'
 import { mergeErrors, missingErrors, readErrors } from './errors.ts'
 import { MessageSection } from './message.tsx'
@@ -182,6 +184,8 @@ function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProp
   const shownTemplate = previewed ?? chosen
   const sampleValues = sampleValuesOf(draft, numbers)
   const count = preview?.sendable ?? 0
+  const hasBrokenImage = useHasBrokenImage(chosen ? imagesOf(chosen, draft.params) : [])
+  const audience = useAudienceText(draft)
   const isBlocked = preview !== undefined && (count === 0 || !preview.plan.fits)
   const action = draft.isLater ? text.scheduleFor(count) : text.send(count)
   return (
@@ -242,6 +246,7 @@ function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProp
           isChecking={isChecking}
           error={serverErrors.other}
           hasFields={JSON.stringify(draft.params).includes('{{contact.')}
+          hasBrokenImage={hasBrokenImage}
           onRetry={check.retry}
         />
         <div className="row">
@@ -257,15 +262,26 @@ function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProp
       </Card>
       {isConfirming && preview && body && (
         <Confirm
-          title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
+          title={(draft.isLater ? text.confirmSchedule : text.confirmSend)(draft.name)}
           action={action}
           busy={isFlushing || sending.some(({ isPending }) => isPending)}
           error={sendError ? (serverErrors.draft ?? describeError(sendError)) : undefined}
           onConfirm={() => void send(body)}
           onClose={() => setConfirming(false)}
         >
-          <p>{(draft.isLater ? text.confirmLater : text.confirmText)(chosen?.name ?? '')}</p>
-          {preview.total > count && <p className="soft">{text.left(preview.total - count)}</p>}
+          <div className="stack">
+            <Facts
+              facts={{
+                [text.confirmFacts.audience]: audience,
+                [text.confirmFacts.recipients]: formatNumber(count),
+                [text.confirmFacts.time]: draft.isLater ? formatTime(draft.at) : text.now,
+                [text.confirmFacts.template]: chosen?.name,
+              }}
+            />
+            {preview.total > count && <p className="soft">{text.left(preview.total - count)}</p>}
+            {hasBrokenImage && <Note tone="amber">{text.imageBroken}</Note>}
+            <p>{draft.isLater ? text.confirmLater : text.confirmText}</p>
+          </div>
         </Confirm>
       )}
     </div>

@@ -5,7 +5,7 @@
 import { useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import type { Broadcast } from './status.tsx'
+import { type Broadcast, colors } from './status.tsx'
 
 const { funnel: text } = words.broadcasts
 
@@ -16,15 +16,6 @@ export const stepCount = (broadcast: Broadcast, step: Step): number => broadcast
 
 /** The denominator of all shares. */
 export const addressedCount = ({ total_count, skipped_count }: Broadcast): number => total_count - skipped_count
-
-const colors: Record<Step, string> = {
-  sent: 'var(--blue)',
-  delivered: 'var(--green)',
-  read: 'var(--accent)',
-  replied: 'var(--accent)',
-  tapped: 'var(--accent)',
-  opted_out: 'var(--red)',
-}
 
 export function Funnel({ broadcast }: { broadcast: Broadcast }) {
   const whole = addressedCount(broadcast)
@@ -75,25 +66,60 @@ function FunnelLine({ broadcast }: { broadcast: Broadcast }) {
           `${(width * i) / (points.length - 1)},${height - (height * Math.min(point[step], whole)) / whole}`,
       )
       .join(' ')
+  const ends = placeLabels(
+    lines.map((step) => ({ step, count: Math.min(last[step], whole) })),
+    whole,
+  )
   return (
     <figure className="broadcasts-line">
-      <figcaption className="soft small">
-        {text.overTime}
+      <figcaption className="row soft small">
+        <span>{text.overTime}</span>
         {lines.map((step) => (
-          <span key={step} className="broadcasts-key" data-step={step}>
+          <span key={step} className="line broadcasts-key">
+            <span className="broadcasts-swatch" style={{ background: colors[step] }} />
             {text.steps[step]}
           </span>
         ))}
       </figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true" focusable="false">
-        {lines.map((step) => (
-          <polyline key={step} data-step={step} points={pathOf(step)} vectorEffect="non-scaling-stroke" />
-        ))}
-      </svg>
+      <div className="broadcasts-plot small numeric" aria-hidden="true">
+        <div className="broadcasts-axis soft">
+          <span>{formatNumber(whole)}</span>
+          <span>0</span>
+        </div>
+        <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true" focusable="false">
+          {lines.map((step) => (
+            <polyline
+              key={step}
+              style={{ stroke: colors[step] }}
+              points={pathOf(step)}
+              vectorEffect="non-scaling-stroke"
+            />
+          ))}
+        </svg>
+        <div className="broadcasts-ends">
+          {ends.map(({ step, count, top }) => (
+            <span key={step} style={{ color: colors[step], top }}>
+              {formatNumber(count)}
+            </span>
+          ))}
+        </div>
+      </div>
       <div className="row spread soft small numeric">
         <span>{formatTime(first.at)}</span>
         <span>{formatTime(last.at)}</span>
       </div>
     </figure>
   )
+}
+
+const labelHeight = 16
+
+/** The places of the values at the ends of the lines, from the highest line. A label that would cover the one above it is below it. */
+function placeLabels<Label extends { count: number }>(labels: readonly Label[], whole: number) {
+  let free = Number.NEGATIVE_INFINITY
+  return labels.map((label) => {
+    const top = Math.max(free, height - (height * label.count) / whole - labelHeight / 2)
+    free = top + labelHeight
+    return { ...label, top }
+  })
 }

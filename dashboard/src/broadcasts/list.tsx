@@ -69,7 +69,7 @@ const columnsOf = (canWrite: boolean): Column<Broadcast>[] => [
       </div>
     ),
   },
-  { label: text.columns.status, cell: (broadcast) => <State broadcast={broadcast} /> },
+  { label: text.columns.status, narrow: 'status', cell: (broadcast) => <State broadcast={broadcast} /> },
   {
     label: text.columns.recipients,
     className: 'end',
@@ -77,7 +77,7 @@ const columnsOf = (canWrite: boolean): Column<Broadcast>[] => [
     cell: (broadcast) => (isUncounted(broadcast) ? text.atStart : formatNumber(broadcast.total_count)),
   },
   ...steps.map(shareColumn),
-  { label: text.columns.when, cellClassName: 'soft', cell: whenOf },
+  { label: text.columns.when, cellClassName: 'soft', narrow: 'plain', cell: whenOf },
 ]
 
 function shareColumn(step: Step): Column<Broadcast> {

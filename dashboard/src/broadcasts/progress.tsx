@@ -5,7 +5,7 @@ import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { Facts } from './facts.tsx'
 import { Funnel } from './funnel.tsx'
-import { Bar, type Broadcast, colors, countsOf, unconfirmedCount } from './status.tsx'
+import { Bar, type Broadcast, colors, countsOf, recipientStatuses, unconfirmedCount } from './status.tsx'
 
 const { detail: text } = words.broadcasts
 
@@ -23,28 +23,25 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
       </div>
       <div className="broadcasts-bar">
         <Bar broadcast={broadcast} />
+        <dl className="broadcasts-legend small">
+          {recipientStatuses.map((each) => (
+            <div key={each} title={text.hints[each]}>
+              <dt className="soft">
+                <span className="broadcasts-swatch" data-status={each} style={{ background: colors[each] }} />
+                {text.parts[each]}
+              </dt>
+              <dd className="numeric">
+                <strong>{formatNumber(counts[each])}</strong>
+              </dd>
+            </div>
+          ))}
+        </dl>
       </div>
       <Funnel broadcast={broadcast} />
-      <dl className="broadcasts-legend">
-        {outside.map((each) => (
-          <div key={each} title={text.hints[each]} data-empty={counts[each] === 0 ? '' : undefined}>
-            <dt className="soft small">
-              <span className="broadcasts-swatch" data-status={each} style={{ background: colors[each] }} />
-              {text.counts[each]}
-            </dt>
-            <dd className="numeric">
-              <strong>{formatNumber(counts[each])}</strong>
-            </dd>
-          </div>
-        ))}
-      </dl>
       {started_at && (pending > 0 ? <RunningFacts broadcast={broadcast} /> : <CompletedFacts broadcast={broadcast} />)}
     </>
   )
 }
-
-/** Recipients that are not in the funnel. */
-const outside = ['failed', 'skipped', 'pending'] as const
 
 type Sample = { at: number; done: number }
 

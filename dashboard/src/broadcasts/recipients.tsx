@@ -2,6 +2,7 @@
 import { Link } from 'wouter'
 import { Select } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
@@ -80,37 +81,45 @@ const columns: Column<Recipient>[] = [
     label: text.columns.person,
     cell: (recipient) => (
       <div className="column">
-        <span>{nameOf(recipient)}</span>
+        {recipient.contact_id ? (
+          <Link href={`/contacts/${recipient.contact_id}`} className="broadcasts-recipient">
+            {nameOf(recipient)}
+          </Link>
+        ) : (
+          <span>{nameOf(recipient)}</span>
+        )}
         {recipient.name && recipient.phone && <span className="soft small numeric">{recipient.phone}</span>}
       </div>
     ),
   },
   {
     label: text.columns.status,
+    narrow: 'status',
     cell: ({ status }) => <Badge tone={recipientTones[status]}>{detail.counts[status]}</Badge>,
   },
   {
     label: text.columns.reason,
-    cellProps: ({ reason }) => (reason ? { title: reason } : { 'data-label': undefined }),
+    narrow: 'plain',
+    cellProps: ({ reason }) => (reason ? { title: reason } : {}),
     cell: ({ reason }) => reason && reasonText(reason),
   },
   {
-    label: text.columns.links,
+    label: text.columns.conversation,
+    isLabelHidden: true,
     className: 'end',
-    cellProps: ({ conversation_id, contact_id }) => (conversation_id || contact_id ? {} : { 'data-label': undefined }),
-    cell: ({ conversation_id, contact_id, ...recipient }) => (
-      <span className="broadcasts-links small">
-        {conversation_id && (
-          <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(nameOf(recipient))}>
-            {text.conversation}
-          </Link>
-        )}
-        {contact_id && (
-          <Link href={`/contacts/${contact_id}`} aria-label={text.contactOf(nameOf(recipient))}>
-            {text.contact}
-          </Link>
-        )}
-      </span>
-    ),
+    cell: ({ conversation_id, ...recipient }) =>
+      conversation_id && (
+        <Link
+          href={`/inbox/${conversation_id}`}
+          className="button"
+          data-variant="quiet"
+          data-size="small"
+          data-icon-only=""
+          aria-label={text.conversationOf(nameOf(recipient))}
+          title={text.conversationOf(nameOf(recipient))}
+        >
+          <Icon name="chat" />
+        </Link>
+      ),
   },
 ]

@@ -1,4 +1,4 @@
-/** The review before sending: recipients, skip reasons, duration, plan and a sample message. */
+/** The review before sending: recipients, skip reasons, duration and plan. */
 
 import { Button } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
@@ -21,10 +21,12 @@ type ReviewProps = {
   /** An error that belongs to no field of the page. */
   error: string | undefined
   hasFields: boolean
+  hasBrokenImage: boolean
   onRetry: () => void
 }
 
-export function Review({ todos, missingCount, preview, isChecking, error, hasFields, onRetry }: ReviewProps) {
+export function Review(props: ReviewProps) {
+  const { todos, missingCount, preview, isChecking, error, hasFields, hasBrokenImage, onRetry } = props
   const isReady = todos.every((todo) => todo === 'name')
   return (
     <>
@@ -57,12 +59,7 @@ export function Review({ todos, missingCount, preview, isChecking, error, hasFie
           {hasFields && preview.values_checked < preview.sendable && (
             <p className="soft small">{text.partly(preview.values_checked)}</p>
           )}
-          {preview.sample && (
-            <figure className="broadcasts-sample">
-              <figcaption className="soft small">{text.sampleTo(preview.sample.to ?? '')}</figcaption>
-              <blockquote>{preview.sample.text}</blockquote>
-            </figure>
-          )}
+          {hasBrokenImage && <Note tone="amber">{text.imageBroken}</Note>}
         </div>
       )}
     </>

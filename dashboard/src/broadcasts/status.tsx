@@ -61,14 +61,18 @@ export function countsOf(broadcast: Broadcast): Record<RecipientStatus, number> 
 /** The page where a member continues to write a draft. */
 export const draftHref = ({ id }: Pick<Broadcast, 'id'>): string => `/broadcasts/new?draft=${id}`
 
-export const colors: Record<RecipientStatus, string> = {
+/** One color for each status and each response, in the bar, the funnel and the line. */
+export const colors = {
   read: 'var(--accent)',
   delivered: 'var(--green)',
   sent: 'var(--blue)',
   failed: 'var(--red)',
   skipped: 'var(--line-strong)',
   pending: 'transparent',
-}
+  replied: 'var(--amber)',
+  tapped: 'var(--social)',
+  opted_out: 'var(--text)',
+} as const satisfies Record<RecipientStatus, string> & Record<string, string>
 
 export const recipientTones: Record<RecipientStatus, Tone | undefined> = {
   read: 'accent',

@@ -3,12 +3,13 @@
  * examples from the approval. It highlights contact fields in values (`{{contact.name|there}}`), which differ by recipient.
  */
 import './preview.css'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { words } from '../words/words.ts'
 import { Formatted } from './formatted-text.tsx'
+import { isLoadable, useHasBrokenImage } from './image-check.ts'
 import {
   type Button,
   type Header,
@@ -149,27 +150,17 @@ function HeaderMedia({ header, values }: { header: Exclude<Header, { kind: 'text
   )
 }
 
-/** Loads the image after a debounce, and only from sources that the page's content security policy allows. */
+/** Loads the image after a debounce. */
 function Picture({ url }: { url: string }) {
   const settledUrl = useDebounced(url, 400)
-  const [broken, setBroken] = useState('')
-  const source = URL.parse(settledUrl)
-  const isShown = source !== null && (source.protocol === 'https:' || source.origin === window.location.origin)
-  if (isShown && broken !== settledUrl) {
-    return (
-      <img
-        className="preview-picture"
-        src={settledUrl}
-        alt={preview.image}
-        referrerPolicy="no-referrer"
-        onError={() => setBroken(settledUrl)}
-      />
-    )
+  const isBroken = useHasBrokenImage([url])
+  if (isLoadable(settledUrl) && !isBroken) {
+    return <img className="preview-picture" src={settledUrl} alt={preview.image} referrerPolicy="no-referrer" />
   }
   return (
-    <div className="stack preview-media">
-      <Icon name="image" />
-      <span>{preview.image}</span>
+    <div className="stack preview-media" data-broken={isBroken ? '' : undefined}>
+      <Icon name={isBroken ? 'alert' : 'image'} />
+      <span>{isBroken ? preview.imageBroken : preview.image}</span>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /**
- * The input of one template value. A menu inserts contact fields and attributes at the cursor, and chips below insert the attributes
- * that most contacts have; for a media URL a file can be uploaded.
+ * The input of one template value. A menu inserts contact fields and attributes at the cursor, and chips below insert the name and the
+ * attributes that most contacts have; for a media URL a file can be uploaded.
  */
 import { useRef, useState } from 'react'
 import { Button, Field, Input } from '../../../ui/controls.tsx'
@@ -8,11 +8,16 @@ import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
 import { upload, uploadError } from '../lib/upload.ts'
 import { words } from '../words/words.ts'
+import { useHasBrokenImage } from './image-check.ts'
 
 const { values: text } = words.templates
 
+const nameReference = '{{contact.name|there}}'
+/** The chip is short; the menu has the text for contacts without a name. */
+const nameField = { label: text.nameChip, reference: nameReference }
+
 const fields = [
-  { label: text.fields.name, reference: '{{contact.name|there}}' },
+  { label: text.fields.name, reference: nameReference },
   { label: text.fields.phone, reference: '{{contact.phone}}' },
   { label: text.fields.email, reference: '{{contact.email}}' },
   { label: text.fields.company, reference: '{{contact.company}}' },
@@ -30,14 +35,20 @@ type ValueInputProps = {
   error: string | undefined
   withContact: boolean
   isFile?: boolean | undefined
+  /** A file that is an image. */
+  isImage?: boolean | undefined
   onChange: (value: string) => void
 }
 
-export function ValueInput({ label, value, hint, error, withContact, isFile = false, onChange }: ValueInputProps) {
+export function ValueInput(props: ValueInputProps) {
+  const { label, value, hint, error, withContact, isFile = false, isImage = false, onChange } = props
   const [uploadErrorText, setUploadError] = useState('')
   const input = useRef<HTMLInputElement>(null)
   const hasFields = withContact && !isFile
-  const attributes = (useCall('GET /broadcasts/fields', {}, { enabled: hasFields }).data?.attributes ?? []).map(toField)
+  const known = useCall('GET /broadcasts/fields', {}, { enabled: hasFields }).data?.attributes ?? []
+  // The answer may be that of another input.
+  const attributes = hasFields ? known.map(toField) : []
+  const isBroken = useHasBrokenImage(isImage ? [value] : [])
   const insert = (reference: string) => {
     const from = input.current?.selectionStart ?? value.length
     const to = input.current?.selectionEnd ?? value.length
@@ -45,7 +56,19 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
     input.current?.focus()
   }
   return (
-    <Field label={label} hint={hint} error={uploadErrorText || error}>
+    <Field
+      label={label}
+      hint={
+        isBroken ? (
+          <span className="values-warning" role="status">
+            {text.imageBroken}
+          </span>
+        ) : (
+          hint
+        )
+      }
+      error={uploadErrorText || error}
+    >
       {(wiring) => (
         <div className="line values-line">
           <Input
@@ -69,9 +92,9 @@ export function ValueInput({ label, value, hint, error, withContact, isFile = fa
               }))}
             />
           )}
-          {attributes.length > 0 && (
-            <ul className="row values-chips" aria-label={text.attributes(label)}>
-              {attributes.slice(0, maxChips).map(({ label, reference }) => (
+          {hasFields && (
+            <ul className="row values-chips" aria-label={text.chips(label)}>
+              {[nameField, ...attributes].slice(0, maxChips).map(({ label, reference }) => (
                 <li key={label}>
                   <button type="button" className="tag" onClick={() => insert(reference)}>
                     <span className="cut">{label}</span>

@@ -83,6 +83,7 @@ type ValueField = {
   value: string
   hint?: string | undefined
   isFile?: boolean
+  isImage?: boolean
   onChange: (value: string) => void
 }
 
@@ -117,7 +118,11 @@ function headerFields(header: Header | null, values: Values, onChange: PartProps
   }
   if (header?.kind === 'location') return locationFields(values, onChange)
   if (!header) return []
-  const media = { ...field('headerMediaUrl', text.media[header.kind], text.mediaHint), isFile: true }
+  const media = {
+    ...field('headerMediaUrl', text.media[header.kind], text.mediaHint),
+    isFile: true,
+    isImage: header.kind === 'image',
+  }
   return header.kind === 'document' ? [media, field('headerFilename', text.filename, text.filenameHint)] : [media]
 }
 
