@@ -141,13 +141,24 @@ function ScopeChoice({ scopes, error, onChange }: ScopeProps) {
       />
       <div className="dev-scope-grid">
         {allScopes.map((scope) => (
-          <Checkbox
-            key={scope}
-            label={<code>{scope}</code>}
-            hint={keys.scopeHint(keys.scopeTexts[scope], scopeCalls[scope])}
-            checked={scopes.includes(scope)}
-            onChange={() => toggle(scope)}
-          />
+          <div key={scope}>
+            <Checkbox
+              label={<code>{scope}</code>}
+              hint={keys.scopeTexts[scope]}
+              checked={scopes.includes(scope)}
+              onChange={() => toggle(scope)}
+            />
+            <details className="dev-scope-calls small soft">
+              <summary>{keys.calls}</summary>
+              <ul>
+                {scopeCalls[scope].map((call) => (
+                  <li key={call}>
+                    <code>{call}</code>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          </div>
         ))}
       </div>
       {error && (
