@@ -1,14 +1,13 @@
-/** Settings: a side menu in groups (tabs on a narrow window) with a search, and the open page. Agents do not see pages for owners and admins. */
+/** Settings: a side menu in groups (a list to choose from on a narrow window) with a search, and the open page. Agents do not see pages for owners and admins. */
 import './settings.css'
 import './replies.css'
 import './labels.css'
-import { type ComponentType, useEffect, useRef, useState } from 'react'
+import { type ComponentType, useEffect, useState } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
-import { SearchInput } from '../../../ui/controls.tsx'
+import { SearchInput, Select } from '../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { NotFound } from '../shell/errors.tsx'
-import { Tabs } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
@@ -87,10 +86,9 @@ function page(
 }
 
 export default function Settings() {
-  const [path] = useLocation()
+  const [path, navigate] = useLocation()
   const [search, setSearch] = useState('')
   const mayOpen = { managers: useIsManager(), operators: useSession().is_operator }
-  const tabs = useRef<HTMLDivElement>(null)
   const wanted = search.trim().toLowerCase()
   const visibleGroups = groups.flatMap(({ label, pages }) => {
     const open = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
@@ -103,7 +101,6 @@ export default function Settings() {
   })
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs on every change of page.
   useEffect(() => {
-    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
     document.getElementById('main')?.scrollTo(0, 0)
   }, [path])
   const find = (
@@ -129,11 +126,39 @@ export default function Settings() {
         {none}
       </nav>
       <div className="settings-page">
-        <div className="settings-tabs" ref={tabs}>
+        <nav className="settings-narrow" aria-label={settings.menu}>
+          <Select
+            aria-label={settings.page}
+            value={visibleGroups.flatMap(({ pages }) => pages).find(({ href }) => isUnder(path, href))?.href ?? ''}
+            onChange={(event) => navigate(event.target.value)}
+          >
+            {visibleGroups.map(({ label, pages }) => (
+              <optgroup key={label} label={label}>
+                {pages.map(({ href, label }) => (
+                  <option key={href} value={href}>
+                    {label}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </Select>
           {find}
-          <Tabs label={settings.menu} items={foundGroups.flatMap(({ pages }) => pages)} />
+          {wanted && (
+            <ul className="lined">
+              {foundGroups
+                .flatMap(({ pages }) => pages)
+                .map(({ href, label, icon }) => (
+                  <li key={href}>
+                    <Link href={href} onClick={() => setSearch('')}>
+                      <Icon name={icon} />
+                      {label}
+                    </Link>
+                  </li>
+                ))}
+            </ul>
+          )}
           {none}
-        </div>
+        </nav>
         <Switch>
           <Route path="/settings">
             <Redirect to="/settings/profile" replace />

@@ -167,7 +167,7 @@ export const channels = {
       nameHint: 'If empty, the title and greeting use the language of the page when available.',
       namePlaceholder: 'Chat with us',
       greeting: 'Greeting',
-      greetingPlaceholder: 'Ask us anything. We answer right here.',
+      greetingPlaceholder: 'Ask us anything. We reply right here.',
       color: 'Color',
       position: 'Position',
       positions: { left: 'Left', right: 'Right' },

@@ -7,6 +7,7 @@ import { status } from './settings-status.ts'
 export const settings = {
   title: 'Settings',
   menu: 'Settings',
+  page: 'Settings page',
   search: 'Search settings',
   none: (search: string) => `No settings match “${search}”.`,
   groups: { you: 'You', workspace: 'Workspace', inbox: 'Inbox', channels: 'Channels', server: 'Server' },
