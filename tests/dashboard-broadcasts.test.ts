@@ -114,7 +114,10 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByText('2 of 2 processed').waitFor()
   await page.getByRole('row', { name: /Ann Lee.*Read/ }).waitFor()
   await page.getByRole('row', { name: /Uma Away.*Failed.*Cannot be reached/ }).waitFor()
-  assert.match((await page.getByRole('link', { name: 'Uma Away', exact: true }).getAttribute('href')) ?? '', /^\/contacts\//)
+  assert.match(
+    (await page.getByRole('link', { name: 'Uma Away', exact: true }).getAttribute('href')) ?? '',
+    /^\/contacts\//,
+  )
   // Each part of the bar is in its legend.
   await page.getByText('Delivered, not read').waitFor()
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
