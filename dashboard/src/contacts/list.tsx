@@ -4,24 +4,20 @@
  */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Combobox } from '../../../ui/combobox.tsx'
 import {
   Button,
   Checkbox,
   Field,
-  Form,
   IconButton,
   InputField,
   SearchInput,
   Select,
   SelectField,
-  SubmitButton,
 } from '../../../ui/controls.tsx'
 import { Avatar, Badge, EmptyState } from '../../../ui/display.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
-import { type ItemOf, pathOf, readAnswer, useCall, useChange, usePages } from '../lib/api.ts'
+import { pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useMedia, useUrlFilters } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -35,6 +31,7 @@ import { Popover } from '../ui/popover.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
+import { BulkBar, type Contact, type Selection, useSelection } from './bulk-bar.tsx'
 import { TagInput } from './tag-input.tsx'
 import { TagList } from './tag-list.tsx'
 
@@ -295,119 +292,6 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
       cell: ({ created_at }) => formatDate(created_at),
     },
   ]
-}
-
-type Contact = ItemOf<'GET /contacts'>
-
-type Selection = {
-  rows: Contact[]
-  has: (id: string) => boolean
-  isFull: boolean
-  toggle: (id: string) => void
-  selectAll: () => void
-  clear: () => void
-}
-
-/** The service takes this many contacts at once. */
-const maxSelected = 500
-
-/** The selected contacts among those that are loaded: no action changes a contact that the member does not see. */
-function useSelection(loaded: readonly Contact[]): Selection {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const rows = loaded.filter(({ id }) => chosen.has(id)).slice(0, maxSelected)
-  const selected = new Set(rows.map(({ id }) => id))
-  return {
-    rows,
-    has: (id) => selected.has(id),
-    isFull: rows.length === maxSelected,
-    toggle: (id) =>
-      setChosen((all) => (all.has(id) ? new Set([...all].filter((one) => one !== id)) : new Set([...all, id]))),
-    selectAll: () => setChosen(new Set(loaded.map(({ id }) => id))),
-    clear: () => setChosen(new Set()),
-  }
-}
-
-/** The actions for the selected contacts. */
-function BulkBar({ selection }: { selection: Selection }) {
-  const { rows, isFull } = selection
-  const ids = rows.map(({ id }) => id)
-  const isManager = useIsManager()
-  const toast = useToast()
-  const [tag, setTag] = useState('')
-  const known = useCall('GET /tags', {}).data ?? []
-  const name = tag.trim()
-  const change = useChange('POST /contacts/tags', {
-    stale: ['GET /contacts', 'GET /contacts/count', 'GET /tags'],
-    onDone: ({ count }, { body: { ids: changed, add_tags = [], remove_tags = [] } }) => {
-      setTag('')
-      const text = add_tags.length > 0 ? contacts.tagged : contacts.untagged
-      const undo = () => change.mutate({ body: { ids: changed, add_tags: remove_tags, remove_tags: add_tags } })
-      toast.success(text([...add_tags, ...remove_tags].join(', '), count), undo)
-    },
-    reportsError: true,
-  })
-  /** The contacts that the change affects: undoing it then restores what was there. */
-  const idsWith = (hasTag: boolean): string[] => {
-    const isNamed = (one: { name: string }) => one.name.toLowerCase() === name.toLowerCase()
-    const affected = rows.filter(({ tags }) => tags.some(isNamed) === hasTag).map(({ id }) => id)
-    return affected.length > 0 ? affected : ids
-  }
-  const [isExporting, setExporting] = useState(false)
-  const exportSelected = async () => {
-    const response = await fetch('/app/api/contacts.csv', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ids }),
-    })
-    if (!response.ok) return void (await readAnswer(response))
-    const url = URL.createObjectURL(await response.blob())
-    const link = Object.assign(document.createElement('a'), { href: url, download: 'contacts.csv' })
-    link.click()
-    URL.revokeObjectURL(url)
-  }
-  return (
-    <div className="row toolbar contacts-bulk" role="toolbar" aria-label={contacts.selection}>
-      <strong role="status">{contacts.selected(ids.length, isFull)}</strong>
-      <Button label={contacts.selectAll} size="small" onClick={selection.selectAll} />
-      <Form
-        className="contacts-bulk-tag"
-        onSubmit={() => name && change.mutate({ body: { ids: idsWith(false), add_tags: [name] } })}
-      >
-        <Combobox
-          className="input"
-          suggestions={known.map((one) => one.name)}
-          aria-label={contacts.tagName}
-          placeholder={contacts.tagName}
-          maxLength={80}
-          value={tag}
-          onChange={setTag}
-          onCommit={setTag}
-        />
-        <SubmitButton label={contacts.addTag} size="small" busy={change.isPending} />
-        <Button
-          label={contacts.removeTag}
-          size="small"
-          disabled={!name || change.isPending}
-          onClick={() => change.mutate({ body: { ids: idsWith(true), remove_tags: [name] } })}
-        />
-      </Form>
-      {isManager && (
-        <Button
-          label={contacts.exportSelected}
-          size="small"
-          icon="download"
-          busy={isExporting}
-          onClick={() => {
-            setExporting(true)
-            void exportSelected()
-              .catch(toast.error)
-              .finally(() => setExporting(false))
-          }}
-        />
-      )}
-      <Button label={contacts.clearSelection} size="small" variant="quiet" onClick={selection.clear} />
-    </div>
-  )
 }
 
 /** Adds a contact by phone number. For a known number it opens the existing contact. */
