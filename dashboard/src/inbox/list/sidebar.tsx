@@ -85,8 +85,8 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
         action={
           <button
             type="button"
-            aria-label={flow.editViews}
-            title={flow.editViews}
+            aria-label={flow.manageViews}
+            title={flow.manageViews}
             data-opens="views"
             onClick={openViews}
           >

@@ -74,7 +74,7 @@ export const flow = {
   members: 'Members',
   allOpen: 'Open conversations',
   more: (count: number) => `Show ${count} more`,
-  editViews: 'Edit views',
+  manageViews: 'Manage views',
   views: 'Views',
   noViews: 'No saved views yet. Set filters in the list, then save them here.',
   viewsMine: 'Only you',
