@@ -81,7 +81,8 @@ export function ContactList() {
   return (
     <Page
       title={contacts.title}
-      lead={total ? contacts.total(total.count, total.has_more) : contacts.lead}
+      // The line of the number is kept free while it loads.
+      lead={total ? contacts.total(total.count, total.has_more) : '\u00a0'}
       actions={
         <>
           {isManager && !isNarrow && (

@@ -25,7 +25,6 @@ export const contacts = {
   tagged: (tag: string, count: number) => `Tag “${tag}” added to ${contactCount(count)}`,
   untagged: (tag: string, count: number) => `Tag “${tag}” removed from ${contactCount(count)}`,
   exportSelected: 'Export selected',
-  lead: 'Customers who wrote to you, and contacts you added.',
   add: 'Add contact',
   import: 'Import',
   export: 'Export',
