@@ -1,6 +1,6 @@
 /**
- * The inbox in a real browser with 100,000 conversations and the pages of 20 members: time until it is usable, from a key to
- * the next paint, to open a conversation, to filter the list, and until a customer's message is visible on all pages.
+ * The inbox in a real browser with 100,000 conversations. On the page of one member: time until it is usable, from a key to the
+ * next paint, to open a conversation, and to filter the list. On the pages of 20 members: time until a customer's message is visible.
  */
 import { readFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
@@ -54,13 +54,6 @@ export async function benchDashboard(): Promise<Figure[]> {
     return page
   }
   const page = await openInbox(browser, 0)
-  // The pages of the other members have computers of their own in practice. Here they yield to the measured page and the service.
-  const server = await chromium.launchServer({ executablePath, args: chromiumFlags })
-  const others = await chromium.connect(server.wsEndpoint())
-  const pages = [page]
-  for (let i = 1; i < members; i++) pages.push(await openInbox(others, i))
-  lowerPriority(server.process().pid ?? 0)
-  await page.bringToFront()
   // Below the contacts of the demo's history.
   await page.locator('.inbox-row', { hasText: 'message 30 from' }).first().focus()
   const moves: number[] = []
@@ -97,6 +90,12 @@ export async function benchDashboard(): Promise<Figure[]> {
   }
   await page.locator('.inbox-tabs button').first().click()
 
+  // The pages of the other members have computers of their own in practice. Here they yield to the measured page and the service.
+  const server = await chromium.launchServer({ executablePath, args: chromiumFlags })
+  const others = await chromium.connect(server.wsEndpoint())
+  const pages = [page]
+  for (let i = 1; i < members; i++) pages.push(await openInbox(others, i))
+  lowerPriority(server.process().pid ?? 0)
   const html = await (await fetch(`${service.url}/inbox`)).text()
   const arrivals: number[] = []
   for (let i = 0; i < written; i++) {
