@@ -114,6 +114,8 @@ async function cloneDatabase(owner: Owner, { empty = false }: { empty?: boolean 
 export async function holdTransaction(db: Db, statement: string): Promise<() => Promise<void>> {
   const connection = await db.reserve()
   await connection`begin`
+  // PostgreSQL ends an idle transaction of the service after ten seconds, and its locks with it.
+  await connection`set local idle_in_transaction_session_timeout = 0`
   await connection.unsafe(statement)
   return async () => {
     await connection`rollback`
