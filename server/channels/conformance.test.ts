@@ -239,7 +239,7 @@ test('adapters have no SQL and know no module to their right', () => {
     for (const [, path = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
       assert.match(
         path,
-        /^\.\/|^\.\.\/(channel|signature|graph|media|reading|template-params|test-http)\.ts$|^\.\.\/\.\.\/(lib|contacts)\//,
+        /^\.\/|^\.\.\/(channel|signature|graph|media|reading|template-params|test-http)\.ts$|^\.\.\/\.\.\/(lib|contacts)\/|^\.\.\/\.\.\/\.\.\/tests\//,
         file,
       )
     }
