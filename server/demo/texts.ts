@@ -225,6 +225,7 @@ export const demoThreads: readonly DemoThread[] = [
       they('5d 21:00', 'Do the stoneware mugs go in the dishwasher?'),
       we('5d 20:56', 'They do, and in the microwave. Only the gold rims want washing by hand.'),
       they('5d 20:50', 'Great, ordering four.'),
+      we('5d 20:47', 'Lovely, they leave the studio tomorrow.'),
       shop('5d 19:30', 'order_confirmed', { body: ['Samuel', 'C-3341'] }),
       they('0d 00:12', 'Order C-3341 says delivered, but I cannot find the parcel anywhere. Can you check?'),
     ],
