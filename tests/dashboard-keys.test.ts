@@ -340,6 +340,51 @@ test('equal changes share one toast that undoes all of them, and Ctrl+Z undoes f
   await isStatus('Ann Porter', 'closed')
 })
 
+test('after send and close the focus is in no draft, so the same key sends nothing else', { skip }, async (t) => {
+  const { page, provider, conversation, isStatus } = await openInbox(t, people.slice(0, 3))
+  await rowOf(page, 'Ben Carter').click()
+  await heading(page, 'Ben Carter').waitFor()
+  await box(page).fill('Not finished')
+  await rowOf(page, 'Ann Porter').click()
+  await heading(page, 'Ann Porter').waitFor()
+  await rowOf(page, 'Ben Carter').getByText('Not finished').waitFor()
+  await box(page).fill('All done!')
+  await box(page).press('Control+Enter')
+  await heading(page, 'Ben Carter').waitFor()
+  await page.getByText('Reply sent. Conversation with Ann Porter closed').waitFor()
+  await isFocused(page, '.inbox-composer input[value="reply"]')
+  await page.keyboard.press('Control+Enter')
+  await page.keyboard.type('Thanks')
+  await page.keyboard.press('Tab')
+  await box(page).and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('Escape')
+  assert.equal((await conversation('Ben Carter')).assigned_agent_id, null)
+  // A change after the keys: whatever they did is done before.
+  await page.keyboard.press('a')
+  await until('an assignee', async () => (await conversation('Ben Carter')).assigned_agent_id !== null)
+  assert.equal((await conversation('Ben Carter')).status, 'open')
+  assert.equal(await box(page).inputValue(), 'Not finished')
+  // Only the toast of the last change names the key that undoes it.
+  await page.getByText(/^Conversation with Ben Carter assigned to /).waitFor()
+  const keysOf = (text: RegExp) => page.locator('.toast', { hasText: text }).getByText('Ctrl+Z').count()
+  assert.deepEqual([await keysOf(/assigned to/), await keysOf(/Reply sent/)], [1, 0])
+  await page.keyboard.press('Control+z')
+  await page.getByText(/^Conversation with Ben Carter assigned to /).waitFor({ state: 'detached' })
+  assert.equal(await keysOf(/Reply sent/), 1)
+
+  await box(page).fill('Finished')
+  await box(page).press('Control+Enter')
+  await page.getByText('2 replies sent. 2 conversations closed').waitFor()
+  await heading(page, 'Cleo Dane').waitFor()
+  await box(page).and(page.locator(':focus')).waitFor()
+  await isStatus('Ben Carter', 'closed')
+  await assertAccessible(page)
+  await until('one reply to each', async () => {
+    const sent = await Promise.all(['Ann Porter', 'Ben Carter'].map((name) => provider.sent(phoneOf(name))))
+    return sent.map((all) => all.map(({ body }) => body.text.body).join()).join() === 'All done!,Finished'
+  })
+})
+
 test('a toast disappears when its change is replaced or refused', { skip }, async (t) => {
   const { page, conversation, isStatus } = await openInbox(t, people.slice(0, 1))
   await rowOf(page, 'Ann Porter').click()

@@ -116,8 +116,8 @@ type Undo = {
   run: () => void
   /** The label of the button, by default "Undo". */
   label?: string | undefined
-  /** The shortcut that does the same, to show it. */
-  keys?: string
+  /** The shortcut that does the same now, to show it. A later toast can take it over. */
+  keys?: () => string | undefined
 }
 /** `key`: the toast replaces the visible one with the same key. By default equal texts are one toast, unless each has an undo of its own. */
 type ToastOptions = { undo?: Undo; key?: string; onRemoved?: () => void }
@@ -193,6 +193,7 @@ export function Toasts({ describeError, children }: ToastsProps) {
 function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (key: string) => void }) {
   const { id, key, text, tone, undo, durationMs } = toast
   const words = useKitWords()
+  const keys = undo?.keys?.()
   const [isHeld, setHeld] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the time starts again when another toast replaces this one.
   useEffect(() => {
@@ -218,7 +219,7 @@ function ToastBox({ toast, onRemove }: { toast: Toast; onRemove: (key: string) =
           >
             {undo.label ?? words.undo}
           </button>
-          {undo.keys && <kbd>{undo.keys}</kbd>}
+          {keys && <kbd>{keys}</kbd>}
         </span>
       )}
       <button type="button" aria-label={words.dismiss} onClick={() => onRemove(key)}>

@@ -44,10 +44,10 @@ export function useActions(openId: string) {
       // The only one is not skipped: another member may have closed it, and the member still continues with the next.
       const changed = ids.length === 1 ? ids : ids.filter((id) => findConversation(id)?.status !== status)
       if (changed.length > 0)
-        changes.setStatus(changed, status, status === 'closed' ? advance(changed, focus) : undefined)
+        changes.setStatus(changed, status, status === 'closed' ? advance(changed, focus) : undefined, focus === 'reply')
     }
     const snooze = (ids: readonly string[], until: string | null, focus?: 'row' | 'reply') =>
-      changes.snooze(ids, until, until ? advance(ids, focus) : undefined)
+      changes.snooze(ids, until, until ? advance(ids, focus) : undefined, focus === 'reply')
     const report = (find: (openId: string) => Promise<string | undefined>, none: string) => () =>
       find(openId).then((id) => (id ? openConversation(id) : toast.success(none)), toast.error)
     return {
@@ -86,7 +86,7 @@ export function useActions(openId: string) {
   }, [openId, changes, toast])
 }
 
-/** Where the focus goes: to the row of the conversation, or to its reply box. */
+/** Where the focus goes: to the row of the conversation, or, after a reply was sent, to its reply box. */
 type Focus = 'row' | 'reply'
 
 function openConversation(id: string, focus: Focus = 'row'): void {
@@ -121,12 +121,17 @@ const maxWaitFrames = 300
 
 const isDialogOpen = () => document.querySelector('dialog[open]') !== null
 
+const holdsDraft = (part: HTMLElement | null): boolean =>
+  part instanceof HTMLTextAreaElement && (part.value !== '' || part.matches('.inbox-attachments ~ *'))
+
 /** Waits while a dialog closes or the conversation loads, unless the member goes elsewhere meanwhile. */
 function focusThread(id: string, focus: Focus, onEnd: () => void, waitedFrames = 0): void {
   const isElsewhere =
     location.pathname !== `/inbox/${id}` || document.activeElement?.matches(':is(input, textarea):not(dialog *)')
   const part = focus === 'reply' ? findWritingPart() : rowOf(id)
-  const target = part ?? document.querySelector<HTMLElement>('.inbox-messages')
+  // The key that sent the last reply must not send a draft, and typed letters must not be shortcuts: the focus goes beside the box.
+  const box = holdsDraft(part) ? document.querySelector<HTMLElement>('.inbox-composer-head :checked') : part
+  const target = box ?? document.querySelector<HTMLElement>('.inbox-messages')
   const canFocus = target && !isDialogOpen()
   if (!isElsewhere && !canFocus && waitedFrames < maxWaitFrames) {
     requestAnimationFrame(() => focusThread(id, focus, onEnd, waitedFrames + 1))

@@ -20,7 +20,13 @@ const { flow } = words.inbox
 export type Agent = NonNullable<Conversation['assigned_agent']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
-type Change = { body: Body; patch: Patch; text: (changed: Changed) => string }
+type Change = {
+  body: Body
+  patch: Patch
+  text: (changed: Changed) => string
+  /** Sent together with a reply, which its toast confirms. */
+  isReplied?: boolean | undefined
+}
 type Toast = ReturnType<typeof useToast>
 
 /** A change that can be undone. */
@@ -102,7 +108,11 @@ function showChanges(toast: Toast, kind: string, changes: readonly Done[]): void
     undo: {
       run: undoAll,
       label: isMany ? flow.undoAll : undefined,
-      keys: isMany ? flow.undoLastKeys(undoKeys) : undoKeys,
+      // The key undoes the last change only.
+      keys: () => {
+        const last = undoable.at(-1)
+        if (last && changes.includes(last)) return isMany ? flow.undoLastKeys(undoKeys) : undoKeys
+      },
     },
     onRemoved: () => {
       if (shown.get(kind) === changes) shown.delete(kind)
@@ -151,8 +161,10 @@ export function useChanges() {
         enqueue(restore, () => saveAll(restoreBodies(rows, change.body))).catch(report)
         onUndo?.()
       }
-      const kind = JSON.stringify(change.body)
-      const done = rememberChange(toast, { kind, field: fieldOf(change.body), ids, name, text: change.text, undo })
+      const { body, isReplied } = change
+      const kind = `${JSON.stringify(body)}${isReplied ? ' replied' : ''}`
+      const text = isReplied ? (changed: Changed) => flow.replied(changed, change.text) : change.text
+      const done = rememberChange(toast, { kind, field: fieldOf(body), ids, name, text, undo })
       isSaved.then(
         (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
         (error: unknown) => {
@@ -162,9 +174,9 @@ export function useChanges() {
       )
     }
     return {
-      setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void) {
+      setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void, isReplied?: boolean) {
         const patch = () => ({ status, ...(status === 'pending' ? {} : { snoozed_until: null }) })
-        apply(ids, { body: { status }, patch, text: flow.changed[status] }, onUndo)
+        apply(ids, { body: { status }, patch, text: flow.changed[status], isReplied }, onUndo)
       },
       assign(ids: readonly string[], agent: Agent | null) {
         const assigned = agent && { id: agent.id, name: agent.name, email: agent.email }
@@ -174,10 +186,10 @@ export function useChanges() {
         apply(ids, { body: { assigned_agent_id: agent?.id ?? null }, patch, text })
       },
       /** Null ends the snooze. */
-      snooze(ids: readonly string[], until: string | null, onUndo?: () => void) {
+      snooze(ids: readonly string[], until: string | null, onUndo?: () => void, isReplied?: boolean) {
         const patch = () => ({ snoozed_until: until, status: until ? ('pending' as const) : ('open' as const) })
         const text = (changed: Changed) => (until ? flow.snoozed(formatTime(until), changed) : flow.awake(changed))
-        apply(ids, { body: { snoozed_until: until }, patch, text }, onUndo)
+        apply(ids, { body: { snoozed_until: until }, patch, text, isReplied }, onUndo)
       },
       setLabel(ids: readonly string[], label: Label, isOn: boolean) {
         const patch = ({ labels }: Conversation) => {

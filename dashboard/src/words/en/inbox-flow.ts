@@ -103,6 +103,9 @@ export const flow = {
     pending: (changed: Changed) => `${subjectOf(changed)} set to pending`,
     closed: (changed: Changed) => `${subjectOf(changed)} closed`,
   },
+  /** A change that was sent together with a reply. */
+  replied: (changed: Changed, text: (changed: Changed) => string) =>
+    `${changed.count === 1 ? 'Reply' : `${changed.count} replies`} sent. ${text({ ...changed, isBrief: false })}`,
   assigned: (name: string, changed: Changed) => `${subjectOf(changed)} assigned to ${name}`,
   unassigned: (changed: Changed) => `${subjectOf(changed)} unassigned`,
   labeled: (label: string, changed: Changed) => `Label “${label}” added to ${objectOf(changed)}`,
