@@ -782,6 +782,9 @@ test('a social thread has the profile name, shows each echo once, takes replies 
   assert.equal(await provider.callback(echo('mid.app'), 'social'), 200)
   const thread = pluck(await messagesOf(api, conversation.id), 'content_text')
   assert.deepEqual(thread, ['from the app', null, 'hello Ann', 'hey'])
+  // A member wrote it, although the service does not know which one.
+  const { last_message: last } = (await browser.call('GET', `/conversations/${conversation.id}`)).body.data
+  assert.deepEqual([last.content_text, last.sender, last.automated_by], ['from the app', null, null])
   const picture = { type: 'image', payload: { url: `${provider.simulatorUrl}/media/88099999999999990000` } }
   const pictured = echo('mid.picture')
   Object.assign(pictured.entry[0]?.messaging[0]?.message ?? {}, { text: undefined, attachments: [picture] })

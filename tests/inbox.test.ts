@@ -231,6 +231,8 @@ test(
     const automated = (await api.get('/conversations?status=open')).body.data
     assert.deepEqual(automated.map(({ contact }: Json) => contact.phone).sort(), ['+14155550101', '+14155550102'])
     assert.deepEqual((await phones('')).sort(), ['+14155550101', '+14155550102'])
+    const senders = (await list('')).map(({ contact, last_message: last }) => `${contact.phone} ${last.automated_by}`)
+    assert.deepEqual(senders.sort(), ['+14155550101 api', '+14155550102 broadcast'])
     const [first] = automated
     assert.equal((await phones(`?contact_id=${first.contact_id}&status=open`)).length, 1)
     assert.equal((await phones('?search=5550101&status=open')).length, 1)
@@ -252,7 +254,7 @@ test(
     await api.post('/messages', { to: '+14155550103', text: 'automatic' })
     const [, unmoved] = await list()
     assert.deepEqual([unmoved?.contact.phone, unmoved?.waiting_since], ['+14155550103', third?.waiting_since])
-    assert.equal(unmoved?.last_message_text, 'automatic')
+    assert.deepEqual([unmoved?.last_message_text, unmoved?.last_message.automated_by], ['automatic', 'api'])
     assertStatus(await browser.call('POST', `/conversations/${third?.id}/messages`, { text: 'hello' }), 201)
     const [top] = await list()
     assert.deepEqual([top?.id, top?.waiting_since], [third?.id, null])
@@ -549,7 +551,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   for (const row of [social, msgapp]) {
     assertWindow(row.window_closes_at, row.last_inbound_at, dayMs)
     const last = { direction: 'inbound', content_type: 'text', content_kind: null, status: 'received', sender: null }
-    assert.deepEqual(row.last_message, { ...last, content_text: row.last_message_text })
+    assert.deepEqual(row.last_message, { ...last, content_text: row.last_message_text, automated_by: null })
     assert.deepEqual([row.assigned_agent, row.unread_count], [null, 1])
   }
   assertWindow(social.late_window_closes_at, social.last_inbound_at, 7 * dayMs)
@@ -565,6 +567,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
   await until('the ticks of the answer', async () => {
     const { last_message: last } = (await browser.call('GET', path)).body.data
     assert.equal(last.sender?.id, me.id)
+    assert.equal(last.automated_by, null)
     return last.direction === 'outbound' && last.status === 'read'
   })
   const [first] = (await browser.call('GET', '/conversations')).body.data

@@ -67,6 +67,8 @@ const LastMessage = NullableObject({
   status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
   /** The member who wrote it. */
   sender: NullableObject({ id: Uuid, name: Type.String() }),
+  /** What sent it without a member. Such a message does not move the conversation. */
+  automated_by: Type.Unsafe<'api' | 'broadcast' | null>({ type: ['string', 'null'], enum: ['api', 'broadcast', null] }),
 })
 
 export const ConversationSchema = Type.Object(

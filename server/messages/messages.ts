@@ -172,7 +172,7 @@ export async function lastMessagesOf(
 ): Promise<Map<string, LastMessage>> {
   // One index step at the end of each conversation: 50 conversations of any length take 1 ms.
   const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status,
+    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status, m.automated_by,
       (
         select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
         from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
@@ -181,7 +181,10 @@ export async function lastMessagesOf(
     cross join lateral (
       select m.direction, m.content_type, m.content_text, m.status, m.sender_id,
         case when m.content_type = 'unsupported'
-          then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind
+          then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind,
+        -- A member who writes in the provider's app has no id, but the time of the channel.
+        case when m.direction = 'outbound' and m.sender_id is null and m.sent_at is null
+          then case m.sender_type when 'bot' then 'broadcast' else 'api' end end as automated_by
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
       order by m.id desc
@@ -193,6 +196,7 @@ export async function lastMessagesOf(
 type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status'> & {
   content_kind: string | null
   sender: { id: string; name: string } | null
+  automated_by: 'api' | 'broadcast' | null
 }
 
 export async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {

@@ -157,6 +157,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
               conversation={conversation}
               href={hrefOf(search, conversation.id)}
               isOpen={conversation.id === openId}
+              sort={filters.sort}
             />
           ))}
         </ul>

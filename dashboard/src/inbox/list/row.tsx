@@ -11,7 +11,8 @@ import { ChannelAvatar } from '../../ui/channel.tsx'
 import { LabelChip } from '../../ui/label.tsx'
 import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
-import { activityOf, type Conversation, prefetchThread, typeLabelOf } from '../model/data.ts'
+import { type Conversation, prefetchThread, sortedAt, typeLabelOf } from '../model/data.ts'
+import type { Filters } from '../model/filters.ts'
 import { RowPresence } from '../model/presence.tsx'
 import { useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
@@ -25,9 +26,11 @@ type Props = {
   conversation: Conversation
   href: string
   isOpen: boolean
+  /** The order of the list: the row shows the time by which it is sorted. */
+  sort?: Filters['sort']
 }
 
-export const Row = memo(function Row({ conversation, href, isOpen }: Props) {
+export const Row = memo(function Row({ conversation, href, isOpen, sort }: Props) {
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
   const { waiting_since: waitingSince } = conversation
   const name = nameOf(contact)
@@ -75,7 +78,7 @@ export const Row = memo(function Row({ conversation, href, isOpen }: Props) {
               </span>
             )}
             {status !== 'closed' && waitingSince && <Wait since={waitingSince} />}
-            <Time at={activityOf(conversation)} format={formatBrief} />
+            <Time at={sortedAt(conversation, sort)} format={formatBrief} />
           </span>
           <span className="inbox-row-under">
             <RowNote conversationId={id} isOpen={isOpen}>
@@ -136,7 +139,7 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   )
 }
 
-/** The newest message and, if a member wrote it, who. It may have been refused, and then `last_message_text` is that of another one. */
+/** The newest message and who or what sent it, unless the customer did. It may have been refused, and then `last_message_text` is that of another one. */
 function LastMessage({ conversation: { channel, last_message: last } }: { conversation: Conversation }) {
   const text = last?.content_text?.slice(0, maxPreview)
   const isReaction = last?.content_type === 'reaction' && text
@@ -146,6 +149,7 @@ function LastMessage({ conversation: { channel, last_message: last } }: { conver
     <span className="inbox-row-message cut" data-failed={last?.status === 'failed' ? '' : undefined}>
       {isOutbound && <StatusIcon status={last.status} />}
       {last?.sender && <Sender sender={last.sender} />}
+      {last?.automated_by && <span className="inbox-row-you">{list.automated[last.automated_by]}</span>}
       {!text && last && <Icon name={iconOf(last.content_type)} />}
       <bdi>
         <HasFormatting value={channel !== 'social'}>

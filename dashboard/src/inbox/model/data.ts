@@ -1,7 +1,7 @@
 /** Types of the inbox, the input of its queries, and what its parts show of a message or a conversation. */
 import type { InfiniteData } from '@tanstack/react-query'
 import { type CallName, call, type DataOf, type InputOf, type ItemOf, queryClient } from '../../lib/api.ts'
-import type { Conversation } from '../../lib/conversation-lists.ts'
+import type { Conversation, ListQuery } from '../../lib/conversation-lists.ts'
 import { words } from '../../words/words.ts'
 
 export type { Conversation }
@@ -55,7 +55,9 @@ export function typeLabelOf({ content_type, content_kind }: NonNullable<Conversa
     : words.inbox.message.kinds[content_type]
 }
 
-export const activityOf = ({ last_message_at, created_at }: Conversation): string => last_message_at ?? created_at
+/** The time by which the inbox sorts a conversation. An automated message does not change it. */
+export const sortedAt = (row: Conversation, sort?: ListQuery['sort']): string =>
+  (sort === 'waiting' && row.waiting_since) || (row.inbox_at ?? row.created_at)
 
 /** Compares by id, newest first: ids grow with time. */
 export const byId = (one: { id: string }, other: { id: string }): number =>

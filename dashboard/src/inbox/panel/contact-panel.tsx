@@ -23,7 +23,7 @@ import { QueryView, WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
 import { useConversation } from '../model/conversations.ts'
-import { activityOf, type Contact, type Conversation, contactQueries, typeLabelOf } from '../model/data.ts'
+import { type Contact, type Conversation, contactQueries, sortedAt, typeLabelOf } from '../model/data.ts'
 import { hrefOf } from '../model/filters.ts'
 import { useConversations } from '../model/live-pages.ts'
 import { useModeration } from '../model/moderation.ts'
@@ -262,7 +262,7 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
                   </HasFormatting>
                 </span>
               </span>
-              <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>
+              <time dateTime={sortedAt(other)}>{formatBrief(sortedAt(other))}</time>
             </Link>
           </li>
         ))}
