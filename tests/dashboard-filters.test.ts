@@ -81,6 +81,9 @@ test('a note is found by the search and opens in its thread', { skip }, async (t
     .click()
   await page.waitForURL(/\/inbox\/[0-9a-f-]{36}\?.*message=/)
   await page.locator('.inbox-note-entry').getByText('Waits for a receipt').waitFor()
+  await page.getByRole('searchbox').fill('zzzqq')
+  await page.getByText('No contacts, messages or notes match “zzzqq”.').waitFor()
+  await assertAccessible(page)
 })
 
 test('a reply that the connection lost is sent when the connection returns', { skip }, async (t) => {

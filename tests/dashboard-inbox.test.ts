@@ -271,6 +271,8 @@ test('the order stays still while a member works, and new conversations wait beh
 
   // A chosen order applies at once, also while a conversation is open.
   await page.getByRole('button', { name: /^Sort by/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Newest', checked: true }).locator('.icon').waitFor()
+  assert.equal(await page.getByRole('menu').locator('.icon').count(), 1, 'a check mark at the current order only')
   await page.getByRole('menuitemradio', { name: 'Oldest' }).click()
   await until('the oldest first', async () => (await names(page)).join() === 'Ben Carter,Cleo Dane,Ann Porter')
   // The longest wait is first, and a view with this order is shared with another member.
@@ -285,6 +287,7 @@ test('the order stays still while a member works, and new conversations wait beh
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Filters: 1 filter' }).waitFor()
   await page.keyboard.press('v')
+  await dialog.getByRole('button', { name: 'Save view', disabled: true }).waitFor()
   await dialog.getByLabel('Name').fill('Messaging, longest wait')
   await dialog.getByLabel('Share with all members').check()
   await dialog.getByRole('button', { name: 'Save view' }).click()
@@ -705,6 +708,19 @@ test('on a phone the list, the thread and the contact are separate screens', { s
   await assertFits(page)
   await assertAccessible(page)
   await page.getByRole('button', { name: 'Close contact' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  // Back closes the contact only.
+  await page.getByRole('button', { name: 'Show contact' }).click()
+  await page.getByRole('dialog', { name: 'Contact' }).waitFor()
+  await page.goBack()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Show contact' }).and(page.locator(':focus')).waitFor()
+  assert.ok(await rowOf(page, 'Ann Porter').isHidden())
+  await page.goBack()
+  await rowOf(page, 'Ann Porter').waitFor()
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
   await page.getByRole('button', { name: 'Back to list' }).click()
   await rowOf(page, 'Ann Porter').waitFor()
 })

@@ -107,7 +107,17 @@ test('the palette finds people, conversations, pages and actions by keyboard', {
   await page.keyboard.press('Control+k')
   await input.waitFor()
   await selects('Ann Porter')
-  await page.keyboard.type('close conv')
+  // What would change nothing is not offered.
+  await page.keyboard.type('assign')
+  await palette.getByText('Assign to me').waitFor()
+  assert.equal(await palette.getByText('Remove assignment').count(), 0)
+  await page.keyboard.press('Enter')
+  await page.getByText(/^Conversation with Ann Porter assigned to /).waitFor()
+  await page.keyboard.press('Control+k')
+  await input.fill('assign')
+  await palette.getByText('Remove assignment').waitFor()
+  assert.equal(await palette.getByText('Assign to me').count(), 0)
+  await input.fill('close conv')
   await palette.getByText('Close conversation').waitFor()
   await page.keyboard.press('Enter')
   await until('the conversation to be closed', async () => {

@@ -185,6 +185,87 @@ test('a row shows its time, the wait, who replied, the channel at the avatar, an
   await assertAccessible(page)
 })
 
+test('a row names what sent an automated message, and shows the time by which it is sorted', { skip }, async (t) => {
+  const { page, provider, api } = await openDashboard(t, '/inbox')
+  const cleo = '+14155550102'
+  for (const [from, name] of [
+    [cleo, 'Cleo Dane'],
+    [ben, 'Ben Carter'],
+    [ann, 'Ann Porter'],
+  ] as const)
+    await provider.writes({ from, name, text: `Question of ${name}` })
+  await rowOf(page, 'Ann Porter').getByText('Question of Ann Porter').waitFor()
+  const rows = () =>
+    page.locator('[data-row]').evaluateAll((all) =>
+      all.map((row) => ({
+        name: row.querySelector('.inbox-row-name')?.textContent ?? '',
+        at: row.querySelector('time')?.getAttribute('datetime') ?? '',
+      })),
+    )
+  const before = await rows()
+  assert.deepEqual(
+    before.map(({ name }) => name),
+    ['Ann Porter', 'Ben Carter', 'Cleo Dane'],
+  )
+  const template = { name: 'hello_world', language: 'en_US' }
+  assertStatus(await api.post('/messages', { to: ben, type: 'template', template }), 201)
+  assertStatus(await api.post('/broadcasts', { name: 'News', template, recipients: [{ to: cleo }] }), 202)
+  await rowOf(page, 'Ben Carter').getByText('Automated:').waitFor()
+  await rowOf(page, 'Cleo Dane').getByText('Broadcast:').waitFor()
+  assert.equal(
+    await rowOf(page, 'Ann Porter')
+      .getByText(/Automated|Broadcast/)
+      .count(),
+    0,
+  )
+  assert.deepEqual(await rows(), before, 'neither moves its row or changes its time')
+  // The customer waits since the first message, and the list is sorted by the last one.
+  await provider.writes({ from: cleo, text: 'Anything?' })
+  await rowOf(page, 'Cleo Dane').getByText('Anything?').waitFor()
+  for (const [sort, names] of [
+    ['Newest', ['Cleo Dane', 'Ann Porter', 'Ben Carter']],
+    ['Oldest', ['Ben Carter', 'Ann Porter', 'Cleo Dane']],
+    ['Longest wait', ['Cleo Dane', 'Ben Carter', 'Ann Porter']],
+  ] as const) {
+    await page.getByRole('button', { name: /^Sort by/ }).click()
+    await page.getByRole('menuitemradio', { name: sort }).click()
+    await until(sort, async () => (await rows()).map(({ name }) => name).join() === names.join())
+    const times = (await rows()).map(({ at }) => Date.parse(at))
+    assert.deepEqual(
+      times,
+      times.toSorted((one, other) => (sort === 'Newest' ? other - one : one - other)),
+      sort,
+    )
+  }
+  await assertAccessible(page)
+})
+
+test('the rows stay in place when the first one is selected, and a tight row shows the whole name', {
+  skip,
+}, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox', { width: 1440 })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await provider.writes({ from: ben, name: 'Benjamina Carterfield', text: 'Hello' })
+  const word = rowOf(page, 'Benjamina Carterfield').locator('.inbox-wait > :first-child')
+  await word.waitFor()
+  for (const width of [1440, 1000, 390]) {
+    await resize(page, width, width === 1000 ? 'dark' : 'light')
+    const top = () => page.locator('.inbox-scroll').evaluate((list) => list.getBoundingClientRect().top)
+    const before = await top()
+    await page.getByRole('checkbox', { name: 'Select Ann Porter' }).focus()
+    await page.keyboard.press('x')
+    await page.getByText('1 selected').waitFor()
+    assert.equal(await top(), before, `at ${width} pixels`)
+    await assertFits(page)
+    await page.keyboard.press('Escape')
+    await page.getByText('1 selected').waitFor({ state: 'detached' })
+    const isCut = await rowOf(page, 'Benjamina Carterfield')
+      .locator('.inbox-row-name')
+      .evaluate((name) => name.scrollWidth > name.clientWidth)
+    assert.equal(isCut, false, `at ${width} pixels`)
+  }
+})
+
 test('labels of conversations and tags of people look different', { skip }, async (t) => {
   const { page, provider, api } = await openDashboard(t, '/inbox', { width: 1440 })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })

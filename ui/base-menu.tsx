@@ -92,6 +92,7 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
                   <>
                     {item.icon && <Icon name={item.icon} />}
                     {item.label}
+                    {item.checked && <Icon name="check" />}
                   </>
                 )
                 const props = { 'data-danger': item.danger ? '' : undefined, onClick: select, children: content }

@@ -33,7 +33,7 @@ import { ConversationView } from './conversation-view.tsx'
 import { Drawer } from './drawer.tsx'
 import { ListPane } from './list/list-pane.tsx'
 import { Sidebar } from './list/sidebar.tsx'
-import { isUndoKey, undoLastChange } from './model/changes.ts'
+import { type Agent, isUndoKey, undoLastChange } from './model/changes.ts'
 import { findConversation } from './model/conversations.ts'
 import { prefetchThread } from './model/data.ts'
 import { hrefOf } from './model/filters.ts'
@@ -187,6 +187,10 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
   const isClosed = findConversation(openId)?.status === 'closed'
   const isBlocked = findConversation(openId)?.blocked_at != null
   const { markUnread, setBlocked } = useModeration()
+  const assign = (agent: Agent | null) => ({
+    isHidden: () => findConversation(openId)?.assigned_agent_id === (agent?.id ?? null),
+    run: () => actions.assign(ids, agent),
+  })
   const ofConversation: Command[] = [
     {
       id: 'close',
@@ -197,8 +201,8 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
     },
     { id: 'snooze', label: texts.snooze, icon: 'clock', keys: ['s'], run: () => actions.chooseSnooze(ids) },
     { id: 'label', label: texts.label, icon: 'label', keys: ['l'], run: () => actions.chooseLabels(ids) },
-    { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], run: () => actions.assign(ids, member) },
-    { id: 'unassign', label: texts.unassign, icon: 'person', run: () => actions.assign(ids, null) },
+    { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], ...assign(member) },
+    { id: 'unassign', label: texts.unassign, icon: 'person', ...assign(null) },
     { id: 'mark-unread', label: texts.unread, icon: 'mail', run: () => void markUnread(ids) },
     {
       id: 'block',
@@ -212,7 +216,7 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
         id: `assign-${agent.id}`,
         label: texts.assign(memberName(agent)),
         icon: 'person' as const,
-        run: () => actions.assign(ids, agent),
+        ...assign(agent),
       })),
   ]
   const ofList: Command[] = [

@@ -12,6 +12,8 @@ export type Command = {
   icon: IconName
   /** The keys of the same action, shown beside it. */
   keys?: readonly string[]
+  /** Whether it would change nothing now. */
+  isHidden?: () => boolean
   run: () => void
 }
 

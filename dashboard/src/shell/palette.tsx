@@ -56,7 +56,7 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
   const isNew = ({ id }: Item) => !recentItems.some((item) => item.id === id)
   const groups: Group[] = [
     { title: texts.recent, items: recentItems },
-    { title: texts.actions, items: matching(own) },
+    { title: texts.actions, items: matching(own.filter(({ isHidden }) => !isHidden?.())) },
     { title: texts.people, items: found.people.map(toItem).filter(isNew) },
     { title: texts.conversations, items: found.conversations.map(toItem).filter(isNew) },
     { title: texts.pages, items: matching(pageItems).filter(isNew) },

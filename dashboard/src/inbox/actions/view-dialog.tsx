@@ -76,7 +76,7 @@ export default function ViewDialog({ anchor, onClose }: { anchor: Anchor | undef
           <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
           {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
           <div className="dialog-foot">
-            <SubmitButton label={flow.save} busy={create.isPending} />
+            <SubmitButton label={flow.save} busy={create.isPending} disabled={name.trim() === ''} />
           </div>
         </Form>
       )}

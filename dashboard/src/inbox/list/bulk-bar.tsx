@@ -43,9 +43,9 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
         <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
         <Button label={flow.labels} size="small" data-opens="labels" onClick={() => actions.chooseLabels(ids)} />
         <Button label={flow.snooze} size="small" data-opens="snooze" onClick={() => actions.chooseSnooze(ids)} />
-        <Button
+        <IconButton
           label={words.inbox.contact.markUnread}
-          size="small"
+          icon="mail"
           onClick={() => {
             void markUnread(ids)
             clearSelection()

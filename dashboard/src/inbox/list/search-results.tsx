@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
-import { Avatar } from '../../../../ui/display.tsx'
+import { Avatar, EmptyState } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
 import { nameOf } from '../../lib/people.ts'
@@ -31,6 +31,9 @@ export function SearchResults({ query, openId }: { query: string; openId: string
     { query: { q: query, limit: 20 } },
     { enabled: hasQuery, keepPrevious: true },
   )
+  if ([contacts, messages, notes].every(({ data, items }) => data && items.length === 0)) {
+    return <EmptyState icon="search" title={labels.none} text={labels.noneText(query)} />
+  }
   return (
     <div className="inbox-scroll">
       <section aria-labelledby="inbox-people">
@@ -40,7 +43,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         <QueryView query={contacts} lines={3}>
           {() =>
             contacts.items.length === 0 ? (
-              <p className="inbox-group-none soft">{labels.noContacts(query)}</p>
+              <NoneFound text={labels.noContacts(query)} />
             ) : (
               <ul>
                 {contacts.items.slice(0, 20).map((conversation) => (
@@ -60,7 +63,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         <h2 className="inbox-group soft" id="inbox-messages">
           {labels.messages}
         </h2>
-        <PagedList pages={messages} empty={<p className="inbox-group-none soft">{labels.noMessages(query)}</p>}>
+        <PagedList pages={messages} empty={<NoneFound text={labels.noMessages(query)} />}>
           {(items) => (
             <ul>
               {items.map((item) => (
@@ -74,7 +77,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         <h2 className="inbox-group soft" id="inbox-notes">
           {labels.notes}
         </h2>
-        <PagedList pages={notes} empty={<p className="inbox-group-none soft">{labels.noNotes(query)}</p>}>
+        <PagedList pages={notes} empty={<NoneFound text={labels.noNotes(query)} />}>
           {(items) => (
             <ul>
               {items.map((note) => (
@@ -87,6 +90,8 @@ export function SearchResults({ query, openId }: { query: string; openId: string
     </div>
   )
 }
+
+const NoneFound = ({ text }: { text: string }) => <p className="inbox-group-none soft">{text}</p>
 
 type NoteResultProps = { note: ItemOf<'GET /search/notes'>; query: string; search: string }
 
