@@ -130,7 +130,7 @@ function focusThread(id: string, focus: Focus, onEnd: () => void, waitedFrames =
     location.pathname !== `/inbox/${id}` || document.activeElement?.matches(':is(input, textarea):not(dialog *)')
   const part = focus === 'reply' ? findWritingPart() : rowOf(id)
   // The key that sent the last reply must not send a draft, and typed letters must not be shortcuts: the focus goes beside the box.
-  const box = holdsDraft(part) ? document.querySelector<HTMLElement>('.inbox-composer-head :checked') : part
+  const box = holdsDraft(part) ? document.querySelector<HTMLElement>('.inbox-composer :checked') : part
   const target = box ?? document.querySelector<HTMLElement>('.inbox-messages')
   const canFocus = target && !isDialogOpen()
   if (!isElsewhere && !canFocus && waitedFrames < maxWaitFrames) {

@@ -162,7 +162,7 @@ export function useChanges() {
         onUndo?.()
       }
       const { body, isReplied } = change
-      const kind = `${JSON.stringify(body)}${isReplied ? ' replied' : ''}`
+      const kind = JSON.stringify([body, isReplied])
       const text = isReplied ? (changed: Changed) => flow.replied(changed, change.text) : change.text
       const done = rememberChange(toast, { kind, field: fieldOf(body), ids, name, text, undo })
       isSaved.then(
