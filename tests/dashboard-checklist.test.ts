@@ -14,6 +14,9 @@ test('each step of the checklist is ticked live when it is done, and can be dism
   const ticked = (name: string) => step(name).getByRole('img', { name: 'Completed' }).waitFor()
   await card.getByText('0 of 4 completed').waitFor()
   await card.getByRole('link', { name: 'View channels' }).waitFor()
+  assert.match((await step('Send a message').getByRole('link').first().textContent()) ?? '', /Open inbox/)
+  await step('Receive a webhook').getByText(`npx ${url}/docs/sdk/parley-sdk.tgz listen`).waitFor()
+  await step('Receive a webhook').getByRole('button', { name: 'Copy' }).waitFor()
 
   await provider.writes({ from: '+14155550100', name: 'Ann Porter', text: 'Anybody there?' })
   await ticked('Receive a message')

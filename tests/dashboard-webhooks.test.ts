@@ -15,7 +15,9 @@ const said = (page: Page, text: string | RegExp) => page.getByRole('status').fil
 test('an endpoint is created, tested, inspected and sent an event again', { skip }, async (t) => {
   const { page, api, window, member } = await openDashboard(t, '/webhooks')
   const receiver = await startReceiver(t)
+  const { origin } = new URL(page.url())
 
+  await page.getByText(`npx ${origin}/docs/sdk/parley-sdk.tgz listen`).waitFor()
   await page.getByRole('button', { name: 'Add endpoint' }).first().click()
   const form = dialog(page, 'Add endpoint')
   await form.getByLabel('URL').fill('https://10.0.0.1/hook')
@@ -25,7 +27,9 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   const refused = form.getByRole('alert').filter({ hasText: /address/i })
   assert.doesNotMatch((await refused.textContent()) ?? '', /^url:/i)
   const help = await form.locator('.note').innerText()
-  assert.match(help, /npx parley-sdk listen/)
+  // It works on a computer without Parley and without the SDK.
+  assert.match(help, new RegExp(`npx ${origin}/docs/sdk/parley-sdk.tgz listen --url ${origin} --key`))
+  assert.match(help, /webhooks:manage/)
   assert.match(help, /WEBHOOK_ALLOWED_CIDRS/)
   await assertAccessible(page)
   // The name of a host keeps its spelling.

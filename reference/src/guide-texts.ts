@@ -57,8 +57,8 @@ as \`PARLEY_API_KEY\`. The demo's key is in \`data/demo.json\`.
 **3. Send a template.** \`order_confirmed\` is a template of the demo with two values. For your own, see
 [\`GET /templates\`](#operation-listTemplates) and [Template values](#template-values).
 
-\`201\` means that the channel accepted the message. The events \`message.status_updated\` report \`delivered\` and \`read\`. Run
-\`npx parley-sdk listen\` to see them.
+\`201\` means that the channel accepted the message. The events \`message.status_updated\` report \`delivered\` and \`read\`. To see
+them, run \`npx parley-sdk listen\` in the folder where you installed the SDK.
 
 **Then:** when the customer replies, a window of 24 hours opens, in which you can send
 [text, files, buttons and more](#operation-sendMessage). Outside it only templates are allowed. Give every message an

@@ -240,6 +240,11 @@ test('the service offers the packages of both SDKs for download', async (t) => {
   const lines = `${install.replaceAll('http://127.0.0.1:4000', url)}npx parley-sdk --version`
   const { stdout } = await promisify(execFile)('sh', ['-euc', lines], options)
   assert.ok(stdout.endsWith(`${version}\n`), stdout)
+  // The dashboard shows the command for a computer without an installation: npm gets the package from the service.
+  const empty = createFolder(t)
+  const shown = ['--yes', `${url}/docs/sdk/${javaScriptPackage}`, '--version']
+  const apart = { cwd: empty, timeout: 60_000, env: { ...process.env, npm_config_cache: join(empty, 'cache') } }
+  assert.equal((await promisify(execFile)('npx', shown, apart)).stdout, `${version}\n`)
 })
 
 /** The path of a program whose `--version` output starts with `version`. */

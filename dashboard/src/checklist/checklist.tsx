@@ -9,6 +9,8 @@ import { Icon } from '../../../ui/icon.tsx'
 import { unassigned } from '../inbox/model/filters.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'
+import { ListenCommand } from '../ui/listen-command.tsx'
+import { Marked } from '../ui/marked.tsx'
 import { words } from '../words/words.ts'
 
 const { checklist: labels } = words
@@ -23,13 +25,17 @@ export function Checklist({ slim = false }: { slim?: boolean }) {
   const isDone = data.items.every(({ done }) => done)
   return (
     <section className="checklist" data-slim={slim ? '' : undefined} aria-label={labels.title}>
-      {isDone ? <AllDone isAgent={data.items.some(({ name }) => name === 'conversation_taken')} /> : <Steps />}
+      {isDone ? (
+        <AllDone isAgent={data.items.some(({ name }) => name === 'conversation_taken')} />
+      ) : (
+        <Steps slim={slim} />
+      )}
       <Hide />
     </section>
   )
 }
 
-function Steps() {
+function Steps({ slim }: { slim: boolean }) {
   const { data } = useCall('GET /checklist', {}, { live: true, pollMs })
   const items = data?.items ?? []
   const count = items.filter(({ done }) => done).length
@@ -43,7 +49,7 @@ function Steps() {
       </div>
       <ol>
         {items.map((item) => (
-          <Step key={item.name} item={item} isNext={item === next} />
+          <Step key={item.name} item={item} isNext={item === next} slim={slim} />
         ))}
       </ol>
     </>
@@ -72,7 +78,7 @@ type Item = DataOf<'GET /checklist'>['items'][number]
 type StepLink = { text: string; link: string; href: string; isExternal: boolean }
 
 /** One step: state, description and a link to the page where it is completed. */
-function Step({ item: { name, done }, isNext }: { item: Item; isNext: boolean }) {
+function Step({ item: { name, done }, isNext, slim }: { item: Item; isNext: boolean; slim: boolean }) {
   const { text, link, href, isExternal } = useStepLink(name)
   return (
     <li data-done={done ? '' : undefined} data-next={isNext ? '' : undefined} data-step={name}>
@@ -86,7 +92,17 @@ function Step({ item: { name, done }, isNext }: { item: Item; isNext: boolean })
       </span>
       <div>
         <strong>{labels.steps[name].title}</strong>
-        <p>{text}</p>
+        <p>
+          <Marked text={text} isKeys={name === 'reply_saved'} />
+        </p>
+        {!done && name === 'webhook_delivered' && <ListenCommand />}
+        {/* The compact list is in the inbox. */}
+        {!done && name === 'message_sent' && !slim && (
+          <Link href="/inbox">
+            {labels.steps[name].inboxLink}
+            <Icon name="right" />
+          </Link>
+        )}
         {!done &&
           (isExternal ? (
             <a href={href} target="_blank" rel="noopener">

@@ -26,6 +26,7 @@ import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
 import { ownsUndo, useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
+import { Marked } from '../ui/marked.tsx'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
 import { InboxDialogs, openDialog } from './actions/dialogs.tsx'
@@ -93,7 +94,11 @@ export default function Inbox() {
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
         <section className="inbox-thread inbox-none" aria-label={words.inbox.thread.label}>
-          <EmptyState icon="chat" title={words.inbox.thread.none} text={words.inbox.thread.noneText} />
+          <EmptyState
+            icon="chat"
+            title={words.inbox.thread.none}
+            text={<Marked text={words.inbox.thread.noneText} isKeys />}
+          />
           <Checklist slim />
         </section>
       )}

@@ -10,6 +10,7 @@ import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { LabelChip } from '../ui/label.tsx'
+import { Marked } from '../ui/marked.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
@@ -24,7 +25,7 @@ export function Labels() {
   const [deleting, setDeleting] = useState<Label>()
   const add = canWrite && <Button label={texts.add} variant="primary" icon="plus" onClick={() => setEditing('new')} />
   return (
-    <Page title={texts.title} lead={texts.lead} actions={add}>
+    <Page title={texts.title} lead={<Marked text={texts.lead} isKeys />} actions={add}>
       <ViewerNote />
       <QueryView query={query}>
         {(all) =>

@@ -11,6 +11,7 @@ import { useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { ConfirmCall, FormDialog } from '../ui/dialogs.tsx'
+import { Marked } from '../ui/marked.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
@@ -24,7 +25,7 @@ export function CannedReplies() {
   const [deleting, setDeleting] = useState<CannedReply>()
   const add = canWrite && <Button label={labels.add} variant="primary" icon="plus" onClick={() => setEditing('new')} />
   return (
-    <Page title={labels.title} lead={labels.lead} actions={add}>
+    <Page title={labels.title} lead={<Marked text={labels.lead} isKeys />} actions={add}>
       <QueryView query={query}>
         {(all) =>
           all.length === 0 ? (

@@ -7,6 +7,7 @@ import { Checkbox, InputField } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
 import { fieldErrorOf, useFocusOnError } from '../lib/field-errors.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
+import { ListenCommand } from '../ui/listen-command.tsx'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 
@@ -70,12 +71,10 @@ export function EndpointDialog({ lead, initial, urlLabel = form.url, error, onSu
 const isPrivateAddress = /not a public address$/
 
 function PrivateAddressHelp() {
-  const { listen, listenCommand, allow, allowSetting } = form.privateAddress
+  const { allow, allowSetting } = form.privateAddress
   return (
     <Note>
-      <p>
-        {listen} <code className="nowrap">{listenCommand}</code>.
-      </p>
+      <ListenCommand />
       <p>
         {allow} <code>{allowSetting}</code>.
       </p>

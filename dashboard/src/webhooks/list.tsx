@@ -7,6 +7,7 @@ import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
+import { ListenCommand } from '../ui/listen-command.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
@@ -89,20 +90,27 @@ const columns: Column<Endpoint>[] = [
 
 function Nothing({ add }: { add: ReactNode }) {
   return (
-    <EmptyState
-      icon="webhooks"
-      title={webhooks.emptyTitle}
-      text={add ? webhooks.emptyText : webhooks.emptyAgent}
-      action={
-        <>
-          {add}
-          <a className="button" href="/docs#verifying" target="_blank" rel="noopener">
-            {webhooks.toDocs}
-            <Icon name="external" />
-          </a>
-        </>
-      }
-    />
+    <>
+      <EmptyState
+        icon="webhooks"
+        title={webhooks.emptyTitle}
+        text={add ? webhooks.emptyText : webhooks.emptyAgent}
+        action={
+          <>
+            {add}
+            <a className="button" href="/docs#verifying" target="_blank" rel="noopener">
+              {webhooks.toDocs}
+              <Icon name="external" />
+            </a>
+          </>
+        }
+      />
+      {add && (
+        <div className="stack stack-tight card-body hooks-listen">
+          <ListenCommand />
+        </div>
+      )}
+    </>
   )
 }
 

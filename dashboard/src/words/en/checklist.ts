@@ -11,8 +11,9 @@ export const checklist = {
   steps: {
     message_sent: {
       title: 'Send a message',
-      text: 'Reply to a customer in the inbox, or call POST /v1/messages.',
+      text: 'Reply to a customer in the inbox, or call `POST /v1/messages`.',
       link: 'View API reference',
+      inboxLink: 'Open inbox',
     },
     customer_wrote: {
       title: 'Receive a message',
@@ -28,7 +29,7 @@ export const checklist = {
     },
     webhook_delivered: {
       title: 'Receive a webhook',
-      text: 'Parley sends each event to your server as a signed request. To test on your own machine, run npx parley listen.',
+      text: 'Parley sends each event to your server as a signed request.',
       link: 'Add endpoint',
     },
     conversation_taken: {
@@ -43,7 +44,7 @@ export const checklist = {
     },
     reply_saved: {
       title: 'Save a canned reply',
-      text: 'Type / in the reply box to insert a text that you use often.',
+      text: 'Type `/` in the reply box to insert a text that you use often.',
       link: 'View canned replies',
     },
     notifications_chosen: {

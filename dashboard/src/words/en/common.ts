@@ -13,11 +13,17 @@ export const common = {
     previous: 'Previous',
     again: 'Try again',
     loading: 'Loading',
+    required: 'Enter a value.',
     discard: {
       title: 'Discard changes?',
       text: 'You have unsaved changes on this page. If you leave now, they are lost.',
       discard: 'Discard changes',
+      keep: 'Keep editing',
     },
+    listen:
+      'To see the events on your own computer, run this command there, with an API key that has the scope `webhooks:manage`:',
+    listenCommand: (service: string) =>
+      `npx ${service}/docs/sdk/parley-sdk.tgz listen --url ${service} --key svc_live_…`,
     searching: 'Searching older entries…',
     never: 'Never',
     none: 'None',

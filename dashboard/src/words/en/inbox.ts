@@ -120,7 +120,7 @@ export const inbox = {
     label: 'Conversation',
     messages: 'Messages',
     none: 'No conversation selected',
-    noneText: 'Select a conversation from the list, or press j and k to move and Enter to open.',
+    noneText: 'Select a conversation from the list, or press `j` and `k` to move and `Enter` to open.',
     merged: 'This conversation was merged into another one.',
     notFoundTitle: 'Conversation not found',
     notFoundText: 'The link may be outdated, or the contact was erased.',

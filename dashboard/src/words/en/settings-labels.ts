@@ -4,7 +4,7 @@ const conversations = countOf('conversation', 'conversations')
 
 export const labels = {
   title: 'Labels',
-  lead: 'What your team calls its conversations. Press l in the inbox to add labels to a conversation.',
+  lead: 'What your team calls its conversations. Press `l` in the inbox to add labels to a conversation.',
   add: 'Add label',
   empty: 'No labels yet',
   emptyText: 'Labels group conversations by topic, such as “Refund” or “VIP”. Filters and saved views use them.',

@@ -1,6 +1,6 @@
 export const replies = {
   title: 'Canned replies',
-  lead: 'Prepared texts and files for replies. Type / in an empty reply box to insert one.',
+  lead: 'Prepared texts and files for replies. Type `/` in an empty reply box to insert one.',
   add: 'Add canned reply',
   empty: 'No canned replies yet',
   emptyText: 'Save the texts you send often. A shortcut inserts them with the name of the contact.',

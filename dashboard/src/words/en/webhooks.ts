@@ -7,8 +7,7 @@ export const webhooks = {
   lead: 'Parley sends signed events to your servers and retries failed deliveries.',
   add: 'Add endpoint',
   emptyTitle: 'No endpoints yet',
-  emptyText:
-    'Add the https URL of your server and choose the events it receives. To test on your own machine, run npx parley listen.',
+  emptyText: 'Add the https URL of your server and choose the events it receives.',
   emptyAgent: 'An owner or admin can add the https URL of a server. Deliveries are listed here.',
   toDocs: 'View documentation',
   toIntegrations: (number: number) =>
@@ -47,8 +46,6 @@ export const webhooks = {
     urlHint: 'An https URL that is reachable from the internet.',
     urlPlaceholder: 'https://example.com/hooks/parley',
     privateAddress: {
-      listen: 'To receive events on your own machine, install the SDK (API reference, SDKs) and run',
-      listenCommand: 'npx parley-sdk listen',
       allow: 'To deliver to a private network, the operator of this Parley server must allow it with the setting',
       allowSetting: 'WEBHOOK_ALLOWED_CIDRS',
     },
