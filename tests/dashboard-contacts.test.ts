@@ -17,7 +17,12 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
   assert.equal(await dialog.getByLabel('Phone').inputValue(), '12', 'it begins at its first field')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Enter')
+  await dialog.getByRole('button', { name: 'Add contact' }).click()
+  await dialog.getByRole('alert').getByText('Enter a value.').waitFor()
+  await dialog.getByLabel('Phone').and(page.locator(':focus')).waitFor()
+  await assertAccessible(page)
   await dialog.getByLabel('Phone').fill('12')
+  assert.equal(await dialog.getByRole('alert').count(), 0, 'the error is gone when the field changes')
   await dialog.getByRole('button', { name: 'Add contact' }).click()
   await dialog.getByText('Not a phone number').waitFor()
   await dialog.getByLabel('Phone').and(page.locator(':focus')).waitFor()
@@ -67,6 +72,27 @@ test('a contact is added, found by a few letters, tagged, opted out and erased',
   assert.deepEqual((await api.get('/contacts')).body.data, [])
 })
 
+test('an email that is only a text, as an import may store it, does not block the other fields', {
+  skip,
+}, async (t) => {
+  const { page, api } = await openDashboard(t, '/contacts')
+  const { id } = (await api.post('/contacts', { phone: '+14155550107', name: 'Hal', email: 'notanemail' })).body.data
+  await visit(page, `/contacts/${id}`)
+  await page.getByLabel('Company').fill('Acme')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Contact saved').waitFor()
+  const { company, email } = (await api.get(`/contacts/${id}`)).body.data
+  assert.deepEqual([company, email], ['Acme', 'notanemail'])
+})
+
+test('a contact that does not exist leads to the other contacts', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/contacts/00000000-0000-4000-8000-000000000000')
+  await page.getByRole('heading', { name: 'Contact not found' }).waitFor()
+  await assertAccessible(page)
+  await page.getByRole('link', { name: 'View contacts' }).click()
+  await page.waitForURL('**/contacts')
+})
+
 test('leaving a contact or a segment with unsaved edits asks first', { skip }, async (t) => {
   const { page, api } = await openDashboard(t, '/contacts')
   const { id } = (await api.post('/contacts', { phone: '+14155550107', name: 'Hal' })).body.data
@@ -81,7 +107,7 @@ test('leaving a contact or a segment with unsaved edits asks first', { skip }, a
   assert.equal(await page.getByLabel('Company').inputValue(), 'Acme', 'the edit is still there')
   // The back button asks too, and leads back once the edits are discarded.
   await page.evaluate('history.back()')
-  await question.getByRole('button', { name: 'Cancel' }).click()
+  await question.getByRole('button', { name: 'Keep editing' }).click()
   await page.waitForURL(`**/contacts/${id}`)
   assert.equal(await page.getByLabel('Company').inputValue(), 'Acme')
   await page.evaluate('history.back()')

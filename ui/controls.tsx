@@ -1,6 +1,7 @@
 /** Buttons and form controls. `Field` connects an input with its label, hint and error for screen readers too. */
-import { type ChangeEvent, type ComponentProps, type ReactNode, useId, useRef } from 'react'
+import { type ChangeEvent, type ComponentProps, type ReactNode, useId, useRef, useState } from 'react'
 import { Icon, type IconName } from './icon.tsx'
+import { useKitWords } from './words.tsx'
 
 export type ButtonStyle = {
   variant?: 'primary' | 'danger' | 'quiet' | undefined
@@ -40,15 +41,25 @@ export const SubmitButton = (props: ButtonProps) => <Button variant="primary" {.
 
 type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => void }
 
-export const Form = ({ onSubmit, ...props }: FormProps) => (
+/** Its fields show what is wrong with them, instead of the browser. `noValidate`: only the service checks them. */
+export const Form = ({ onSubmit, noValidate = false, ...props }: FormProps) => (
   <form
     {...props}
+    noValidate
     onSubmit={(event) => {
       event.preventDefault()
-      onSubmit()
+      if (noValidate || areFieldsValid(event.currentTarget)) onSubmit()
     }}
   />
 )
+
+/** Reports the invalid inputs to their `Field` and focuses the first. */
+function areFieldsValid(form: HTMLFormElement): boolean {
+  const invalid = form.querySelectorAll<HTMLInputElement>('.field input:invalid')
+  for (const input of invalid) input.checkValidity()
+  invalid[0]?.focus()
+  return invalid.length === 0
+}
 
 /** The value of a field and how to change it. */
 type Bound = { value?: string; onChange?: (event: { target: { value: string } }) => void }
@@ -61,11 +72,21 @@ type FieldText = { label: string; hint?: ReactNode; error?: string | null | unde
 type FieldProps = Bound & FieldText & { children: (wiring: Wiring) => ReactNode }
 
 /** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>`. A value and `onChange` also reach the input. An error replaces the hint. */
-export function Field({ label, hint, error, children, ...bound }: FieldProps) {
+export function Field({ label, hint, error: givenError, children, ...bound }: FieldProps) {
   const id = useId()
+  const { required } = useKitWords()
+  const [invalid, setInvalid] = useState('')
+  const error = invalid || givenError
   const description = error ? `${id}-error` : hint ? `${id}-hint` : undefined
   return (
-    <div className="field">
+    <div
+      className="field"
+      onInvalidCapture={({ target }) =>
+        target instanceof HTMLInputElement &&
+        setInvalid((target.validity.valueMissing && required) || target.validationMessage)
+      }
+      onInput={() => setInvalid('')}
+    >
       <label className="label" htmlFor={id}>
         {label}
       </label>

@@ -89,6 +89,8 @@ type ConfirmProps = {
   children: ReactNode
   /** The label of the confirming button: the action as a verb, not "OK". */
   action: string
+  /** The label of the other button. */
+  cancel?: string
   danger?: boolean
   busy?: boolean
   error?: string | undefined
@@ -98,14 +100,15 @@ type ConfirmProps = {
 
 /** Asks before an action that cannot be undone. */
 export function Confirm(props: ConfirmProps) {
-  const { title, children, action, danger = false, busy = false, error, onConfirm, onClose } = props
   const words = useKitWords()
+  const { title, children, action, cancel = words.cancel, danger = false, busy = false, ...rest } = props
+  const { error, onConfirm, onClose } = rest
   return (
     <Dialog title={title} onClose={onClose}>
       <div>{children}</div>
       {error && <ErrorNote>{error}</ErrorNote>}
       <div className="dialog-foot">
-        <Button label={words.cancel} onClick={onClose} />
+        <Button label={cancel} onClick={onClose} />
         <Button label={action} variant={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm} />
       </div>
     </Dialog>

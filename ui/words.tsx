@@ -10,6 +10,8 @@ export type KitWords = {
   copy: string
   copied: string
   loading: string
+  /** The error of a required field that is empty. By default the text of the browser. */
+  required?: string
 }
 
 export const KitWordsContext = createContext<KitWords | undefined>(undefined)

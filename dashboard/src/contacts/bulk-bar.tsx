@@ -95,7 +95,7 @@ export function BulkBar({ selection }: { selection: Selection }) {
           onChange={setTag}
           onCommit={setTag}
         />
-        <SubmitButton label={contacts.addTag} size="small" busy={change.isPending} />
+        <SubmitButton label={contacts.addTag} size="small" disabled={!name} busy={change.isPending} />
         <Button
           label={contacts.removeTag}
           size="small"

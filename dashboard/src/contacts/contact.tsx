@@ -9,7 +9,7 @@ import { fieldErrorsOf, useFocusOnError } from '../lib/field-errors.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
-import { NotFound } from '../shell/errors.tsx'
+import { ItemNotFound } from '../shell/errors.tsx'
 import { withoutMarks } from '../templates/formatted-text.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { ConfirmButton } from '../ui/dialogs.tsx'
@@ -35,7 +35,7 @@ type Contact = DataOf<'GET /contacts/{id}'>
 export function ContactPage({ id }: { id: string }) {
   const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
   return (
-    <QueryView query={query} notFound={<NotFound />}>
+    <QueryView query={query} notFound={<ItemNotFound {...texts.notFound} href="/contacts" />}>
       {(contact) => <ContactDetails contact={contact} />}
     </QueryView>
   )
@@ -224,7 +224,7 @@ function ContactForm({ contact }: { contact: Contact }) {
       />
       <LeaveGuard isChanged={isChanged && !change.isPending} />
       <InputField {...bind('name')} maxLength={500} />
-      <InputField {...bind('email')} type="email" maxLength={320} />
+      <InputField {...bind('email')} inputMode="email" maxLength={320} />
       <InputField {...bind('company')} maxLength={500} />
       <Field label={contacts.tags} error={errors.tags}>
         {() => <TagInput names={fields.tags} onChange={(tags) => setEdits((now) => ({ ...now, tags }))} />}

@@ -26,6 +26,7 @@ import { formatDate } from '../lib/time.ts'
 import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
+import { Marked } from '../ui/marked.tsx'
 import { Page, PagedList, ViewerNote } from '../ui/page.tsx'
 import { Popover } from '../ui/popover.tsx'
 import { type Column, Table } from '../ui/table.tsx'
@@ -321,9 +322,9 @@ function NewContact({ onClose }: { onClose: () => void }) {
     >
       <InputField {...bind('phone')} hint={contacts.phoneHint} type="tel" required />
       <InputField {...bind('name')} maxLength={500} />
-      <InputField {...bind('email')} type="email" maxLength={320} />
+      <InputField {...bind('email')} inputMode="email" maxLength={320} />
       <InputField {...bind('company')} maxLength={500} />
-      <Field label={contacts.tags} hint={contacts.tagHint} error={errors.tags}>
+      <Field label={contacts.tags} hint={<Marked text={contacts.tagHint} isKeys />} error={errors.tags}>
         {() => <TagInput names={tags} onChange={setTags} />}
       </Field>
     </FormDialog>

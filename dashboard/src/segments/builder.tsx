@@ -149,6 +149,13 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
   )
 }
 
+/** What is typed as the name of an attribute: `builder.attributeRule`. */
+const toAttributeName = (typed: string): string =>
+  typed
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]/g, '_')
+    .replace(/^[^a-z]+/, '')
+
 type RuleLineProps = {
   fields: Fields
   rule: Rule
@@ -174,11 +181,8 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
           placeholder={builder.attribute}
           value={attribute}
           maxLength={40}
-          pattern="[a-z][a-z0-9_]*"
           title={builder.attributeRule}
-          onChange={({ target }) =>
-            onChange({ ...rule, field: fieldOfAttribute(target.value.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')) })
-          }
+          onChange={({ target }) => onChange({ ...rule, field: fieldOfAttribute(toAttributeName(target.value)) })}
         />
       )}
       <Select

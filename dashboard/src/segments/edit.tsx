@@ -5,7 +5,7 @@ import { Form, InputField, SubmitButton, TextAreaField } from '../../../ui/contr
 import { Card, ErrorNote } from '../../../ui/display.tsx'
 import { type DataOf, isNotFound, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
-import { NotFound } from '../shell/errors.tsx'
+import { ItemNotFound } from '../shell/errors.tsx'
 import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -24,7 +24,7 @@ export function NewSegment() {
 export function EditSegment({ id }: { id: string }) {
   const fields = useFields()
   const segment = useCall('GET /segments/{id}', { params: { id } })
-  if (isNotFound(segment.error)) return <NotFound />
+  if (isNotFound(segment.error)) return <ItemNotFound {...segments.notFound} href="/segments" />
   return (
     <QueryView query={segment}>
       {(segment) => (

@@ -10,7 +10,7 @@ import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
-import { NotFound } from '../shell/errors.tsx'
+import { ItemNotFound } from '../shell/errors.tsx'
 import { ConfirmCall } from '../ui/dialogs.tsx'
 import { AnchorButton, LinkButton } from '../ui/link-button.tsx'
 import { Page, PagedList, QueryView, ViewerNote } from '../ui/page.tsx'
@@ -24,7 +24,7 @@ type Segment = DataOf<'GET /segments/{id}'>
 export function SegmentPage({ id }: { id: string }) {
   const query = useCall('GET /segments/{id}', { params: { id } })
   return (
-    <QueryView query={query} notFound={<NotFound />}>
+    <QueryView query={query} notFound={<ItemNotFound {...segments.notFound} href="/segments" />}>
       {(segment) => <Segment segment={segment} />}
     </QueryView>
   )

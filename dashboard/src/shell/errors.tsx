@@ -35,16 +35,23 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
   }
 }
 
-export function NotFound() {
-  useTitle(words.shell.notFound)
+/** An unknown path. */
+export const NotFound = () => (
+  <ItemNotFound
+    title={words.shell.notFound}
+    text={words.shell.notFoundText}
+    label={words.shell.toInbox}
+    href="/inbox"
+  />
+)
+
+type ItemNotFoundProps = { title: string; text: string; label: string; href: string }
+
+/** An object that does not exist, with a link to the others. */
+export function ItemNotFound({ title, text, ...link }: ItemNotFoundProps) {
+  useTitle(title)
   return (
-    <EmptyState
-      isPage
-      icon="search"
-      title={words.shell.notFound}
-      text={words.shell.notFoundText}
-      action={<LinkButton label={words.shell.toInbox} variant="primary" href="/inbox" />}
-    />
+    <EmptyState isPage icon="search" title={title} text={text} action={<LinkButton {...link} variant="primary" />} />
   )
 }
 

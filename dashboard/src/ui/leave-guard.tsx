@@ -20,6 +20,7 @@ export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
     <Confirm
       title={text.title}
       action={text.discard}
+      cancel={text.keep}
       danger
       onConfirm={() => setLeaving(true)}
       onClose={() => setLeave(undefined)}

@@ -48,7 +48,7 @@ export const contacts = {
   added: 'Added',
   addTitle: 'Add contact',
   addTag: 'Add tag',
-  tagHint: 'Press Enter after each tag.',
+  tagHint: 'Press `Enter` after each tag.',
   known: 'A contact with this number already exists. It was not changed.',
   created: 'Contact added',
   saved: 'Contact saved',
@@ -66,6 +66,11 @@ export const contacts = {
   },
   contact: {
     back: 'Contacts',
+    notFound: {
+      title: 'Contact not found',
+      text: 'It was erased or merged with another contact, or the link is wrong.',
+      label: 'View contacts',
+    },
     details: 'Details',
     conversations: 'Conversations',
     noConversations: 'No conversations yet.',

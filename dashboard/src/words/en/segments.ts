@@ -8,6 +8,11 @@ export const segments = {
   new: 'New segment',
   none: 'No segments yet',
   noneText: 'Group contacts by rules, such as all contacts tagged VIP who wrote in the last 30 days, or by hand.',
+  notFound: {
+    title: 'Segment not found',
+    text: 'It was deleted, or the link is wrong.',
+    label: 'View segments',
+  },
   name: 'Name',
   description: 'Description',
   optional: 'Optional',
