@@ -139,7 +139,7 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await agent.close()
 
   // The list and the page have the same shares.
-  await page.getByText(/^Shares of 2 recipients that were not skipped/).waitFor()
+  await page.getByText(/^Shares of 2 recipients\. Skipped contacts are not counted\./).waitFor()
   await page.getByRole('button', { name: 'Resend to failed' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click()
   await page.getByRole('heading', { name: 'Order news (again)' }).waitFor()
@@ -157,11 +157,17 @@ test('an image that cannot be loaded is reported at its field, in the preview an
   await visit(page, '/broadcasts/new?template=appointment&language=en_US')
   await name(page).fill('Spring')
   await pasteNumbers(page, '+14155550100,Ann Lee')
-  // The name is the first chip of a text. A file has none.
-  const chips = page.getByRole('list', { name: 'Insert the name or an attribute into {{name}}' })
-  await chips.getByRole('button', { name: 'city' }).waitFor()
-  assert.equal(await chips.getByRole('button').first().innerText(), 'Name')
-  assert.equal(await page.getByRole('list', { name: /into Image URL/ }).count(), 0)
+  // One menu has all contact fields and attributes of a text, and the hint explains what it inserts. A file has none.
+  await page.getByRole('button', { name: 'Insert a contact field into {{name}}' }).click()
+  for (const field of [/^Name/, 'Phone', 'Email', 'Company'])
+    await page.getByRole('menuitem', { name: field }).waitFor()
+  await page.getByRole('menuitem', { name: 'city' }).click()
+  await until(
+    'the attribute',
+    async () => (await value(page, '{{name}}').inputValue()) === '{{contact.attributes.city}}',
+  )
+  await page.getByText('The text in double braces is replaced with the data of each recipient.').waitFor()
+  assert.equal(await page.getByRole('button', { name: /into Image URL/ }).count(), 0)
   await value(page, '{{name}}').fill('Ann')
   await value(page, '{{time}}').fill('10 am')
   await value(page, 'Image URL').fill('https://image.invalid/a.png')
@@ -175,6 +181,39 @@ test('an image that cannot be loaded is reported at its field, in the preview an
   for (const text of ['Phone numbers', 'Now', 'appointment']) await question.getByText(text, { exact: true }).waitFor()
   await question.getByText('The image could not be loaded.').waitFor()
   assert.ok(await question.getByRole('button', { name: 'Send to 1 recipient' }).isEnabled())
+})
+
+test('recipients are those that a broadcast is sent to, before and after; skipped contacts are counted apart', {
+  skip,
+}, async (t) => {
+  const { api, page, window } = await openDashboard(t, '/templates')
+  for (const [i, name] of ['Ann Lee', 'Bo', 'Cy'].entries())
+    await api.post('/contacts', { phone: `+1415555010${i}`, name, opted_out: i === 2 })
+  await refresh(page)
+  await visit(page, '/broadcasts/new?template=hello_world&language=en_US')
+  await page.getByText('All contacts', { exact: true }).click()
+  await name(page).fill('News')
+  await page.getByRole('button', { name: 'Send to 2 recipients' }).click()
+  const question = page.getByRole('dialog')
+  await question.getByText('1 other contact of the audience will be skipped.').waitFor()
+  await question.getByRole('button', { name: 'Send to 2 recipients' }).click()
+  await page.getByText('2 of 2 processed').waitFor()
+  await page.getByText(/^Shares of 2 recipients\./).waitFor()
+  await page.getByRole('option', { name: 'All, with skipped (3)' }).waitFor({ state: 'attached' })
+  await page.getByRole('link', { name: 'Broadcasts' }).first().click()
+  await page.getByRole('row', { name: /News hello_world.* Sent 2 1 skipped 100% 100%/ }).waitFor()
+  await assertAccessible(page)
+  // The time of the last column is on one line, and the name has the free width.
+  const wide = await window({ width: 1440 })
+  await wide.goto('/broadcasts')
+  const cells = wide.getByRole('row', { name: /^News/ }).getByRole('cell')
+  await cells.first().waitFor()
+  const widths = await cells.evaluateAll((all) => all.map((cell) => cell.getBoundingClientRect().width))
+  assert.equal(Math.max(...widths), widths[0], widths.join())
+  const narrow = await window({ width: 390 })
+  await narrow.goto('/broadcasts')
+  await narrow.getByText('1 skipped').waitFor()
+  await assertFits(narrow)
 })
 
 test('a scheduled broadcast waits for its time, and an agent cancels it', { skip }, async (t) => {

@@ -9,7 +9,7 @@ import { Card, Note } from '../../../ui/display.tsx'
 import { Confirm, useToast } from '../../../ui/overlays.tsx'
 import { describeError, isNotFound, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { formatNumber, formatTime, toDatetimeLocal } from '../lib/time.ts'
-import { NotFound } from '../shell/errors.tsx'
+import { ItemNotFound } from '../shell/errors.tsx'
 import { imagesOf, useHasBrokenImage } from '../templates/image-check.ts'
 import type { Template } from '../templates/parse-template.ts'
 import { ConfirmButton } from '../ui/dialogs.tsx'
@@ -69,7 +69,7 @@ export function SavedDraft({ id, ...page }: PageOfDraft & { id: string }) {
   const source = useCall('GET /broadcasts/{id}/source', { params: { id } }, { isKept: false })
   if (source.data && source.data.status !== 'draft') return <Redirect to={`/broadcasts/${id}`} replace />
   if (source.data) return <DraftPage {...page} start={toDraft(source.data)} startId={id} />
-  if (isNotFound(source.error)) return <NotFound />
+  if (isNotFound(source.error)) return <ItemNotFound {...words.broadcasts.notFound} href="/broadcasts" />
   const { onCreated: _, ...head } = page
   return (
     <Page {...head}>

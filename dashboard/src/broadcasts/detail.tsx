@@ -6,7 +6,7 @@ import { useNow } from '../lib/hooks.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useCanWrite } from '../lib/session.tsx'
 import { formatAgo, formatClock, formatSpan, formatTime } from '../lib/time.ts'
-import { NotFound } from '../shell/errors.tsx'
+import { ItemNotFound } from '../shell/errors.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
 import { Facts } from '../ui/facts.tsx'
@@ -26,7 +26,7 @@ export function BroadcastDetail({ id }: { id: string }) {
   const query = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
   const broadcast = query.data
   const canWrite = useCanWrite()
-  if (isNotFound(query.error)) return <NotFound />
+  if (isNotFound(query.error)) return <ItemNotFound {...words.broadcasts.notFound} href="/broadcasts" />
   return (
     <Page
       title={broadcast?.name || text.untitled}

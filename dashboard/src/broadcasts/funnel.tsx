@@ -5,7 +5,7 @@
 import { useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { type Broadcast, colors } from './status.tsx'
+import { type Broadcast, colors, recipientTotal } from './status.tsx'
 
 const { funnel: text } = words.broadcasts
 
@@ -14,11 +14,8 @@ export type Step = (typeof steps)[number]
 
 export const stepCount = (broadcast: Broadcast, step: Step): number => broadcast[`${step}_count`]
 
-/** The denominator of all shares. */
-export const addressedCount = ({ total_count, skipped_count }: Broadcast): number => total_count - skipped_count
-
 export function Funnel({ broadcast }: { broadcast: Broadcast }) {
-  const whole = addressedCount(broadcast)
+  const whole = recipientTotal(broadcast)
   if (whole === 0) return null
   return (
     <div className="broadcasts-funnel">
@@ -58,7 +55,7 @@ function FunnelLine({ broadcast }: { broadcast: Broadcast }) {
   const first = points[0]
   const last = points.at(-1)
   if (!first || !last) return null
-  const whole = addressedCount(broadcast)
+  const whole = recipientTotal(broadcast)
   const pathOf = (step: (typeof lines)[number]) =>
     points
       .map(

@@ -10,8 +10,16 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore, Page, QueryState, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { words } from '../words/words.ts'
-import { addressedCount, type Step, stepCount, steps } from './funnel.tsx'
-import { Bar, type Broadcast, draftHref, StateBadge, unconfirmedCount } from './status.tsx'
+import { type Step, stepCount, steps } from './funnel.tsx'
+import {
+  Bar,
+  type Broadcast,
+  draftHref,
+  processedCount,
+  recipientTotal,
+  StateBadge,
+  unconfirmedCount,
+} from './status.tsx'
 
 const { broadcasts: text } = words
 const statuses = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
@@ -44,7 +52,13 @@ export function BroadcastList() {
       {isEmpty && !status && <EmptyState icon="broadcasts" title={text.empty} text={text.emptyText} action={create} />}
       {pages.items.length > 0 && (
         <div className="card">
-          <Table isLinked rows={pages.items} keyOf={({ id }) => id} columns={columnsOf(canWrite)} />
+          <Table
+            className="broadcasts-table"
+            isLinked
+            rows={pages.items}
+            keyOf={({ id }) => id}
+            columns={columnsOf(canWrite)}
+          />
           <LoadMore pages={pages} />
         </div>
       )}
@@ -74,7 +88,7 @@ const columnsOf = (canWrite: boolean): Column<Broadcast>[] => [
     label: text.columns.recipients,
     className: 'end',
     cellClassName: 'numeric',
-    cell: (broadcast) => (isUncounted(broadcast) ? text.atStart : formatNumber(broadcast.total_count)),
+    cell: (broadcast) => <RecipientCount broadcast={broadcast} />,
   },
   ...steps.map(shareColumn),
   { label: text.columns.when, cellClassName: 'soft', narrow: 'plain', cell: whenOf },
@@ -88,8 +102,28 @@ function shareColumn(step: Step): Column<Broadcast> {
     cellClassName: 'numeric broadcasts-share',
     cellProps: (broadcast) => ({ 'data-unknown': isSent(broadcast) ? undefined : '' }),
     cell: (broadcast) =>
-      isSent(broadcast) ? formatShare(stepCount(broadcast, step), addressedCount(broadcast)) : text.none,
+      isSent(broadcast) ? formatShare(stepCount(broadcast, step), recipientTotal(broadcast)) : text.none,
   }
+}
+
+/** The shares beside it are of these recipients, without those that were skipped. */
+function RecipientCount({ broadcast }: { broadcast: Broadcast }) {
+  if (isUncounted(broadcast)) {
+    return (
+      <span title={text.atStart}>
+        {text.none}
+        <span className="offscreen">{text.atStart}</span>
+      </span>
+    )
+  }
+  return (
+    <div className="column">
+      {formatNumber(recipientTotal(broadcast))}
+      {broadcast.skipped_count > 0 && (
+        <span className="soft small">{text.skipped(formatNumber(broadcast.skipped_count))}</span>
+      )}
+    </div>
+  )
 }
 
 /** Whether the funnel has a first value. */
@@ -106,7 +140,8 @@ const hrefOf = (broadcast: Broadcast, canWrite: boolean): string =>
     : `/broadcasts/${broadcast.id}`
 
 function State({ broadcast }: { broadcast: Broadcast }) {
-  const { status, total_count: total, pending_count: pending } = broadcast
+  const { status } = broadcast
+  const total = recipientTotal(broadcast)
   const awaiting = unconfirmedCount(broadcast)
   return (
     <div className="stack broadcasts-state">
@@ -114,7 +149,9 @@ function State({ broadcast }: { broadcast: Broadcast }) {
       {status === 'sending' && total > 0 && (
         <>
           <Bar broadcast={broadcast} />
-          <span className="soft small numeric">{text.done(formatNumber(total - pending), formatNumber(total))}</span>
+          <span className="soft small numeric">
+            {text.done(formatNumber(processedCount(broadcast)), formatNumber(total))}
+          </span>
         </>
       )}
       {awaiting > 0 && <span className="soft small">{text.awaiting(awaiting)}</span>}

@@ -5,21 +5,34 @@ import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { Facts } from './facts.tsx'
 import { Funnel } from './funnel.tsx'
-import { Bar, type Broadcast, colors, countsOf, recipientStatuses, unconfirmedCount } from './status.tsx'
+import {
+  Bar,
+  type Broadcast,
+  colors,
+  countsOf,
+  processedCount,
+  recipientStatuses,
+  recipientTotal,
+  unconfirmedCount,
+} from './status.tsx'
 
 const { detail: text } = words.broadcasts
 
 export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
-  const { total_count: total, pending_count: pending, status, started_at } = broadcast
+  const { total_count, pending_count: pending, status, started_at } = broadcast
   const counts = countsOf(broadcast)
-  if (total === 0) {
+  const total = recipientTotal(broadcast)
+  const processed = processedCount(broadcast)
+  if (total_count === 0) {
     return <p className="soft">{status === 'sending' ? text.preparing : text.notCounted}</p>
   }
   return (
     <>
       <div className="broadcasts-headline">
-        <strong className="numeric">{formatShare(total - pending, total)}</strong>
-        <span className="soft">{text.handled(formatNumber(total - pending), formatNumber(total))}</span>
+        {total > 0 && <strong className="numeric">{formatShare(processed, total)}</strong>}
+        <span className="soft">
+          {total > 0 ? text.handled(formatNumber(processed), formatNumber(total)) : text.allSkipped}
+        </span>
       </div>
       <div className="broadcasts-bar">
         <Bar broadcast={broadcast} />
@@ -64,10 +77,10 @@ function useSendingRate(done: number, sinceMs: number): number | undefined {
 }
 
 function RunningFacts({ broadcast }: { broadcast: Broadcast }) {
-  const { total_count, pending_count, skipped_count, started_at, is_paused, status } = broadcast
+  const { pending_count, started_at, is_paused, status } = broadcast
   const now = useNow()
   const elapsedMs = now - Date.parse(started_at ?? '')
-  const rate = useSendingRate(total_count - pending_count - skipped_count, elapsedMs)
+  const rate = useSendingRate(processedCount(broadcast), elapsedMs)
   const awaiting = unconfirmedCount(broadcast)
   const isSending = status === 'sending' && !is_paused && awaiting === 0
   // A lower rate would be shown as 0.

@@ -32,7 +32,7 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
       aria-label={text.filter}
       value={status ?? ''}
       options={[
-        ['', text.withCount(text.all, formatNumber(total))],
+        ['', text.withCount(counts.skipped > 0 ? text.allWithSkipped : text.all, formatNumber(total))],
         ...recipientStatuses.map(
           (each) => [each, text.withCount(detail.counts[each], formatNumber(counts[each]))] as const,
         ),

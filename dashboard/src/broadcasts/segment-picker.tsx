@@ -1,6 +1,6 @@
 /** Several segments: a list to add one, and the chosen ones with a button that removes each. */
 import { useEffect, useRef } from 'react'
-import { SelectField } from '../../../ui/controls.tsx'
+import { Field, Select } from '../../../ui/controls.tsx'
 import { usePages } from '../lib/api.ts'
 import { QueryState } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
@@ -39,35 +39,47 @@ export function SegmentPicker({ label, placeholder, hint, error, ids, without, o
   // There is nothing to choose.
   if (pages.items.length === 0 && ids.length === 0) return null
   const byId = new Map(pages.items.map((segment) => [segment.id, segment]))
+  const remove = (id: string) => {
+    onChange(ids.filter((other) => other !== id))
+    // The button is gone after the next render, and the list may be enabled then.
+    requestAnimationFrame(() => box.current?.querySelector('select')?.focus())
+  }
   const offered = pages.items.filter(({ id }) => !ids.includes(id) && !without.includes(id))
   return (
-    <div className="stack broadcasts-segments" ref={box}>
-      <SelectField
-        label={label}
-        hint={hint}
-        error={error}
-        value=""
-        disabled={offered.length === 0 || ids.length >= maxSegments}
-        options={[['', placeholder], ...offered.map((each) => [each.id, each.name] as const)]}
-        onChange={(event) => event.target.value && onChange([...ids, event.target.value])}
-      />
-      {ids.length > 0 && (
-        <ul className="row broadcasts-chips" aria-label={text.chosen(label)}>
-          {ids.map((id) => {
-            const { name, color } = byId.get(id) ?? { name: words.broadcasts.detail.segmentGone, color: 'var(--soft)' }
-            const remove = () => {
-              onChange(ids.filter((other) => other !== id))
-              // The button is gone after the next render, and the list may be enabled then.
-              requestAnimationFrame(() => box.current?.querySelector('select')?.focus())
-            }
-            return (
-              <li key={id}>
-                <Tag name={name} color={color} removeLabel={text.removeSegment(name)} onRemove={remove} />
-              </li>
-            )
-          })}
-        </ul>
-      )}
+    <div ref={box}>
+      <Field label={label} hint={hint} error={error}>
+        {(wiring) => (
+          <>
+            <Select
+              {...wiring}
+              value=""
+              disabled={offered.length === 0 || ids.length >= maxSegments}
+              options={[['', placeholder], ...offered.map((each) => [each.id, each.name] as const)]}
+              onChange={(event) => event.target.value && onChange([...ids, event.target.value])}
+            />
+            {ids.length > 0 && (
+              <ul className="row broadcasts-chips" aria-label={text.chosen(label)}>
+                {ids.map((id) => {
+                  const { name, color } = byId.get(id) ?? gone
+                  return (
+                    <li key={id}>
+                      <Tag
+                        icon="segments"
+                        name={name}
+                        color={color}
+                        removeLabel={text.removeSegment(name)}
+                        onRemove={() => remove(id)}
+                      />
+                    </li>
+                  )
+                })}
+              </ul>
+            )}
+          </>
+        )}
+      </Field>
     </div>
   )
 }
+
+const gone = { name: words.broadcasts.detail.segmentGone, color: 'var(--soft)' }

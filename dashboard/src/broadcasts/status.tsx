@@ -42,6 +42,12 @@ export function StateBadge({ broadcast }: { broadcast: Broadcast }) {
   return <Badge tone={tones[state]}>{text.statuses[state]}</Badge>
 }
 
+/** The recipients of a broadcast: the contacts of the audience that were not skipped. They are the whole of all shares. */
+export const recipientTotal = ({ total_count, skipped_count }: Broadcast): number => total_count - skipped_count
+
+/** The recipients whose message is sent or failed. */
+export const processedCount = (broadcast: Broadcast): number => recipientTotal(broadcast) - broadcast.pending_count
+
 /** In the order of the progress bar. */
 export const recipientStatuses = ['read', 'delivered', 'sent', 'failed', 'skipped', 'pending'] as const
 
@@ -88,9 +94,9 @@ export function Bar({ broadcast }: { broadcast: Broadcast }) {
   return (
     <Progress
       label={text.progress(broadcast.name)}
-      total={broadcast.total_count}
+      total={recipientTotal(broadcast)}
       parts={recipientStatuses
-        .filter((status) => status !== 'pending')
+        .filter((status) => status !== 'pending' && status !== 'skipped')
         .map((status) => ({ value: counts[status], color: colors[status] }))}
     />
   )

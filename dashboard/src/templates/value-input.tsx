@@ -1,6 +1,6 @@
 /**
- * The input of one template value. A menu inserts contact fields and attributes at the cursor, and chips below insert the name and the
- * attributes that most contacts have; for a media URL a file can be uploaded.
+ * The input of one template value. A menu inserts contact fields and attributes at the cursor, and the hint explains them; for a media URL
+ * a file can be uploaded.
  */
 import { useRef, useState } from 'react'
 import { Button, Field, Input } from '../../../ui/controls.tsx'
@@ -12,19 +12,15 @@ import { useHasBrokenImage } from './image-check.ts'
 
 const { values: text } = words.templates
 
-const nameReference = '{{contact.name|there}}'
-/** The chip is short; the menu has the text for contacts without a name. */
-const nameField = { label: text.nameChip, reference: nameReference }
-
 const fields = [
-  { label: text.fields.name, reference: nameReference },
+  { label: text.fields.name, reference: '{{contact.name|there}}' },
   { label: text.fields.phone, reference: '{{contact.phone}}' },
   { label: text.fields.email, reference: '{{contact.email}}' },
   { label: text.fields.company, reference: '{{contact.company}}' },
 ]
 
-/** So many have a chip at each value: every chip is a stop of the Tab key. */
-const maxChips = 6
+/** A contact field in a value. */
+const isReference = /\{\{\s*contact\./
 
 const toField = (attribute: string) => ({ label: attribute, reference: `{{contact.attributes.${attribute}}}` })
 
@@ -63,6 +59,8 @@ export function ValueInput(props: ValueInputProps) {
           <span className="values-warning" role="status">
             {text.imageBroken}
           </span>
+        ) : hasFields && isReference.test(value) ? (
+          text.replaced
         ) : (
           hint
         )
@@ -91,17 +89,6 @@ export function ValueInput(props: ValueInputProps) {
                 onSelect: () => insert(reference),
               }))}
             />
-          )}
-          {hasFields && (
-            <ul className="row values-chips" aria-label={text.chips(label)}>
-              {[nameField, ...attributes].slice(0, maxChips).map(({ label, reference }) => (
-                <li key={label}>
-                  <button type="button" className="tag" onClick={() => insert(reference)}>
-                    <span className="cut">{label}</span>
-                  </button>
-                </li>
-              ))}
-            </ul>
           )}
         </div>
       )}

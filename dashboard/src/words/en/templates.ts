@@ -86,10 +86,9 @@ export const templates = {
     code: (button: string) => `Code for “${button}”`,
     example: (text: string) => `Example: ${text}`,
     required: 'Enter a value.',
-    field: 'Field',
+    field: 'Insert field',
     insert: (label: string) => `Insert a contact field into ${label}`,
-    chips: (label: string) => `Insert the name or an attribute into ${label}`,
-    nameChip: 'Name',
+    replaced: 'The text in double braces is replaced with the data of each recipient. See the preview.',
     fields: {
       name: 'Name, or “there”',
       phone: 'Phone',
