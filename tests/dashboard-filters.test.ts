@@ -153,6 +153,8 @@ test('contacts are counted, sorted, selected, tagged and exported, in two lines 
   const bar = page.getByRole('toolbar', { name: 'Selected contacts' })
   await bar.getByRole('button', { name: 'Select all loaded' }).click()
   await bar.getByText('2 contacts selected').waitFor()
+  for (const action of ['Add tag', 'Remove tag'])
+    assert.equal(await bar.getByRole('button', { name: action }).isDisabled(), true, `${action} needs a tag`)
   await bar.getByRole('combobox', { name: 'Tag' }).fill('vip')
   await bar.getByRole('button', { name: 'Add tag' }).click()
   await page.getByText('Tag “vip” added to 2 contacts').waitFor()
@@ -172,6 +174,8 @@ test('contacts are counted, sorted, selected, tagged and exported, in two lines 
   await row.waitFor()
   const height = await row.evaluate((element) => element.getBoundingClientRect().height)
   assert.ok(height < 100, `a row has ${height} px`)
+  const leftOf = async (part: string) => Math.round((await row.locator(part).first().boundingBox())?.x ?? 0)
+  assert.equal(await leftOf('td:nth-child(2)'), await leftOf('.row-link'), 'the second line begins below the name')
   // The table has no head there, so the order is with the filters.
   await narrow.getByRole('button', { name: 'Filters', exact: true }).click()
   const sheet = narrow.getByRole('dialog', { name: 'Filters' })

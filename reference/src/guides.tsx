@@ -1,5 +1,5 @@
 /** The guides above the operations: their texts (`guide-texts.ts`), samples and tables. */
-import { type ReactNode, useEffect, useId, useState } from 'react'
+import { Fragment, type ReactNode, useEffect, useId, useState } from 'react'
 import { CopyButton } from '../../ui/display.tsx'
 import { Anchor, CodeCard, Inline, LanguageCard, Prose, StatusBadge, Tabs } from './code.tsx'
 import { errorMeanings } from './errors.ts'
@@ -110,7 +110,16 @@ function ScopeTable({ operations }: GuidesProps) {
               .map(({ id, method, path }) => (
                 <li key={id}>
                   <a className="scope-link" href={`#${id}`}>
-                    <code>{`${method} ${path}`}</code>
+                    <code>
+                      {method}{' '}
+                      {path.split(/(?=\/)/).map((part, index) => (
+                        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a path keep their places.
+                        <Fragment key={index}>
+                          <wbr />
+                          {part}
+                        </Fragment>
+                      ))}
+                    </code>
                   </a>
                 </li>
               ))}

@@ -39,7 +39,15 @@ export function SegmentList() {
           pages={pages}
           empty={<EmptyState icon="segments" title={segments.none} text={segments.noneText} action={create} />}
         >
-          {(rows) => <Table isLinked rows={rows} keyOf={({ id }) => id} columns={columns} />}
+          {(rows) => (
+            <Table
+              className="table-text segments-table"
+              isLinked
+              rows={rows}
+              keyOf={({ id }) => id}
+              columns={columns}
+            />
+          )}
         </PagedList>
       </div>
     </Page>
@@ -70,7 +78,7 @@ function Name({ segment: { id, name, description, color, filter } }: { segment: 
   return (
     <span className="line segments-name">
       <span className="segments-swatch" style={{ background: color }} />
-      <span className="grow">
+      <span className="grow table-name">
         <Link href={`/segments/${id}`} className="row-link">
           {name}
         </Link>

@@ -1,6 +1,6 @@
 /** The audit log: actions of members in the dashboard as sentences, newest first. Calls with an API key are not recorded. */
 import { Link } from 'wouter'
-import { Button, Input, Select } from '../../../ui/controls.tsx'
+import { Button, Select } from '../../../ui/controls.tsx'
 import { Avatar, Card, EmptyState } from '../../../ui/display.tsx'
 import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
 import { useUrlFilters } from '../lib/hooks.ts'
@@ -44,12 +44,24 @@ export function AuditLog() {
           options={[['', text.allObjects], ...Object.entries(text.objects)]}
           {...filters.bind('object')}
         />
-        <Input type="date" aria-label={text.day} {...filters.bind('day')} />
+        <label className="line settings-day">
+          {text.day}
+          <input type="date" className="input" {...filters.bind('day')} />
+        </label>
         {filters.isFiltered && <Button label={text.clear} variant="quiet" icon="close" onClick={filters.clear} />}
       </search>
       <Card flush>
         <PagedList pages={pages} empty={empty}>
-          {(entries) => <Table isCompact label={text.list} rows={entries} keyOf={({ id }) => id} columns={columns} />}
+          {(entries) => (
+            <Table
+              className="settings-people"
+              isCompact
+              label={text.list}
+              rows={entries}
+              keyOf={({ id }) => id}
+              columns={columns}
+            />
+          )}
         </PagedList>
       </Card>
     </Page>

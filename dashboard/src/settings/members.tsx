@@ -84,7 +84,7 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
   ]
   return (
     <Card flush>
-      <Table isCompact rows={all} keyOf={({ id }) => id} columns={columns} />
+      <Table className="settings-people" isCompact rows={all} keyOf={({ id }) => id} columns={columns} />
     </Card>
   )
 }

@@ -115,21 +115,23 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
     done: words.common.saved,
     reportsError: true,
   })
+  const isWithoutOwn = own.data !== undefined && hasNone && !isOn
+  const ownFirst = isWithoutOwn && <Link href="/settings/profile">{text.ownFirst}</Link>
+  const blocked = isOwner ? ownFirst : text.onlyOwners
   return (
     <Card title={text.signIn}>
       <Switch
         label={text.requireSecondFactor}
-        hint={text.requireSecondFactorHint}
+        hint={
+          <>
+            {blocked && <strong className="settings-blocked">{blocked}</strong>}
+            {text.requireSecondFactorHint}
+          </>
+        }
         checked={isOn}
         disabled={!isOwner || (!isOn && hasNone) || save.isPending}
         onChange={(event) => save.mutate({ body: { requires_second_factor: event.target.checked } })}
       />
-      {!isOwner && <p className="soft small">{text.onlyOwners}</p>}
-      {isOwner && !isOn && own.data && hasNone && (
-        <p className="small">
-          <Link href="/settings/profile">{text.ownFirst}</Link>
-        </p>
-      )}
     </Card>
   )
 }

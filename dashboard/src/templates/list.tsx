@@ -74,6 +74,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
         <div className="templates-split">
           <div className="card">
             <Table
+              className="table-text"
               isLinked
               rows={found}
               keyOf={keyOf}
@@ -112,7 +113,7 @@ const columns = (onFocus: (template: Template) => void): Column<Template>[] => [
   {
     label: text.columns.name,
     cell: (template) => (
-      <div className="column templates-name">
+      <div className="column table-name templates-name">
         <Link className="row-link" href={hrefOf(template)} onFocus={() => onFocus(template)}>
           {template.name}
         </Link>

@@ -27,7 +27,7 @@ export const overview = {
     answers: replies,
     open: 'Open conversations',
     toOpen: 'View in inbox',
-    unassigned: 'Unassigned conversations',
+    unassigned: 'Unassigned',
     toUnassigned: 'View in inbox',
     noneWaiting: 'All assigned',
   },
