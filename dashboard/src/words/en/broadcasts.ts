@@ -163,9 +163,9 @@ export const broadcasts = {
     notApproved: (name: string) => `${name} is no longer approved. Choose another template.`,
     noValues: 'This template has no parameters.',
     otherValuesLead:
-      'Recipients without values of their own get these values. Choose “Insert field” to insert a field of each contact, such as the name.',
+      'Recipients without values of their own get these values. Choose “Contact field” to insert a field of each contact, such as the name.',
     valuesLead:
-      'All recipients get these values. Choose “Insert field” to insert a field of each contact, such as the name.',
+      'All recipients get these values. Choose “Contact field” to insert a field of each contact, such as the name.',
     previewEmpty: 'Choose a template to preview it.',
     schedule: 'Schedule',
     starts: 'Send',

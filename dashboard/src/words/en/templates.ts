@@ -86,7 +86,7 @@ export const templates = {
     code: (button: string) => `Code for “${button}”`,
     example: (text: string) => `Example: ${text}`,
     required: 'Enter a value.',
-    field: 'Insert field',
+    field: 'Contact field',
     insert: (label: string) => `Insert a contact field into ${label}`,
     replaced: 'The text in double braces is replaced with the data of each recipient. See the preview.',
     fields: {
