@@ -186,6 +186,7 @@ create table broadcasts (
   author_id uuid,
   saved_at timestamp with time zone,
   audience jsonb,
+  connection_id uuid,
   constraint broadcasts_pkey PRIMARY KEY (workspace_id, id),
   constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
@@ -201,6 +202,7 @@ comment on column broadcasts.contact_fields is 'Contact fields in template value
 comment on column broadcasts.author_id is 'The member who created the broadcast. Null: a caller of the API, or an earlier release.';
 comment on column broadcasts.saved_at is 'When a member last saved the draft.';
 comment on column broadcasts.audience is 'All contacts or the members of any of segment_ids, without those of excluded_segment_ids. Null: the segment of segment_id, or a list.';
+comment on column broadcasts.connection_id is 'The number that sends it. Null: the default number.';
 CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
 CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
 CREATE INDEX broadcasts_unsent ON public.broadcasts USING btree (workspace_id) WHERE (completed_at IS NULL);
@@ -228,7 +230,7 @@ comment on column canned_replies.upload_ids is 'The attached files, in order.';
 create table channel_connections (
   workspace_id uuid not null,
   id uuid not null,
-  channel text not null,
+  channel text,
   account_id text not null default ''::text,
   phone_number_id text not null default ''::text,
   base_url text not null default ''::text,
@@ -248,20 +250,36 @@ create table channel_connections (
   signals jsonb not null default '[]'::jsonb,
   identity_secret text,
   identity_secret_at timestamp with time zone,
+  channel_name text not null,
+  name text not null,
+  name_key text not null,
+  address text,
+  scope text not null default ''::text,
+  disconnected_at timestamp with time zone,
   constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
   constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
   constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint channel_connections_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
+  constraint channel_connections_channel_name_check CHECK ((channel_name = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint channel_connections_messages_per_second_check CHECK (((messages_per_second >= 1) AND (messages_per_second <= 10000))),
   constraint channel_connections_simulator_check CHECK ((simulator = ANY (ARRAY['built_in'::text, 'alone'::text]))),
   constraint channel_connections_state_check CHECK ((state = ANY (ARRAY['unchecked'::text, 'connected'::text, 'failing'::text])))
 );
-comment on table channel_connections is 'The account of a workspace on a channel. Secrets are sealed.';
+comment on table channel_connections is 'The accounts of a workspace on its channels: numbers, social accounts, sites. Secrets are sealed.';
+comment on column channel_connections.channel is 'The channel whose default this connection is. Null: it is not the default. Earlier releases see default connections only.';
 comment on column channel_connections.is_private is 'The base URL may be a private address, set by the operator.';
 comment on column channel_connections.signals is 'Restrictions and warnings that the provider reported about the account.';
 comment on column channel_connections.identity_secret is 'Web chat: the sealed secret with which the site''s server signs identity tokens of its customers.';
 comment on column channel_connections.identity_secret_at is 'When the identity secret was created.';
+comment on column channel_connections.channel_name is 'The channel.';
+comment on column channel_connections.name_key is 'The name, case-folded. Unique among the connections that are not disconnected.';
+comment on column channel_connections.address is 'The phone number in E.164, the user name, or the host of the site. Null until it is known.';
+comment on column channel_connections.scope is 'Stands before user ids of customers and names of templates, which are unique per provider account only. Empty for the first account of a channel.';
+comment on column channel_connections.disconnected_at is 'When a member disconnected it. The row stays while it has conversations; its secrets are empty.';
 CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USING btree (id);
+CREATE UNIQUE INDEX channel_connections_by_name ON public.channel_connections USING btree (workspace_id, name_key) WHERE (disconnected_at IS NULL);
+CREATE TRIGGER keep_connection AFTER DELETE ON public.channel_connections FOR EACH ROW WHEN ((old.disconnected_at IS NULL)) EXECUTE FUNCTION keep_connection();
+CREATE TRIGGER name_connection BEFORE INSERT ON public.channel_connections FOR EACH ROW WHEN ((new.channel_name IS NULL)) EXECUTE FUNCTION name_connection();
 
 create table checklists (
   workspace_id uuid not null,
@@ -275,6 +293,20 @@ comment on table checklists is 'The first steps of a new workspace.';
 comment on column checklists.inbound_before is 'Inbound messages of the first day that came with the demo history.';
 comment on column checklists.event_heard_at is 'When an event stream received its first event.';
 
+create table connection_outcomes (
+  workspace_id uuid not null,
+  day date not null,
+  connection_id uuid not null,
+  shard integer not null,
+  sent integer not null,
+  delivered integer not null,
+  read integer not null,
+  failed integer not null,
+  constraint connection_outcomes_pkey PRIMARY KEY (workspace_id, day, connection_id, shard),
+  constraint connection_outcomes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=50);
+comment on table connection_outcomes is 'Statuses of the messages of a day and connection in 8 shards; a read adds them up.';
+
 create table contact_identities (
   workspace_id uuid not null,
   channel text not null,
@@ -282,15 +314,115 @@ create table contact_identities (
   contact_id uuid not null,
   visit jsonb,
   customer_id text,
+  reported_number text,
   constraint contact_identities_pkey PRIMARY KEY (workspace_id, channel, external_id),
+  constraint contact_identities_reported_number_fkey FOREIGN KEY (workspace_id, channel, reported_number) REFERENCES contact_identities(workspace_id, channel, external_id) ON DELETE SET NULL (reported_number) NOT VALID,
   constraint contact_identities_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint contact_identities_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text])))
 );
 comment on table contact_identities is 'The phone numbers and user ids by which channels know a contact.';
+comment on column contact_identities.external_id is 'The phone number, user id or visitor id. A user id of a further provider account has the scope of its connections and a slash before it.';
 comment on column contact_identities.visit is 'The last page and the browser of a web visitor.';
 comment on column contact_identities.customer_id is 'Web chat: the customer''s id on the site, from a token that the site''s server signed. Null: nothing proves who the visitor is.';
+comment on column contact_identities.reported_number is 'The phone number that a callback named together with this user id, while another contact has the number: the two are probably one person.';
 CREATE INDEX contact_identities_by_channel ON public.contact_identities USING btree (workspace_id, channel, contact_id);
 CREATE INDEX contact_identities_by_contact ON public.contact_identities USING btree (workspace_id, contact_id, channel);
+CREATE INDEX contact_identities_by_reported_number ON public.contact_identities USING btree (workspace_id, channel, reported_number) WHERE (reported_number IS NOT NULL);
+
+create table contact_import_changes (
+  workspace_id uuid not null,
+  import_id uuid not null,
+  contact_id uuid not null,
+  before jsonb,
+  after jsonb,
+  before_at timestamp with time zone,
+  after_at timestamp with time zone not null,
+  kept text,
+  constraint contact_import_changes_pkey PRIMARY KEY (workspace_id, import_id, contact_id)
+);
+comment on table contact_import_changes is 'What an import changed, for its undo. Without foreign keys: an import writes up to a million rows.';
+comment on column contact_import_changes.before is 'The changed fields before the import. Null for a contact that it created.';
+comment on column contact_import_changes.after_at is 'The updated_at of the contact after the import; before_at is the one before it.';
+comment on column contact_import_changes.kept is 'Why the undo did not restore the contact.';
+
+create table contact_import_mappings (
+  workspace_id uuid not null,
+  header_key text not null,
+  mapping jsonb not null,
+  saved_at timestamp with time zone not null default now(),
+  constraint contact_import_mappings_pkey PRIMARY KEY (workspace_id, header_key),
+  constraint contact_import_mappings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table contact_import_mappings is 'Mappings of columns that members saved, by a hash of the column names.';
+
+create table contact_import_rejects (
+  workspace_id uuid not null,
+  import_id uuid not null,
+  first_line integer not null,
+  rows text not null,
+  constraint contact_import_rejects_pkey PRIMARY KEY (workspace_id, import_id, first_line)
+);
+comment on table contact_import_rejects is 'The rejected rows of a chunk of an import, as lines of CSV, for seven days.';
+
+create table contact_imports (
+  workspace_id uuid not null,
+  id uuid not null,
+  state text not null,
+  filename text,
+  size_bytes bigint not null default 0,
+  has_file boolean not null default true,
+  encoding text,
+  delimiter text,
+  header text[],
+  columns jsonb,
+  first_byte bigint,
+  first_line integer,
+  mapping jsonb,
+  options jsonb,
+  country text,
+  next_byte bigint not null default 0,
+  next_line integer not null default 1,
+  rows_done integer not null default 0,
+  check_result jsonb,
+  result jsonb,
+  undone_to uuid,
+  erased_count integer not null default 0,
+  restored_count integer not null default 0,
+  kept_count integer not null default 0,
+  error text,
+  has_changes boolean not null default false,
+  created_by uuid not null,
+  created_at timestamp with time zone not null,
+  queued_at timestamp with time zone,
+  checked_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  undone_at timestamp with time zone,
+  changes_until timestamp with time zone,
+  lease integer not null default 0,
+  leased_until timestamp with time zone,
+  attempt_count integer not null default 0,
+  resumed_at timestamp with time zone,
+  resumed_rows integer not null default 0,
+  constraint contact_imports_pkey PRIMARY KEY (workspace_id, id),
+  constraint contact_imports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint contact_imports_state_check CHECK ((state = ANY (ARRAY['uploading'::text, 'uploaded'::text, 'checking'::text, 'checked'::text, 'importing'::text, 'done'::text, 'failed'::text, 'canceled'::text, 'undoing'::text, 'undone'::text])))
+);
+comment on table contact_imports is 'Imports of contacts from files. A row is also the job of the worker: state, position and lease.';
+comment on column contact_imports.has_file is 'The file may be in the object store, under the id of the import.';
+comment on column contact_imports.columns is 'Suggestions and values of the first rows by column, until the import ends.';
+comment on column contact_imports.first_byte is 'Where the first row below the header starts.';
+comment on column contact_imports.country is 'The default country of the workspace when the file was checked.';
+comment on column contact_imports.next_byte is 'Where the worker continues. The transaction that imports a chunk moves it.';
+comment on column contact_imports.check_result is 'Counts of rows, and of the reasons of rejected ones, by the check; result has those of the import.';
+comment on column contact_imports.undone_to is 'The last contact that the undo has handled.';
+comment on column contact_imports.has_changes is 'contact_import_changes has rows of this import.';
+comment on column contact_imports.changes_until is 'Until then the import can be undone, or the list of what an undo kept is available.';
+comment on column contact_imports.lease is 'Counts the claims. A worker whose lease has another number has lost the import.';
+comment on column contact_imports.attempt_count is 'Claims since the last progress.';
+comment on column contact_imports.resumed_rows is 'The rows that were done at resumed_at, for the speed.';
+CREATE INDEX contact_imports_running ON public.contact_imports USING btree (queued_at) WHERE (state = ANY (ARRAY['checking'::text, 'importing'::text, 'undoing'::text]));
+CREATE INDEX contact_imports_with_changes ON public.contact_imports USING btree (workspace_id, id) WHERE has_changes;
 
 create table contact_merges (
   workspace_id uuid not null,
@@ -358,6 +490,8 @@ create table contacts (
   opt_out_decided_at timestamp with time zone,
   attributes jsonb not null default '{}'::jsonb,
   typed_email_key text,
+  username text,
+  username_key text,
   constraint contacts_pkey PRIMARY KEY (workspace_id, id),
   constraint contacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text, 'api'::text]))) NOT VALID,
@@ -368,9 +502,11 @@ comment on column contacts.search is 'Case-folded text of all searched fields, o
 comment on column contacts.opt_out_decided_at is 'The channel''s time of the latest decision about broadcasts; later decisions win.';
 comment on column contacts.attributes is 'Custom fields of the workspace: names with a text, number or boolean.';
 comment on column contacts.typed_email_key is 'The case-folded email address that a visitor of the web chat typed. While it equals email_key, no other source has given the address.';
+comment on column contacts.username is 'The username on the primary channel, as its last callback named it.';
 CREATE INDEX contacts_by_change ON public.contacts USING btree (workspace_id, updated_at, id);
 CREATE INDEX contacts_by_company ON public.contacts USING btree (workspace_id, "left"(company_key, 100), id) WHERE (company_key IS NOT NULL);
 CREATE INDEX contacts_by_name ON public.contacts USING btree (workspace_id, "left"(name_key, 100), id) WHERE (name_key IS NOT NULL);
+CREATE INDEX contacts_by_username ON public.contacts USING gin (username_key gin_trgm_ops) WITH (fastupdate=off) WHERE (username_key IS NOT NULL);
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='8192');
 
@@ -407,14 +543,14 @@ create table conversations (
   read_up_to timestamp with time zone,
   blocked_at timestamp with time zone,
   is_channel_blocked boolean not null default false,
-  constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
+  connection_id uuid,
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
   constraint conversations_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint conversations_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
 ) with (fillfactor=70);
-comment on table conversations is 'All messages with one contact on one channel.';
+comment on table conversations is 'All messages with one contact on one connection.';
 comment on column conversations.last_inbound_at is 'When the customer last wrote, by the clock of the channel. The 24-hour window starts here.';
 comment on column conversations.inbox_at is 'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.';
 comment on column conversations.waiting_since is 'The first message of the customer without a reply of a member. It has no meaning while the conversation is closed.';
@@ -425,23 +561,26 @@ comment on column conversations.last_broadcast_message_id is 'The last message o
 comment on column conversations.read_up_to is 'The last_received_at when a member last read the conversation: the visitor of a web chat sees that earlier messages were seen.';
 comment on column conversations.blocked_at is 'When a member blocked the contact on this channel. New messages are stored, but do not reopen the conversation.';
 comment on column conversations.is_channel_blocked is 'The channel blocks the contact too: it accepts no messages of the contact.';
+comment on column conversations.connection_id is 'The connection that received or sent the first message. Replies leave from it.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
-CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
+CREATE INDEX conversations_by_connection ON public.conversations USING btree (workspace_id, connection_id, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
-CREATE INDEX conversations_in_inbox ON public.conversations USING btree (workspace_id, channel, (
-CASE
-    WHEN (inbox_at IS NULL) THEN 'automated'::text
-    ELSE status
-END), COALESCE(inbox_at, created_at), id);
 CREATE INDEX conversations_in_inbox_of_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), (
 CASE
     WHEN (inbox_at IS NULL) THEN 'automated'::text
     ELSE status
 END), COALESCE(inbox_at, created_at), id);
+CREATE INDEX conversations_in_inbox_of_connection ON public.conversations USING btree (workspace_id, connection_id, (
+CASE
+    WHEN (inbox_at IS NULL) THEN 'automated'::text
+    ELSE status
+END), COALESCE(inbox_at, created_at), id);
 CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (unread_count > 0);
+CREATE UNIQUE INDEX conversations_of_contact ON public.conversations USING btree (workspace_id, contact_id, connection_id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
+CREATE TRIGGER connect_conversation BEFORE INSERT ON public.conversations FOR EACH ROW WHEN ((new.connection_id IS NULL)) EXECUTE FUNCTION connect_conversation();
 CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)))) EXECUTE FUNCTION count_inbox();
@@ -505,7 +644,8 @@ CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (cre
 create table inbox_counts (
   workspace_id uuid not null,
   open integer not null,
-  unassigned integer not null
+  unassigned integer not null,
+  connection_id uuid
 );
 comment on table inbox_counts is 'Open conversations of the inbox, and those of them without a member: counts and changes of counts; a read adds them up.';
 CREATE INDEX inbox_counts_by_workspace ON public.inbox_counts USING btree (workspace_id);
@@ -575,6 +715,7 @@ create table media (
   next_attempt_at timestamp with time zone not null,
   last_error text,
   created_at timestamp with time zone not null,
+  connection_id uuid,
   constraint media_pkey PRIMARY KEY (workspace_id, id),
   constraint media_workspace_id_conversation_id_message_id_fkey FOREIGN KEY (workspace_id, conversation_id, message_id) REFERENCES messages(workspace_id, conversation_id, id) ON DELETE CASCADE DEFERRABLE,
   constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'failed'::text])))
@@ -582,6 +723,7 @@ create table media (
 comment on table media is 'Files that customers sent: the job to fetch them, then the stored file.';
 comment on column media.source is 'How the channel''s adapter finds the file.';
 comment on column media.token is 'The secret part of the public link.';
+comment on column media.connection_id is 'The connection that has the file. Null: the default connection of the channel.';
 CREATE INDEX media_by_message ON public.media USING btree (workspace_id, conversation_id, message_id);
 CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
@@ -714,7 +856,7 @@ create table message_outcomes (
   constraint message_outcomes_pkey PRIMARY KEY (workspace_id, day, shard),
   constraint message_outcomes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
-comment on table message_outcomes is 'Statuses of the messages of a day in 8 shards; a read adds them up.';
+comment on table message_outcomes is 'Statuses of the messages of a day in 8 shards, counted by release 0.1.0. A read adds them to connection_outcomes.';
 
 create table message_periods (
   workspace_id uuid not null,
@@ -727,11 +869,13 @@ create table message_periods (
   within_five_minutes integer not null,
   within_one_hour integer not null,
   within_one_day integer not null,
-  constraint message_periods_pkey PRIMARY KEY (workspace_id, at, channel),
+  connection_id uuid not null,
+  constraint message_periods_pkey PRIMARY KEY (workspace_id, at, channel, connection_id),
   constraint message_periods_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=80);
-comment on table message_periods is 'Messages and answer times per quarter of an hour and channel. All time zones have whole quarters.';
+comment on table message_periods is 'Messages and answer times per quarter of an hour and connection. All time zones have whole quarters.';
 comment on column message_periods.at is 'The begin of the quarter.';
+CREATE INDEX message_periods_by_connection ON public.message_periods USING btree (workspace_id, connection_id, at);
 
 create table message_revisits (
   workspace_id uuid not null,
@@ -967,6 +1111,7 @@ create table templates (
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table templates is 'Message templates as the provider has them.';
+comment on column templates.name is 'The name. A template of a further provider account has the scope of its connections and a slash before it.';
 
 create table timeline_entries (
   workspace_id uuid not null,

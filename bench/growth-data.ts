@@ -16,13 +16,17 @@ export async function fill({ db, workspaceId }: Service, size: Size): Promise<vo
   await withoutDigest(db, () => insertMessages(db, workspaceId, size))
   await (size.messages > maxDigested ? insertDigest(db, workspaceId) : digestAll(db))
   await db`
-    insert into message_outcomes (workspace_id, day, shard, sent, delivered, read, failed)
-    select workspace_id, (created_at at time zone 'utc')::date, 1, count(*), count(*), count(*), 0
+    insert into connection_outcomes (workspace_id, day, connection_id, shard, sent, delivered, read, failed)
+    select workspace_id, (created_at at time zone 'utc')::date, ${numberOf(db, workspaceId)}, 1, count(*), count(*), count(*), 0
     from messages where workspace_id = ${workspaceId} and direction = 'outbound' group by 1, 2 on conflict do nothing`
   await insertBroadcast(db, workspaceId, size.messages / 50)
   await insertEvents(db, workspaceId, size.messages / 50)
   for (const table of ['message_words', 'message_periods', 'message_slices']) await db`vacuum analyze ${db(table)}`
 }
+
+/** The connection of the conversations. */
+const numberOf = (db: Db, workspaceId: string) =>
+  db`(select id from channel_connections where workspace_id = ${workspaceId} and channel = 'msgapp')`
 
 /** Keeps the service from digesting messages while they have no indexes. */
 async function withoutDigest(db: Db, work: () => Promise<void>): Promise<void> {
@@ -126,9 +130,9 @@ async function insertDigest(db: Db, workspaceId: string): Promise<void> {
   await restore()
   await db`delete from message_periods where workspace_id = ${workspaceId}`
   await db`
-    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
-      within_one_hour, within_one_day)
-    select ${workspaceId}, date_bin('15 minutes', created_at, timestamptz 'epoch'), 'msgapp', count(*), count(*), count(*),
+    insert into message_periods (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
+      within_five_minutes, within_one_hour, within_one_day)
+    select ${workspaceId}, date_bin('15 minutes', created_at, timestamptz 'epoch'), 'msgapp', ${numberOf(db, workspaceId)}, count(*), count(*), count(*),
       60 * count(*), count(*), count(*), count(*)
     from messages where workspace_id = ${workspaceId} group by 2`
 }

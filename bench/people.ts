@@ -34,7 +34,9 @@ const syllables = 'ba de fi go hu ja ke lo mi nu pa re so ti vu za'.split(' ')
 export const phoneOf = (i: number): string => `+1415${2_000_000 + i}`
 
 /** Inserts the people from `from` to `to` (exclusive), oldest first, as the service would store them. */
-export async function insertPeople(db: Db, workspaceId: string, from: number, to: number): Promise<void> {
+export async function insertPeople(pool: Db, workspaceId: string, from: number, to: number): Promise<void> {
+  // The temporary table exists in one session.
+  const db = await pool.reserve()
   await db`
     insert into tags (workspace_id, id, name, name_key, color, created_at)
     values (${workspaceId}, '01890000-0000-7000-8000-000000000001', 'Regular', 'regular', '#0d9488', now()),
@@ -68,6 +70,7 @@ export async function insertPeople(db: Db, workspaceId: string, from: number, to
   await db`vacuum analyze contacts`
   await db`vacuum analyze contact_identities`
   await db`vacuum analyze contact_tags`
+  db.release()
 }
 
 /** Inserts a conversation, as old as the contact, for every contact that has none. */

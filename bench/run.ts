@@ -17,11 +17,13 @@ import { benchDashboard } from './dashboard.ts'
 import { type Figure, met, toRow } from './figure.ts'
 import { benchFirstContacts } from './first-contacts.ts'
 import { benchGrowth } from './growth.ts'
+import { benchImport } from './import.ts'
 import { benchInbound } from './inbound.ts'
 import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
 import { benchNeighbours } from './neighbours.ts'
+import { benchNumbers } from './numbers.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchRequestLog } from './request-log.ts'
 import { benchSlowVisitors } from './slow-visitors.ts'
@@ -36,12 +38,14 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   contacts: benchContacts,
   'contact-batch': benchContactBatch,
   'crm-sync': benchCrmSync,
+  import: benchImport,
   lists: benchLists,
   messages: benchMessages,
   'first-contacts': benchFirstContacts,
   inbound: benchInbound,
   webhooks: benchWebhooks,
   broadcasts: benchBroadcasts,
+  numbers: benchNumbers,
   'broadcast-crash': benchBroadcastCrash,
   recovery: benchRecovery,
   dashboard: benchDashboard,

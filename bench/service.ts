@@ -12,7 +12,7 @@ import { createSealer, sha256 } from '../server/lib/crypto.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import { connect, type Db } from '../server/lib/postgres/db.ts'
-import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import { addSimulatedNumber, connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import type { Owner } from '../tests/owner.ts'
 import { createService, createSimulatorProgram } from '../tests/program.ts'
 import { cpuPer, readCpu } from './cpu.ts'
@@ -122,6 +122,21 @@ export async function connectTo(
     await registerSimulatorAccounts(sql, simulatorUrl, connections, url)
     return connections.msgapp
   })
+}
+
+/** Connects one more number, of another provider account. */
+export async function addNumber(
+  simulatorUrl: string,
+  { db, dataDir, workspaceId, url }: Pick<Service, 'db' | 'dataDir' | 'workspaceId' | 'url'>,
+  messagesPerSecond: number,
+): Promise<Connection> {
+  const sealer = createSealer(await resolveEncryptionKey({ dataDir, databaseUrl: undefined, encryptionKey: undefined }))
+  const input = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond } as const
+  const msgapp = await db.begin((sql) =>
+    addSimulatedNumber({ ...input, db: sql, name: 'Second number', isSameAccount: false }),
+  )
+  await registerSimulatorAccounts(db, simulatorUrl, { msgapp }, url)
+  return msgapp
 }
 
 export const maxPace = 10_000

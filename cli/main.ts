@@ -24,6 +24,7 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
     ...shared,
     ...{
       to: text,
+      from: text,
       conversation: text,
       text,
       template: text,

@@ -1,6 +1,8 @@
 /**
  * The tools of `parley mcp`. Each tool is a call of the public API. Tools that change something exist only with --allow-send, and
  * tools that send a message require a dry run first.
+ *
+ * Over 400 lines because it is one list, read from top to bottom.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import type { Interactive, Listing, Me, Parley, PostOptions } from '../sdk/src/index.ts'
@@ -97,12 +99,22 @@ export const readTools: readonly Tool[] = [
       status: Type.Optional(oneOf(['open', 'pending', 'closed'])),
       contact_id: Type.Optional(id('contact')),
       channel: Type.Optional(oneOf(['msgapp', 'social', 'web'])),
+      connection_id: Type.Optional(id('connection')),
       sort: Type.Optional(oneOf(['activity'])),
       assigned_agent_id: Type.Optional(Type.String({ description: 'The id of a member, or none.' })),
       label: Type.Optional(Type.String({ description: 'The name or id of a label.' })),
       ...page,
     }),
     run: ({ parley }, query) => fetchPage(parley.conversations.list(query)),
+  }),
+  defineTool({
+    name: 'list_connections',
+    title: 'List connections',
+    operation: 'listConnections',
+    description: 'List the phone numbers, social accounts and sites of the workspace.',
+    scope: 'conversations:read',
+    input: closedObject({}),
+    run: ({ parley }) => fetchPage(parley.connections.list()),
   }),
   defineTool({
     name: 'list_notes',
@@ -143,6 +155,7 @@ export const readTools: readonly Tool[] = [
       status: Type.Optional(Type.String({ description: 'Such as approved.' })),
       language: Type.Optional(Type.String({ description: 'Such as en_US.' })),
       search: Type.Optional(Type.String({ description: 'A part of the name.' })),
+      account: Type.Optional(Type.String({ description: 'The id of a provider account.' })),
       ...page,
     }),
     run: ({ parley }, query) => fetchPage(parley.templates.list(query)),
@@ -201,6 +214,11 @@ export const readTools: readonly Tool[] = [
   }),
 ]
 
+const from = Type.Optional(
+  Type.String({
+    description: 'The number of the workspace that sends, or the id of its connection. Default: chosen by the service.',
+  }),
+)
 const template = closedObject({
   name: Type.String({ description: 'The name of an approved template.' }),
   language: Type.Optional(Type.String({ description: 'Default: en_US.' })),
@@ -281,6 +299,7 @@ export const sendTools: readonly Tool[] = [
     change: 'send',
     input: closedObject({
       to: Type.String({ description: 'A phone number such as +14155550100.' }),
+      from,
       type: Type.Optional(
         oneOf(['text', 'template', 'image', 'video', 'document', 'audio', 'interactive', 'location']),
       ),
@@ -324,6 +343,7 @@ export const sendTools: readonly Tool[] = [
     input: closedObject({
       name: Type.String({ description: 'The name that members see.' }),
       template,
+      from,
       recipients: Type.Optional(
         Type.Array(
           closedObject({

@@ -5,6 +5,7 @@ import { CommandError, parseUrl } from './target.ts'
 
 type SendOptions = {
   to?: string | undefined
+  from?: string | undefined
   conversation?: string | undefined
   text?: string | undefined
   template?: string | undefined
@@ -32,9 +33,9 @@ export async function send(parley: Parley, output: Output, options: SendOptions)
 }
 
 async function reply(parley: Parley, output: Output, conversationId: string, options: SendOptions): Promise<void> {
-  const { to, name } = options
-  if (to !== undefined || name !== undefined) {
-    throw new CommandError('bad_option', '--conversation: not together with --to or --name')
+  const { to, from, name } = options
+  if (to !== undefined || from !== undefined || name !== undefined) {
+    throw new CommandError('bad_option', '--conversation: not together with --to, --from or --name')
   }
   const sent = await parley.conversations.reply(conversationId, toReply(options), { maxRetries })
   output.print(sent, [`message ${sent.id}: ${sent.status}`, `conversation ${sent.conversation_id}`])
@@ -42,11 +43,11 @@ async function reply(parley: Parley, output: Output, conversationId: string, opt
 
 /** Returns the body of `POST /messages`. Rejects options that would have no effect. */
 export function toMessage(options: SendOptions): NewMessage {
-  const { to, name } = options
+  const { to, from, name } = options
   if (!to) {
     throw new CommandError('bad_option', '--to: required, a phone number such as +14155550100 (or --conversation)')
   }
-  return { to, name, ...toReply(options) }
+  return { to, from, name, ...toReply(options) }
 }
 
 /** Returns the body without the recipient. */

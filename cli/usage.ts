@@ -20,10 +20,11 @@ The machine needs no public address. The command prints the signing secret first
   },
   send: {
     summary: 'send a message or a reply',
-    usage: `(--to N | --conversation ID) (--text T [--button TITLE]… | --template NAME [--language L] [--param V]… | --media URL [--type T] [--text CAPTION] [--filename F])
+    usage: `(--to N [--from N] | --conversation ID) (--text T [--button TITLE]… | --template NAME [--language L] [--param V]… | --media URL [--type T] [--text CAPTION] [--filename F])
     [--name NAME] ${shared} [--json]`,
     description: `Send a message and print its id and status.
   --to N          the recipient's phone number, such as +14155550100
+  --from N        the number of the workspace that sends, or the id of its connection; default: chosen by the service
   --conversation ID  reply in this conversation, on its channel
   --button TITLE  a button below the text, at most three; a tap returns the title as interactive_reply_id
   --template NAME an approved template in --language (default en_US); one --param per value, in order

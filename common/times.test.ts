@@ -30,6 +30,14 @@ test('the engines wait as long as documented', () => {
       },
       stopMs: 5_000,
     },
+    imports: {
+      pollMs: 1_000,
+      leaseMs: 20_000,
+      reportMs: 1_000,
+      pauseMs: 2,
+      retryMs: 5_000,
+      stopMs: 5_000,
+    },
     merges: {
       abandonedMs: 10_000,
     },
@@ -83,6 +91,7 @@ test('the engines wait as long as documented', () => {
       sweepSessionsMs: 600_000,
       sweepVisitorsMs: 600_000,
       sweepAuditLogMs: 3_600_000,
+      sweepImportsMs: 600_000,
     },
     health: {
       graceMs: 30_000,

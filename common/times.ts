@@ -52,6 +52,20 @@ export const times = {
     /** `stop` waits this long for the sends in flight. */
     stopMs: 5 * secondMs,
   },
+  imports: {
+    /** A job that a signal did not announce is claimed at most this late. */
+    pollMs: secondMs,
+    /** Extended while a worker has the job. The job of a crashed worker is claimable after this time. */
+    leaseMs: 20 * secondMs,
+    /** While a file is only read, the progress is shown this often. */
+    reportMs: secondMs,
+    /** Between two chunks, for other users of the database. */
+    pauseMs: 2,
+    /** After a failure of ours. */
+    retryMs: 5 * secondMs,
+    /** `stop` waits this long for the chunks in flight. */
+    stopMs: 5 * secondMs,
+  },
   /** A merge that no process continued for this time is continued by a worker. */
   merges: { abandonedMs: 10 * secondMs },
   messages: {
@@ -117,6 +131,7 @@ export const times = {
     sweepSessionsMs: 10 * minuteMs,
     sweepVisitorsMs: 10 * minuteMs,
     sweepAuditLogMs: hourMs,
+    sweepImportsMs: 10 * minuteMs,
   },
   health: {
     /** `/readyz` names a background loop that has failed for this time. */

@@ -58,7 +58,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
   ['read the audit log', 'GET /audit'],
   [
     'import and export contacts; export the recipients of a broadcast',
-    'POST /contacts/import',
+    '* /imports',
     'GET /contacts.csv',
     'POST /contacts.csv',
     'GET /broadcasts/:x/recipients.csv',

@@ -117,6 +117,8 @@ const folders: readonly Folder[] = [
     name: 'Conversations',
     description: 'The conversation of that message. Text and buttons need a message of the customer within 24 hours.',
     steps: [
+      { operation: 'listConnections', stores: { connection_id: 'body.data[0].id' } },
+      'getConnection',
       'listConversations',
       'getConversation',
       'listMessages',

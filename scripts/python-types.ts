@@ -2,8 +2,9 @@
  * Converts JSON schemas to Python types for the Python SDK.
  *
  * An object becomes a `TypedDict`. Python 3.9 has no `NotRequired`, so the required keys of a type with both kinds are in a base
- * class. An object inside another one is named after its parent and its key. `Optional` and `Union` are used instead of `|`, so
- * that `typing.get_type_hints` works on Python 3.9.
+ * class. An optional key that is a Python keyword, such as `from`, is in a base in the functional form. An object inside another one is
+ * named after its parent and its key. `Optional` and `Union` are used instead of `|`, so that `typing.get_type_hints` works on
+ * Python 3.9.
  */
 import type { Schema } from './types-of-schema.ts'
 
@@ -84,28 +85,37 @@ export function createPythonWriter(rename: Record<string, string> = {}): PythonW
       return `Dict[str, ${value}]`
     }
     const fields = Object.entries(properties).map(([key, field]) => {
-      if (keywords.has(key) || !/^[A-Za-z_]\w*$/.test(key)) throw new Error(`${name}: ${key} is not a Python name`)
-      const line = `    ${key}: ${write(field, name + toPascal(key))}`
-      return { isRequired: required.includes(key), lines: [...comment(field.description, 4), line] }
+      const isRequired = required.includes(key)
+      const isKeyword = keywords.has(key)
+      if ((isKeyword && isRequired) || !/^[A-Za-z_]\w*$/.test(key))
+        throw new Error(`${name}: ${key} is not a Python name`)
+      const type = write(field, name + toPascal(key))
+      const line = isKeyword ? `        "${key}": ${quoteNames(type)},` : `    ${key}: ${type}`
+      const lines = [...comment(field.description, isKeyword ? 8 : 4), line]
+      return { kind: isKeyword ? 'keyword' : isRequired ? 'needed' : 'optional', lines }
     })
-    const linesOf = (isRequired: boolean) =>
-      fields.filter((field) => field.isRequired === isRequired).flatMap(({ lines }) => lines)
-    const [needed, optional] = [linesOf(true), linesOf(false)]
+    const linesOf = (kind: string) => fields.filter((field) => field.kind === kind).flatMap(({ lines }) => lines)
+    const [needed, optional, keyword] = [linesOf('needed'), linesOf('optional'), linesOf('keyword')]
     const header = docstring(schema.description, 4)
-    const text =
-      optional.length === 0
-        ? [`class ${name}(TypedDict):`, ...header, ...needed]
-        : needed.length === 0
-          ? [`class ${name}(TypedDict, total=False):`, ...header, ...optional]
-          : [
-              `class _${name}Required(TypedDict):`,
-              ...needed,
-              '',
-              '',
-              `class ${name}(_${name}Required, total=False):`,
-              ...header,
-              ...optional,
-            ]
+    const bases: { base: string; text: string[] }[] = []
+    if (needed.length > 0 && optional.length > 0) {
+      const base = `_${name}Required`
+      bases.push({ base, text: [`class ${base}(TypedDict):`, ...needed] })
+    }
+    if (keyword.length > 0) {
+      const base = `_${name}Keywords`
+      const text = [`${base} = TypedDict(`, `    "${base}",`, '    {', ...keyword, '    },', '    total=False,', ')']
+      bases.push({ base, text })
+    }
+    const parents = bases.length > 0 ? bases.map(({ base }) => base) : ['TypedDict']
+    const total = optional.length > 0 ? ['total=False'] : []
+    const lines = optional.length > 0 ? optional : needed
+    const text = [
+      ...bases.flatMap((base) => [...base.text, '', '']),
+      `class ${name}(${[...parents, ...total].join(', ')}):`,
+      ...header,
+      ...lines,
+    ]
     declare(classes, name, `${text.join('\n')}\n`)
     return name
   }

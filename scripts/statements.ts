@@ -138,8 +138,8 @@ const entries: Entry[] = [
     caller: 'the loop `broadcasts`, in the transaction of each batch',
     run: async (sql) => {
       await lockPace(sql, empty, times.broadcasts)
-      await lockActiveBroadcasts(sql, id)
-      await chooseRecipients(sql, id, [], 10)
+      await lockActiveBroadcasts(sql, { workspace_id: id, id, scope: '' } as never)
+      await chooseRecipients(sql, { workspace_id: id, scope: '' }, [], 10)
       await moveRecipients(sql, id, [], [], new Map())
       await spendAllowance(sql, empty, empty, 1)
       await prepareReserved(sql, [{ id } as never])

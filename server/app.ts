@@ -32,7 +32,6 @@ import { channelTable } from './channels/routes.ts'
 import { templateTable } from './channels/template-routes.ts'
 import { widgetTable } from './channels/widget-routes.ts'
 import type { ApiPools } from './config/pools.ts'
-import { importTable } from './contacts/import-routes.ts'
 import { contactPanelTable } from './contacts/panel-routes.ts'
 import type { ChannelName } from './contacts/resource.ts'
 import { contactTable } from './contacts/routes.ts'
@@ -42,12 +41,14 @@ import { deletePersonalReplies } from './conversations/canned-replies.ts'
 import { cannedReplyTable } from './conversations/canned-reply-routes.ts'
 import { draftTable } from './conversations/draft-routes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
+import { identityList } from './conversations/identities.ts'
 import { inboxFeed } from './conversations/inbox-feed.ts'
 import { noteTable } from './conversations/note-routes.ts'
 import { presenceFeed, presenceTable } from './conversations/presence-routes.ts'
 import { conversationTable } from './conversations/routes.ts'
 import { timelineTable } from './conversations/timeline-routes.ts'
 import { labelTable, viewTable } from './conversations/view-routes.ts'
+import { importTable } from './imports/routes.ts'
 import { nameSubjects } from './insights/audit-subjects.ts'
 import { noteEventHeard } from './insights/checklist.ts'
 import { readReplyTime } from './insights/reply-time.ts'
@@ -205,6 +206,7 @@ async function registerApi(
   const contactOptions = {
     ...{ db, reads, slow, bulk, signals },
     inSegment: (sql: Sql, workspaceId: string, id: string) => requireMembership(sql, workspaceId, filterFields, id),
+    identityList,
     onTagRenamed: replaceRenamedTag,
     eraseContact: createEraser({
       ...{ db, store, log },
@@ -240,11 +242,11 @@ async function registerApi(
     ['', memberTable({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies })],
     ['', preferenceTable(db, signals)],
     ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
-    ['', channelTable({ db, sealer, channels, publicUrl })],
+    ['Connections', channelTable({ db, sealer, channels, publicUrl })],
     ['', widgetTable({ db, sealer, signals })],
     ['Contacts', contactTable(contactOptions)],
     ['', contactPanelTable({ db, slow })],
-    ['', importTable({ db, signals })],
+    ['', importTable({ db, store, signals })],
     ['Segments', segmentTable({ db, reads, slow, fields: filterFields })],
     ['Conversations', conversationTable({ db, reads, slow, context: inboxContext, signals })],
     ['Conversations', noteTable(db, signals)],

@@ -32,6 +32,7 @@ import { isWithinCalendar } from './lib/time.ts'
 import { createMediaStore } from './media/store.ts'
 import { deleteWorkspace } from './merge-erase/delete-workspace.ts'
 import {
+  addSimulatedNumber,
   connectSimulator,
   isAnswering,
   readSimulatorUrl,
@@ -97,8 +98,15 @@ const commands: Record<string, Command> = {
     },
   },
   'workspace connect-simulator': {
-    usage: '--workspace ID [--url U] [--messages-per-second N]',
-    options: { workspace: 'string', url: 'string', 'messages-per-second': 'string' },
+    usage: '--workspace ID [--url U] [--messages-per-second N] [--add --name N [--same-account]]',
+    options: {
+      workspace: 'string',
+      url: 'string',
+      'messages-per-second': 'string',
+      add: 'boolean',
+      name: 'string',
+      'same-account': 'boolean',
+    },
     run: async (db, options, config) => {
       const workspaceId = requiredId(options, 'workspace')
       await requireWorkspace(db, workspaceId)
@@ -107,6 +115,10 @@ const commands: Record<string, Command> = {
         throw badRequest('--messages-per-second: must be a whole number, 1 to 10000')
       }
       const messagesPerSecond = pace === undefined ? undefined : Number(pace)
+      const name = text(options, 'name')
+      const isSameAccount = options['same-account'] === true
+      if (options.add ? name === undefined : name !== undefined || isSameAccount)
+        throw badRequest('--add: needs --name, and only --add takes --name and --same-account')
       const url = text(options, 'url')
       const requestedUrl = url === undefined ? undefined : readSimulatorUrl(url)
       const sealer = createSealer(await resolveEncryptionKey(config))
@@ -124,10 +136,14 @@ const commands: Record<string, Command> = {
         simulatorUrl: isBuiltIn ? builtIn : requestedUrl,
       } as const
       // If the simulator does not respond, the transaction rolls back.
-      const { msgapp } = await db.begin(async (sql) => {
-        const connections = await connectSimulator({ ...simulatorConnection, db: sql })
+      const msgapp = await db.begin(async (sql) => {
+        const simulating = { ...simulatorConnection, db: sql }
+        const connections =
+          name === undefined
+            ? await connectSimulator(simulating)
+            : { msgapp: await addSimulatedNumber({ ...simulating, name, isSameAccount }) }
         if (!isBuiltIn) await registerSimulatorAccounts(sql, simulatorConnection.simulatorUrl, connections, publicUrl)
-        return connections
+        return connections.msgapp
       })
       if (isBuiltIn && !(await isAnswering(msgapp))) {
         console.error(`Note: the simulator at ${builtIn} does not respond. It runs while the service runs with DEMO=1.`)

@@ -19,6 +19,8 @@ import { createSearchMerge } from './contacts/search-index.ts'
 import { wakeSnoozed } from './conversations/changes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { foldInboxCounts } from './conversations/inbox-counts.ts'
+import { startImports } from './imports/run.ts'
+import { sweepImports } from './imports/sweep.ts'
 import { startDigest } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { analyzeGrown } from './lib/postgres/statistics.ts'
@@ -28,6 +30,7 @@ import type { Metrics } from './lib/process/metrics.ts'
 import type { Store } from './lib/store.ts'
 import { deleteFiles, startMediaFetch } from './media/media.ts'
 import { sweepUploads } from './media/uploads.ts'
+import { eraseUntouched } from './merge-erase/erase-untouched.ts'
 import { completeAbandonedMerges } from './merge-erase/merge-contacts.ts'
 import { linkMedia } from './messages/messages.ts'
 import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/receiving/early-reports.ts'
@@ -125,15 +128,18 @@ export function startWorker(parts: WorkerParts): Loop {
     times: times.broadcasts,
     failuresToOpen,
   })
+  const imports = startImports({ db, store, log, health, signals, eraseUntouched, times: times.imports })
   const stopListening = [
     signals.on('mediaPending', media.wake),
     signals.on('deliveriesQueued', webhooks.wake),
     signals.on('broadcastReady', broadcasts.wake),
+    signals.on('importReady', imports.wake),
   ]
   const loops = [
     media,
     webhooks,
     broadcasts,
+    imports,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),
@@ -189,6 +195,7 @@ export function startWorker(parts: WorkerParts): Loop {
     repeat({ name: 'sweep-answers', everyMs: every.sweepAnswersMs, run: () => sweepAnswers(db) }),
     repeat({ name: 'sweep-sessions', everyMs: every.sweepSessionsMs, run: () => sweepSessions(db) }),
     repeat({ name: 'sweep-visitors', everyMs: every.sweepVisitorsMs, run: () => sweepVisitors(db) }),
+    repeat({ name: 'sweep-imports', everyMs: every.sweepImportsMs, run: () => sweepImports({ db, store }) }),
     repeat({ name: 'sweep-audit-log', everyMs: every.sweepAuditLogMs, run: () => sweepEntries(db) }),
   ]
   let stopping: Promise<unknown> | undefined

@@ -7,21 +7,28 @@
  */
 import { type PlanName, plans, ranks } from './delivery/statuses.ts'
 import { messageReportFields } from './graph/messages.ts'
+import { isObjectOfNumber } from './graph/objects.ts'
 import { socialReportFields } from './graph/social.ts'
-import { type AccountState, type Channel, recordCustomer } from './state/accounts.ts'
+import {
+  type Channel,
+  type Heir,
+  type LineOwner,
+  recordCustomer,
+  recordUserId,
+  templateOwner,
+} from './state/accounts.ts'
 import type { JournalPosition, ReplayLine } from './state/journal.ts'
 import type { Media } from './state/media.ts'
 import type { PhoneEntry } from './state/phones.ts'
 import type { Bubble } from './wire/bubble.ts'
 import { phoneError } from './wire/errors.ts'
 import type { Json } from './wire/http.ts'
+import { userIdPattern } from './wire/ids.ts'
 import { createTemplate, type Template, templateKey } from './wire/templates.ts'
 import type { World } from './world.ts'
 
-type CallbackLine = {
+type CallbackLine = LineOwner & {
   q: number
-  w: string
-  c: Channel
   keys?: string[]
   phone?: string
   at?: number
@@ -30,12 +37,14 @@ type CallbackLine = {
   bubble?: Bubble
 }
 
+type TemplateLine = Pick<LineOwner, 'w' | 'a'> & { template?: Template; deleted?: string }
+
 /** A line with a bubble: a message by its `seq`, or a callback by its number. */
 type BubbleLine = JournalPosition & ({ seq: number } | { number: number })
 
 /** The start of a line as `acceptMessage` and `acceptSocial` write it, up to the recipient. */
 const messageHead =
-  /^\{"k":"m","p":"(\w+)"(?:,"x":1)?,"r":"([^"]*)","message_id":"[^"]*","workspace_id":"([^"]*)","channel":"\w+",/
+  /^\{"k":"m","p":"(\w+)"(?:,"x":1)?(?:,"n":"([^"]*)")?,"r":"([^"]*)","message_id":"[^"]*","workspace_id":"([^"]*)","channel":"(\w+)",/
 const headBytes = 600
 const bodyMark = ',"body":'
 const planNames = Object.keys(plans) as PlanName[]
@@ -48,7 +57,7 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
   /** By `seq`: the index of the message's plan, and a bit for each report that the service accepted. */
   let planIndexes = new Uint8Array(1024)
   let acceptedSteps = new Uint8Array(1024)
-  const openCallbacks = new Map<number, JournalPosition & { state: AccountState }>()
+  const openCallbacks = new Map<number, JournalPosition & { owner: LineOwner }>()
   let bubbleLines: BubbleLine[] = []
   let callbackCount = 0
 
@@ -58,8 +67,9 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
   }
 
   function replayMessage(text: string, offset: number, length: number) {
-    const [, plan = 'silent', recipient = '', workspaceId = ''] = messageHead.exec(text) ?? []
-    const seq = sent.add(workspaceId, recipient, offset, length)
+    const [, plan = 'silent', n, recipient = '', w = '', channel] = messageHead.exec(text) ?? []
+    const sender = accounts.resolveState({ w, c: channel === 'social' ? 'social' : 'msgapp', n })
+    const seq = sent.add(sender, recipient, offset, length)
     if (seq === planIndexes.length) {
       const [plansBefore, stepsBefore] = [planIndexes, acceptedSteps]
       planIndexes = new Uint8Array(seq * 2)
@@ -74,27 +84,36 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
   const handlers: Record<string, (text: string, position: JournalPosition) => void> = {
     i(text, position) {
       const head = JSON.parse(`${text.slice(0, text.indexOf(bodyMark))}}`) as CallbackLine
-      const { q: number, w, c, keys = [], at = 0, name = null, username = null } = head
+      const { q: number, w, c, n, a, keys = [], at = 0, name = null, username = null } = head
+      const owner = { w, c, n, a }
       callbackCount = Math.max(callbackCount, number)
-      const state = accounts.resolveState(w, c)
+      const state = accounts.resolveState(owner)
       for (const key of keys) recordCustomer(state, key, at, { name, username })
-      openCallbacks.set(number, { ...position, state })
+      const userId = c === 'msgapp' ? keys.find((key) => userIdPattern.test(key)) : undefined
+      if (userId) recordUserId(accounts.resolveBusiness(owner), userId, keys.find((key) => key !== userId) ?? '')
+      openCallbacks.set(number, { ...position, owner })
       if (head.bubble) keepBubbleLine({ number, ...position })
     },
     x(text) {
       for (const number of (JSON.parse(text) as { d: number[] }).d) openCallbacks.delete(number)
     },
     t(text) {
-      const { w, template, deleted } = JSON.parse(text) as { w: string; template?: Template; deleted?: string }
-      const { templates } = accounts.resolveState(w, 'msgapp')
-      if (template) templates.set(templateKey(template), createTemplate(w, template))
+      const { w, a, template, deleted } = JSON.parse(text) as TemplateLine
+      const owner = { w, c: 'msgapp', a } as const
+      const { templates } = accounts.resolveBusiness(owner)
+      if (template) templates.set(templateKey(template), createTemplate(templateOwner(owner), template))
       if (deleted) templates.delete(deleted)
     },
     o(text) {
-      const { w, c, name, value } = JSON.parse(text) as { w: string; c: Channel; name: string; value: Json | null }
-      const { objects } = accounts.resolveState(w, c)
+      const { w, c, n, a, name, value } = JSON.parse(text) as LineOwner & { name: string; value: Json | null }
+      const owner = { w, c, n, a }
+      const { objects } = isObjectOfNumber(name) ? accounts.resolveState(owner) : accounts.resolveBusiness(owner)
       if (value) objects.set(name, value)
       else objects.delete(name)
+    },
+    c(text) {
+      const { w, c, n, a } = JSON.parse(text) as Heir
+      accounts.takeOver({ w, c, n, a })
     },
     u(text) {
       media.replay(JSON.parse(text) as Media)
@@ -123,15 +142,17 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
       const { offset, length } = line
       const text = world.journal.read(line)
       if ('number' in line) {
-        const { w: workspace_id, c: channel, phone = '', name = null, username = null, bubble } = JSON.parse(text)
-        const id = bubble?.id ?? ''
-        const entry = world.phones.addInbound({ workspace_id, channel, phone, name, username, id, offset, length })
+        const { w, c, n, phone = '', name = null, username = null, bubble } = JSON.parse(text)
+        const { workspace_id, channel, connection_id } = accounts.resolveState({ w, c, n })
+        const message = { phone, name, username, id: bubble?.id ?? '', offset, length }
+        const entry = world.phones.addInbound({ workspace_id, channel, connection_id, ...message })
         if (openCallbacks.has(line.number)) entry.status = 'failed'
         entries.set(-line.number, entry)
         continue
       }
-      const { workspace_id, channel, to, message_id: id } = JSON.parse(text)
-      const message = { id, from: 'business', offset, length, status: 'accepted' } as const
+      const { workspace_id, channel, n, to, message_id: id } = JSON.parse(text)
+      const { connection_id } = accounts.resolveState({ w: workspace_id, c: channel, n })
+      const message = { connection_id, id, from: 'business', offset, length, status: 'accepted' } as const
       const entry = world.phones.add(workspace_id, channel, to, message)
       stepsOf(line.seq).forEach(({ status, error }, step) => {
         const isAccepted = (acceptedSteps[line.seq] ?? 0) & (1 << step)
@@ -150,11 +171,11 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
     for (let seq = 0; seq < sent.size; seq++) {
       if (acceptedSteps[seq] === (1 << stepsOf(seq).length) - 1) continue
       const text = JSON.parse(world.journal.read(sent.positionOf(seq)))
-      const { workspace_id, channel, r, message_id, at, x, body } = text as Record<string, string> & {
+      const { workspace_id, channel, n, r, message_id, at, x, body } = text as Record<string, string> & {
         channel: Channel
         body: Json
       }
-      const state = accounts.resolveState(String(workspace_id), channel)
+      const state = accounts.resolveState({ w: String(workspace_id), c: channel, n })
       world.statuses.start({
         ...(channel === 'social'
           ? socialReportFields(state, body, String(r))
@@ -177,11 +198,11 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
     resume(world: World): void {
       const entries = restorePhones(world)
       resumeReports(world, entries)
-      for (const [number, { state, ...position }] of openCallbacks) {
+      for (const [number, { owner, ...position }] of openCallbacks) {
         const text = world.journal.read(position)
         const body = text.slice(text.indexOf(bodyMark) + bodyMark.length, -1)
         const entry = entries.get(-number)
-        void world.callbacks.deliver(state, body, number, () => {
+        void world.callbacks.deliver(accounts.resolveState(owner), body, number, () => {
           if (entry) world.phones.setStatus(entry, 'delivered', null)
         })
       }

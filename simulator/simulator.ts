@@ -27,7 +27,7 @@ import { handleGraph } from './graph/graph.ts'
 import { handleLookaside, sendMedia } from './graph/media.ts'
 import { sendPage } from './page.ts'
 import { createReplay } from './replay.ts'
-import { type Channel, createAccounts, recordCustomer, type SimulatorAccount } from './state/accounts.ts'
+import { type Channel, createAccounts, recordCustomer, recordUserId, type SimulatorAccount } from './state/accounts.ts'
 import { createDownloads } from './state/downloads.ts'
 import { createFaults } from './state/faults.ts'
 import { openJournal } from './state/journal.ts'
@@ -38,7 +38,7 @@ import { createBucket, defaultQuotas, type Quotas } from './state/quotas.ts'
 import { createSentMessages } from './state/sent-messages.ts'
 import { phoneError } from './wire/errors.ts'
 import { queryOf, sendControlError, sendNotFound } from './wire/http.ts'
-import { keyOf, waIdOf } from './wire/ids.ts'
+import { keyOf, userIdPattern, waIdOf, wireJson } from './wire/ids.ts'
 import type { World } from './world.ts'
 
 export { createGate } from './gate.ts'
@@ -83,6 +83,8 @@ type SimulatorOptions = {
 export type KnownCustomer = {
   workspace_id: string
   channel: Channel
+  /** The number that the customer wrote to. */
+  connection_id?: string
   id: string
   name: string | null
   username: string | null
@@ -97,11 +99,12 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const quotas = { ...defaultQuotas, ...options.quotas }
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl
-  const accounts = createAccounts(
-    join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'),
-    loadAccounts,
-    () => browserUrl ?? origin(),
-  )
+  const accounts = createAccounts({
+    file: join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'),
+    load: loadAccounts,
+    origin: () => browserUrl ?? origin(),
+    onTakeOver: (heir) => journal.append(wireJson({ k: 'c', ...heir })),
+  })
   const sent = createSentMessages()
   const media = createMediaStore({
     dir: join(dir, `${name}-media`),
@@ -154,9 +157,11 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const customers = await loadCustomers?.().catch((error) => {
     log.warn({ err: error }, 'the simulator cannot read the customers who wrote recently')
   })
-  for (const { workspace_id, channel, id, last_inbound_at, ...names } of customers ?? []) {
+  for (const { workspace_id, channel, connection_id, id, last_inbound_at, ...names } of customers ?? []) {
     const key = channel === 'msgapp' ? waIdOf(keyOf(id)) : id
-    recordCustomer(accounts.resolveState(workspace_id, channel), key, Date.parse(last_inbound_at), names)
+    const state = accounts.resolveState({ w: workspace_id, c: channel, n: connection_id })
+    recordCustomer(state, key, Date.parse(last_inbound_at), names)
+    if (channel === 'msgapp' && userIdPattern.test(key)) recordUserId(state.business, key, '')
   }
   const history = await loadHistory?.().catch((error) => {
     log.warn({ err: error }, 'the simulator cannot read the messages of the demo')

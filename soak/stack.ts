@@ -2,7 +2,7 @@
  * An installation as real processes: services behind a proxy, the simulator as the provider, and a customer's webhook receiver. The
  * database is the caller's.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomInt, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect as connectTcp, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -10,8 +10,9 @@ import { text } from 'node:stream/consumers'
 import { freePort } from '../scripts/free-port.ts'
 import { createFolder } from '../tests/folder.ts'
 import {
+  type ChannelName,
+  type Connection,
   connect,
-  connectSimulator,
   createKey,
   createSealer,
   type Db,
@@ -20,6 +21,8 @@ import {
   newId,
   registerSimulatorAccounts,
   scopes,
+  sealContext,
+  timeOfId,
 } from '../tests/internals.ts'
 import type { Owner } from '../tests/owner.ts'
 import { createProgram, type Place, type Program, thisMachine } from '../tests/program.ts'
@@ -172,9 +175,11 @@ async function addWorkspace(
     insert into members (workspace_id, id, email, email_key, role, password_hash, created_at)
     values (${workspaceId}, ${newId()}, ${member.email}, ${member.email}, 'owner', ${await hashPassword(member.password)}, now())`
   const simulatorUrl = `${simulator.url}/simulator`
-  const sealer = createSealer(encryptionKey)
-  const simulating = { sealer, workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond: 200 } as const
-  const connections = await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
+  const connections = {
+    msgapp: await insertConnection(db, workspaceId, 'msgapp', simulatorUrl),
+    social: await insertConnection(db, workspaceId, 'social', simulatorUrl),
+    web: await insertConnection(db, workspaceId, 'web', simulatorUrl),
+  }
   await registerSimulatorAccounts(db, simulatorUrl, connections, url)
   const keys: string[] = []
   for (let i = 0; i < keyCount; i++) {
@@ -205,6 +210,32 @@ async function addWorkspace(
   const provider = toProvider(simulatorUrl, workspaceId, connections)
   return { ...parts, provider, delivered, workspaceId, member, keys }
 }
+
+/** Connects a channel to the simulator, with columns of the first release. */
+async function insertConnection(
+  db: Db,
+  workspaceId: string,
+  channel: ChannelName,
+  simulatorUrl: string,
+): Promise<Connection> {
+  const row = {
+    ...{ workspace_id: workspaceId, id: newId(), channel, api_version: 'v25.0', is_private: true },
+    account_id: channel === 'web' ? '' : randomDigits(),
+    phone_number_id: channel === 'msgapp' ? randomDigits() : '',
+    base_url: channel === 'web' ? '' : `${simulatorUrl}/graph`,
+    messages_per_second: 200,
+  }
+  const secrets = { access_token: randomUUID(), app_secret: randomUUID(), verify_token: randomUUID() }
+  const sealed = createSealer(encryptionKey).seal(JSON.stringify(secrets), sealContext(row))
+  const stored = {
+    ...{ ...row, secrets: sealed, state: 'connected', simulator: channel === 'web' ? null : 'alone' },
+    ...{ created_at: timeOfId(row.id), updated_at: timeOfId(row.id) },
+  }
+  await db`insert into channel_connections ${db(stored)}`
+  return { ...row, ...secrets, name: channel, address: null, is_default: true, scope: '' }
+}
+
+const randomDigits = () => String(randomInt(1e14, 3e14))
 
 /** How long the proxy waits for a service to accept a connection. */
 const connectTimeoutMs = 2_000

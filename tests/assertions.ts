@@ -26,6 +26,9 @@ export function assertRefused(answer: Answer, status: number, code: string, mess
 export const assertBadRequest = (answer: Answer, message?: RegExp | string): void =>
   assertRefused(answer, 400, 'bad_request', message)
 
+/** A contact as lists, changes and events have it. Only `GET /contacts/{id}` has its identities. */
+export const toListed = ({ identities, ...contact }: Json): Json => contact
+
 /** Compares the named fields of a value. Its other fields do not count. */
 export function assertFields(actual: Json, expected: Record<string, unknown>, message?: string): void {
   assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, actual[name]])), expected, message)

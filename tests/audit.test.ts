@@ -1,7 +1,7 @@
 /** The audit log: it records every change of a member and contains no secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { en as words } from '../dashboard/src/words/en/en.ts'
+import { settings as words } from '../dashboard/src/words/en/settings.ts'
 import { assertBadRequest, assertRefused } from './assertions.ts'
 import { sweepEntries } from './internals.ts'
 import { type Browser, createBrowser, createMember, type Json, pluck, signIn, start, withProvider } from './support.ts'
@@ -53,10 +53,10 @@ test('every dashboard call that changes data is recorded, or is listed as an exc
   const actions = memberRoutes.flatMap(({ config }) => (config?.audit ? [config.audit] : []))
   const unworded = actions
     .map((audit) => (typeof audit === 'string' ? audit : audit.action))
-    .filter((action) => !(action in words.settings.audit.actions))
+    .filter((action) => !(action in words.audit.actions))
   assert.deepEqual(unworded, [], 'add a sentence to words/en/settings-audit.ts')
-  const kinds = Object.keys(words.settings.audit.actions).map((action) => action.replace(/s?\..*/, ''))
-  const unlisted = kinds.filter((kind) => !(kind in words.settings.audit.objects))
+  const kinds = Object.keys(words.audit.actions).map((action) => action.replace(/s?\..*/, ''))
+  const unlisted = kinds.filter((kind) => !(kind in words.audit.objects))
   assert.deepEqual(unlisted, [], 'add the kind to the filter in words/en/settings-audit.ts')
 })
 

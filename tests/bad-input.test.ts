@@ -95,6 +95,7 @@ const make = {
     const [message] = (await api.get(`/conversations/${conversation.id}/messages?limit=1`)).body.data
     return { ...conversation, phone, message_id: message.id }
   },
+  connections: async ({ api }: Maker) => (await api.get('/connections')).body.data[0],
   messages: async (maker: Maker) => ({ id: (await make.conversations(maker)).message_id }),
   /** A workspace has room for a hundred. */
   webhooks: async ({ api }: Maker) => {

@@ -45,6 +45,7 @@ test('a scheduled broadcast is edited and started now; each recipient gets one m
     status: 'scheduled',
     name: 'Orders 2',
     template: { ...template, params: (await get(`/broadcasts/${id}`)).params, contact_fields: true },
+    from: provider.connections.msgapp.id,
     segment_id: null,
     audience: null,
     recipients: [

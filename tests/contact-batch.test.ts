@@ -4,7 +4,18 @@ import { type ClientRequest, request } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { assertCheap } from './cpu.ts'
-import { type Api, assertBadRequest, assertRefused, dataOf, type Json, main, pluck, start, until } from './support.ts'
+import {
+  type Api,
+  assertBadRequest,
+  assertRefused,
+  dataOf,
+  type Json,
+  main,
+  pluck,
+  start,
+  toListed,
+  until,
+} from './support.ts'
 
 const phoneOf = (n: number) => `+1415${String(5_550_000 + n).padStart(7, '0')}`
 const post = (api: Api, contacts: unknown[], headers: Record<string, string> = {}) =>
@@ -16,7 +27,7 @@ async function batch(api: Api, contacts: unknown[]): Promise<Json[]> {
   return answer
 }
 
-const getContact = async (api: Api, id: string): Promise<Json> => (await api.get(`/contacts/${id}`)).body.data
+const getContact = async (api: Api, id: string): Promise<Json> => toListed((await api.get(`/contacts/${id}`)).body.data)
 const tagNames = ({ tags }: Json): string[] => tags.map(({ name }: Json) => name)
 
 test('items create, find, update or fail, each alone and in order', main, async (t) => {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nowhere, startPrograms } from './crashing.ts'
+import { createImporter } from './importing.ts'
 import { pastId } from './internals.ts'
 import { type Received, startReceiver } from './receiver.ts'
 import { createBrowser, file, pluck, until } from './support.ts'
@@ -197,4 +198,73 @@ test('killed while two contacts are merged: no message is lost, and the next sta
   await until('the merge', async () => (await readThread(gone)).id === '')
   assert.equal((await readThread(kept)).count, historySize + 3)
   assert.equal((await db`select from contact_merges where workspace_id = ${workspaceId}`).length, 0)
+})
+
+test('killed twice during an import: every row is imported exactly once, with one event, and undone to what was before', async () => {
+  const { db, services, workspace } = await programs
+  const [service] = services
+  const { id: workspaceId, owner } = await workspace()
+  const browser = createBrowser(service.url, service.url)
+  await browser.signIn(owner)
+  const { accept, settle, importFile } = createImporter(browser)
+  const known = Array.from({ length: 500 }, (_, i) => `+1212${5_000_000 + 80 * i},Known ${i},,old\n`)
+  await importFile(`phone,name,email,tags\n${known.join('')}`)
+  /** The rows of contacts, identities and tags of contacts, without the time of the last change. */
+  const rowsNow = async () => {
+    const found = await db<{ row: string }[]>`
+      select 'contact ' || (to_jsonb(c) - 'updated_at')::text as row from contacts c where workspace_id = ${workspaceId}
+      union all
+      select 'identity ' || to_jsonb(i)::text from contact_identities i where workspace_id = ${workspaceId}
+      union all
+      select 'tag ' || to_jsonb(t)::text from contact_tags t where workspace_id = ${workspaceId}
+      order by row`
+    return pluck(found, 'row')
+  }
+  const rowsBefore = await rowsNow()
+  // As an open stream does, so that events are recorded.
+  await db`
+    insert into webhook_listeners (workspace_id, id, events, expires_at)
+    values (${workspaceId}, gen_random_uuid(), ${['contact.created']}, now() + interval '1 hour')`
+  const count = 40_000
+  const rows = Array.from({ length: count }, (_, i) => `+1212${5_000_000 + i},N${i},n${i}@example.com,all;t${i % 7}\n`)
+  const { id, mapping } = await accept(`phone,name,email,tags\n${rows.join('')}`)
+  await browser.ask('POST', `/imports/${id}/check`, { mapping })
+  const { check } = await settle(id)
+  assert.deepEqual([check.created, check.changed], [count - known.length, known.length])
+  await browser.ask('POST', `/imports/${id}/start`)
+  const rowsDone = async () => {
+    const [row] = await db<{ rows_done: number }[]>`
+      select rows_done from contact_imports where workspace_id = ${workspaceId} and id = ${id}`
+    return row?.rows_done ?? 0
+  }
+  let before = 0
+  for (let kills = 0; kills < 2; kills++) {
+    await until('some more rows', async () => (await rowsDone()) > before)
+    await service.kill()
+    before = await rowsDone()
+    assert.ok(before < count, `it was over before kill ${kills + 1}`)
+    await service.start()
+  }
+  const done = await settle(id)
+  assert.deepEqual([done.state, done.result], ['done', done.check], done.error)
+  const counts = async () => {
+    const [found] = await db<Record<string, number>[]>`
+      select (select count(*)::int from contacts where workspace_id = ${workspaceId}) as contacts,
+        (select count(*)::int from contact_identities where workspace_id = ${workspaceId}) as identities,
+        (select count(*)::int from contact_tags where workspace_id = ${workspaceId}) as tags,
+        (select count(*)::int from webhook_events where workspace_id = ${workspaceId}) as events`
+    return { ...found }
+  }
+  assert.deepEqual(await counts(), {
+    ...{ contacts: count, identities: count, tags: 2 * count + known.length, events: count - known.length },
+  })
+
+  await browser.ask('POST', `/imports/${id}/undo`)
+  await until('some contacts to be erased', async () => (await rowsDone()) > 0)
+  await service.kill()
+  await service.start()
+  const undone = await settle(id)
+  const outcome = { erased: count - known.length, restored: known.length, kept: 0 }
+  assert.deepEqual([undone.state, undone.undo], ['undone', outcome], undone.error)
+  assert.deepEqual(await rowsNow(), rowsBefore)
 })

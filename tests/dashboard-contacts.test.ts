@@ -1,4 +1,4 @@
-/** Contacts and segments in a real browser: people added, found, changed, imported, forgotten, and put into audiences. */
+/** Contacts and segments in a real browser: people added, found, changed, forgotten, and put into audiences. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
@@ -175,30 +175,6 @@ test('on a phone the list of contacts begins below two lines of controls, and it
   const line = page.getByTitle(email)
   assert.ok(((await line.boundingBox())?.height ?? 99) < 30)
   await assertFits(page)
-})
-
-test('an import shows a dry run with a reason for every skipped line, and then runs', { skip }, async (t) => {
-  const { page, api, window, member } = await openDashboard(t, '/contacts/import', { dark: true })
-  const file =
-    'Phone;Name;Tags;Shoe size\r\n+14155550101;"Bo; Larsen";VIP|New;42\r\n12;No One;;\r\n+14155550102;Cy;;\r\n'
-  await page
-    .locator('input[type=file]')
-    .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(file) })
-  await page.getByRole('heading', { name: 'Review changes' }).waitFor()
-  await page.getByText('phone: not a phone number').waitFor()
-  await page.getByText('Ignored columns: Shoe size.').waitFor()
-  await assertAccessible(page)
-  assert.deepEqual((await api.get('/contacts')).body.data, [], 'nothing is changed before')
-
-  await page.getByRole('button', { name: 'Import 2 contacts' }).click()
-  await page.getByRole('heading', { name: 'Import result' }).waitFor()
-  const { data } = (await api.get('/contacts')).body
-  assert.deepEqual(data.map(({ name }: { name: string }) => name).sort(), ['Bo; Larsen', 'Cy'])
-
-  const agent = await window({ as: await member('agent') })
-  await agent.goto('/contacts')
-  await agent.getByRole('link', { name: 'Cy' }).waitFor()
-  assert.equal(await agent.getByRole('link', { name: 'Import' }).count(), 0)
 })
 
 test('rules show at once how many contacts match, and are saved as a segment', { skip }, async (t) => {

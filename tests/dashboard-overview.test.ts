@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, openDashboard, skip, visit } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { createBrowser, until } from './support.ts'
 
 /** A row of the table by its first cell: messaging app, social, web chat, all; received, then sent. */
@@ -30,9 +30,9 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
   })
 
   await db`
-    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
-      within_one_hour, within_one_day)
-    values (${api.workspaceId}, now() - interval '2 days', 'web', 2, 0, 0, 0, 0, 0, 0)`
+    insert into message_periods (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
+      within_five_minutes, within_one_hour, within_one_day)
+    values (${api.workspaceId}, now() - interval '2 days', 'web', gen_random_uuid(), 2, 0, 0, 0, 0, 0, 0)`
 
   await visit(page, '/overview?days=7')
   const tile = (name: string) =>
@@ -80,9 +80,69 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
 
   // The period before was as long, so the change is shown.
   await db`
-    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
-      within_one_hour, within_one_day)
-    values (${api.workspaceId}, now() - interval '13 days', 'web', 3, 0, 0, 0, 0, 0, 0)`
+    insert into message_periods (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
+      within_five_minutes, within_one_hour, within_one_day)
+    values (${api.workspaceId}, now() - interval '13 days', 'web', gen_random_uuid(), 3, 0, 0, 0, 0, 0, 0)`
   await page.getByText('7 days', { exact: true }).click()
   await tile('Messages received').getByText('Up 100% from the 7 days before').waitFor()
+})
+
+test('the filter by connection is in the address, works by keyboard, and selects the figures', { skip }, async (t) => {
+  const { page, provider, addNumber } = await openDashboard(t, '/overview')
+  await provider.writes({ from: '+14155550100', text: 'to the first number' })
+  await page.getByRole('list', { name: 'Key metrics' }).waitFor()
+  const filter = page.getByRole('combobox', { name: 'Connection' })
+  assert.equal(await filter.count(), 0, 'with one connection of each channel there is nothing to choose')
+
+  const sales = await addNumber('Sales')
+  for (const from of ['+14155550200', '+14155550201'])
+    await provider.writes({ connection_id: sales.id, from, text: 'to sales' })
+  await visit(page, '/contacts')
+  await page.goto('/overview')
+  const tile = (name: string) =>
+    page.getByRole('list', { name: 'Key metrics' }).getByRole('listitem').filter({ hasText: name })
+  const showsReceived = (count: string) => tile('Messages received').getByText(count, { exact: true }).waitFor()
+  await showsReceived('3')
+  await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+  assert.deepEqual(await filter.locator('option').first().innerText(), 'All connections')
+
+  // Typing the name chooses it.
+  await filter.focus()
+  await page.keyboard.type('Sales')
+  await page.waitForURL((url) => url.searchParams.get('connection') === sales.id)
+  await showsReceived('2')
+  await tile('Open conversations').getByText('2', { exact: true }).waitFor()
+  assert.equal(
+    await tile('Open conversations').getByRole('link').getAttribute('href'),
+    `/inbox?status=open&connection=${sales.id}`,
+  )
+  assert.equal(await page.getByRole('heading', { name: 'Webhooks' }).count(), 0)
+  assert.equal(await page.locator('.overview-legend li').count(), 1)
+  for (const [width, scheme] of [
+    [390, 'light'],
+    [390, 'dark'],
+    [1440, 'dark'],
+    [1440, 'light'],
+  ] as const) {
+    await resize(page, width, scheme)
+    await assertAccessible(page)
+    await assertFits(page)
+  }
+  await page.getByRole('button', { name: 'Table' }).click()
+  assert.deepEqual(await rowOf(page, 'Total'), [2, 0])
+  await page.getByRole('button', { name: 'Chart' }).click()
+
+  // The address is enough, and an unknown connection is no filter.
+  await page.reload()
+  await showsReceived('2')
+  assert.equal(await filter.inputValue(), sales.id)
+  await filter.selectOption({ label: provider.connections.web.name })
+  await page.getByText('The web chat reports no delivery.').waitFor()
+  await showsReceived('0')
+  assert.equal(await tile('Delivered').count(), 0)
+  await filter.selectOption('All connections')
+  await page.waitForURL((url) => !url.searchParams.has('connection'))
+  await showsReceived('3')
+  await page.goto('/overview?connection=01890000-0000-7000-8000-000000000000')
+  await showsReceived('3')
 })

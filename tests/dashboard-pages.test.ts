@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { addEndpoint } from './deliveries.ts'
+import { createImporter } from './importing.ts'
 import { startReceiver } from './receiver.ts'
 import { createBrowser, until } from './support.ts'
 
@@ -114,17 +115,21 @@ async function walkDialog(page: Page, button: string): Promise<void> {
   await opener.and(page.locator(':focus')).waitFor()
 }
 
-test('every page and dialog is used with Tab, Enter and Escape, is accessible, and fits a phone', {
-  skip,
-}, async (t) => {
-  const { page, paths, window } = await openFullWorkspace(t)
-  for (const [path, heading, buttons] of paths) {
-    await show(page, path, heading)
-    await walk(page, path)
-    await inspectPage(page)
-    for (const button of buttons) await walkDialog(page, button)
-  }
+for (const part of ['customers', 'developers', 'settings'] as const) {
+  const what = `every page and dialog of ${part} is used with Tab, Enter and Escape, is accessible, and fits a phone`
+  test(what, { skip }, async (t) => {
+    const { page, paths } = await openFullWorkspace(t)
+    for (const [path, heading, buttons] of paths[part]) {
+      await show(page, path, heading)
+      await walk(page, path)
+      await inspectPage(page)
+      for (const button of buttons) await walkDialog(page, button)
+    }
+  })
+}
 
+test('every dialog of the inbox, and the sign-in, are used by keyboard and are accessible', { skip }, async (t) => {
+  const { page, window } = await openFullWorkspace(t)
   await show(page, '/inbox', 'Inbox')
   await page.locator('[data-row]').first().waitFor()
   for (const [keys, what] of [
@@ -190,8 +195,14 @@ async function openFullWorkspace(t: TestContext) {
   await create('/canned-replies', { shortcut: 'hours', text: 'We open at ten.' })
   await create('/labels', { name: 'Refund' })
   await create('/views', { name: 'Mine', filters: { assigned: 'me' } })
+  const importer = createImporter(member)
+  const people = 'phone,name,remark\n+14155550102,Cy Ames,x\n1,No number,\n'
+  const uploaded = await importer.accept(people)
+  const checked = await importer.check(people)
+  const imported = await importer.importFile(people)
   // Neighbors have different headings, so that a heading shows that the page has changed.
-  const paths: [path: string, heading: string, dialogs: string[]][] = [
+  type Visit = [path: string, heading: string, dialogs: string[]]
+  const customers: Visit[] = [
     ['/overview', 'Overview', []],
     ['/inbox', 'Inbox', []],
     ['/overview?as=table&days=90', 'Overview', []],
@@ -199,6 +210,11 @@ async function openFullWorkspace(t: TestContext) {
     ['/contacts', 'Contacts', ['Add contact', 'Tags']],
     ['/inbox?mentions=true', 'Inbox', []],
     ['/contacts/import', 'Import contacts', []],
+    [`/contacts/import/${uploaded.id}`, 'people.csv', ['Delete file']],
+    ['/segments', 'Segments', []],
+    [`/contacts/import/${checked.id}`, 'people.csv', []],
+    ['/segments', 'Segments', []],
+    [`/contacts/import/${imported.id}`, 'people.csv', ['Undo import']],
     [`/contacts/${contact}`, 'Ben Carter', ['New conversation', 'Erase contact']],
     ['/segments', 'Segments', []],
     ['/segments/new', 'New segment', []],
@@ -215,12 +231,16 @@ async function openFullWorkspace(t: TestContext) {
     ['/templates', 'Templates', []],
     ['/templates/hello_world/en_US', 'hello_world', []],
     ['/templates/offer_carousel/en_US', 'offer_carousel', []],
+  ]
+  const developers: Visit[] = [
     ['/developers/requests', 'Requests', []],
     ['/developers/events', 'Events', []],
     ['/webhooks', 'Webhooks', ['Add endpoint']],
     [`/webhooks/${endpoint.id}`, '127.0.0.1', ['Edit', 'Send test event', 'Replay events', 'Rotate secret']],
     ['/integrations', 'Integrations', ['Connect']],
     ['/developers/keys', 'API keys', ['Create API key']],
+  ]
+  const settings: Visit[] = [
     ['/settings/members', 'Members', ['Invite member']],
     ['/settings/channels', 'Channels', ['Disconnect']],
     ['/settings/channels/social', 'Connect social', []],
@@ -233,5 +253,5 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/profile', 'Profile', ['Sign out everywhere']],
     ['/no-such-page', 'Page not found', []],
   ]
-  return { ...dashboard, paths }
+  return { ...dashboard, paths: { customers, developers, settings } }
 }

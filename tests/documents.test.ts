@@ -138,7 +138,11 @@ test('docs/limits.md has the numbers of the code', async () => {
     '`POST /v1/broadcasts`, or a draft with `POST /v1/broadcasts/{id}/recipients`': [batch],
     '`POST /v1/broadcasts` with `segment_id`': [],
     'requests per key': [perMinute, 60],
-    'sending rate of a number, for broadcasts': [constant('server/channels/connections.ts', 'defaultPace'), 1, 10_000],
+    'sending rate of a number, for broadcasts': [
+      constant('server/channels/store-connection.ts', 'defaultPace'),
+      1,
+      10_000,
+    ],
     'size of a body': [mebibytes(server('bodyBytes'))],
     'nesting of a body': [constant('server/lib/http/json.ts', 'maxDepth')],
     'values in a body: texts, numbers, lists, objects': [constant('server/lib/http/json.ts', 'maxValues')],
@@ -207,6 +211,20 @@ test('docs/limits.md has the numbers of the code', async () => {
     'name, email, company': ['name', 'email', 'company'].map((name) => length(`NewContact.properties.${name}`)),
     'tags of a contact': [constant('server/contacts/tags.ts', 'maxTags')],
     'names of tags in a list, and in a cell of an imported file': [10 * constant('server/contacts/tags.ts', 'maxTags')],
+    'imported file': [
+      mebibytes(constant('server/imports/imports.ts', 'maxFileBytes')),
+      constant('server/imports/rows.ts', 'maxRows'),
+      constant('server/lib/csv-reader.ts', 'maxColumns'),
+      mebibytes(constant('server/lib/csv-reader.ts', 'maxRowBytes')),
+      constant('server/imports/rows.ts', 'maxTagNames'),
+    ],
+    'files of a workspace that wait for their import': [constant('server/imports/imports.ts', 'maxWaiting'), 429],
+    'imports at the same time': [
+      1,
+      constant('server/imports/run.ts', 'maxJobs'),
+      mebibytes(constant('server/imports/jobs.ts', 'smallBytes')),
+    ],
+    'undo of an import, list of its rejected rows': [constant('server/imports/jobs.ts', 'undoDays')],
     'name of a tag': [constant('server/contacts/tags.ts', 'maxTagLength')],
     'attributes of a contact': [constant('server/contacts/attributes.ts', 'maxAttributes')],
     'text of an attribute': [constant('server/contacts/attributes.ts', 'maxAttributeLength')],
@@ -265,6 +283,10 @@ test('docs/limits.md has the numbers of the code', async () => {
       constant('server/channels/widget.ts', 'maxTitle'),
       constant('server/channels/widget.ts', 'maxGreeting'),
     ],
+    'connections of a workspace': ['maxConnections', 'maxStored'].map((name) =>
+      constant('server/channels/store-connection.ts', name),
+    ),
+    'name of a connection': [constant('server/channels/store-connection.ts', 'maxName')],
     'allowed sites': [constant('server/channels/widget.ts', 'maxOrigins')],
   }
   const rows = [...readFileSync('docs/limits.md', 'utf8').matchAll(/^\| (?!---)(.+?) \| (.+) \|$/gm)]

@@ -3,14 +3,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recipientFollower, sweepPending } from './internals.ts'
 import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, type Json, pluck, publicUrl, start, until, withProvider } from './support.ts'
+import {
+  type Api,
+  assertRefused,
+  type Json,
+  pluck,
+  publicUrl,
+  start,
+  toListed,
+  until,
+  withProvider,
+} from './support.ts'
 
 const phone = '+14155550100'
 const hello = { type: 'template', template: { name: 'hello_world' } }
 
 const messagesOf = async (api: Api, conversationId: string): Promise<Json[]> =>
   (await api.get(`/conversations/${conversationId}/messages`)).body.data
-const contactOf = async (api: Api, id: string): Promise<Json> => (await api.get(`/contacts/${id}`)).body.data
+const contactOf = async (api: Api, id: string): Promise<Json> => toListed((await api.get(`/contacts/${id}`)).body.data)
 
 /** A conversation as it was when it was created. */
 async function createdConversation(api: Api, id: string): Promise<Json> {

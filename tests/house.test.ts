@@ -20,6 +20,7 @@ const order = [
   'accounts',
   'webhooks',
   'contacts',
+  'imports',
   'segments',
   'channels',
   'media',
@@ -57,6 +58,7 @@ const tables: Record<string, readonly string[]> = {
   ],
   webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_listeners'],
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags', 'contact_notes'],
+  imports: ['contact_imports', 'contact_import_changes', 'contact_import_rejects', 'contact_import_mappings'],
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
   conversations: [
@@ -74,7 +76,7 @@ const tables: Record<string, readonly string[]> = {
     'inbox_views',
   ],
   media: ['media', 'uploads'],
-  messages: ['messages', 'early_reports', 'message_revisits', 'message_outcomes'],
+  messages: ['messages', 'early_reports', 'message_revisits', 'message_outcomes', 'connection_outcomes'],
   webchat: ['visitor_windows'],
   insights: [
     'message_digest',

@@ -9,6 +9,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { type Answer, assertBadRequest, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { type Browser, createBrowser, signIn } from './browser.ts'
+import { createImporter } from './importing.ts'
 import { createWorkspace, type Db, deleteWorkspace, encodeCursor } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
@@ -23,6 +24,7 @@ type Resources = {
   /** A delivery to the webhook. */
   delivery: string
   broadcasts: string
+  connections: string
   conversations: string
   socialConversations: string
   webConversations: string
@@ -99,6 +101,7 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
     webhooks: webhook.id,
     delivery,
     broadcasts: broadcast.id,
+    connections: provider.connections.msgapp.id,
     conversations: onChannel('msgapp'),
     socialConversations: onChannel('social'),
     webConversations: onChannel('web'),
@@ -242,6 +245,10 @@ test('deliveries, broadcasts, templates and usage of another workspace are unkno
   assert.deepEqual(pluck((await call('GET', '/broadcasts')).body.data, 'id'), [own.broadcasts])
   assert.deepEqual((await call('GET', `/broadcasts?cursor=${encodeCursor(foreign.broadcasts)}`)).body.data, [])
   assertRefused(await call('GET', '/templates/theirword_template'), 404, 'not_found')
+  const from = { to: shared.phone, from: foreign.connections, type: 'template', template: { name: 'hello_world' } }
+  assertBadRequest(await call('POST', '/messages', from), /^from: /)
+  assert.deepEqual((await call('GET', `/conversations?connection_id=${foreign.connections}`)).body.data, [])
+  assert.equal((await call('GET', '/connections')).body.data.length, 3)
   assert.deepEqual((await call('GET', '/templates?search=theirword')).body.data, [])
   assert.equal((await call('GET', '/templates?search=ourword')).body.data.length, 1)
   assert.equal((await call('GET', '/usage')).body.data.messages_sent, 3)
@@ -637,9 +644,19 @@ test('a member reads, imports, exports and erases contacts of their own workspac
   }
   assert.match((await fetched('/contacts.csv')).text, /ourword name/)
   // The same people as theirs: made or changed with us, and nowhere else.
-  const file = `phone,name,tags\n${shared.phone},Changed,${shared.tag}\n+14155550209,New,theirword tag\n`
-  const imported = await fetched('/contacts/import', { method: 'POST', body: file })
-  assert.match(imported.text, /"created":1,"updated":1/)
+  const file = `phone,name,tags\n${shared.phone},Changed,${shared.tag}\n+14155550209,New,${shared.tag}\n`
+  const uploaded = await fetched('/imports', { method: 'POST', body: file })
+  const { id, mapping } = JSON.parse(uploaded.text).data
+  assertStatus(await call('POST', `/imports/${id}/check`, { mapping }), 200)
+  const inState = (state: string) =>
+    until(state, async () => {
+      const { data } = (await call('GET', `/imports/${id}`)).body
+      return data.state === state && data
+    })
+  await inState('checked')
+  assertStatus(await call('POST', `/imports/${id}/start`), 200)
+  const { result } = await inState('done')
+  assert.deepEqual([result.created, result.changed], [1, 1])
   assert.equal((await call('DELETE', `/contacts/${own.contacts}`)).status, 200)
   assert.equal((await call('DELETE', `/tags/${own.tag}`)).status, 200)
   await assertUnchanged()
@@ -832,7 +849,17 @@ test('deleting a workspace leaves no row and no file of it, and changes nothing 
     )
     insert into contact_identities (workspace_id, channel, external_id, contact_id)
     select workspace_id, 'msgapp', phone, id from made`
-  const files = await db<{ id: string }[]>`select id from media where workspace_id = ${workspaceId}`
+  const importer = createImporter(await signIn({ url, owner: theirOwner }))
+  await importer.importFile('phone,name\n+14155550777,theirword\n')
+  await importer.check('phone,name\n1,theirword\n')
+  await until('the file of the import that has ended to be deleted', async () => {
+    const left = await db`select from contact_imports where workspace_id = ${workspaceId} and has_file`
+    return left.length === 1
+  })
+  const files = await db<{ id: string }[]>`
+    select id from media where workspace_id = ${workspaceId}
+    union all
+    select id from contact_imports where workspace_id = ${workspaceId} and has_file`
   const read = await createChecksum(db)
   const before = await read(ours.workspaceId)
   const key = await theirs.key('contacts:read')
@@ -882,15 +909,17 @@ const across: Record<string, string> = {
   'delete from sessions where expires_at': 'sweep of what has run out, for all',
   'delete from invitations where expires_at': 'sweep of what has run out, for all',
   'delete from idempotency_keys where created_at': 'sweep of what has run out, for all',
-  'from channel_connections where id =': 'a callback names its connection: it says which workspace it is for',
-  'changed_workspaces as (select workspace_id from inbox_counts group by workspace_id':
+  'from channel_connections c where c.id = any(': 'a callback names its connection: it says which workspace it is for',
+  'select workspace_id, connection_id from inbox_counts group by workspace_id, connection_id':
     'folds the counts of every workspace, each on its own',
+  'uncounted_workspaces as (select distinct workspace_id from inbox_counts where connection_id is null)':
+    'counts the workspaces again that an earlier version counted, each on its own',
   'from channel_connections c join workspaces w':
     'the built-in simulator stands for the provider of all, and the operator checks the callbacks of all',
   "from channel_connections where simulator = 'built_in' order by id limit 1":
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
-  'select workspace_id, channel, secrets from channel_connections order by id desc limit':
+  "select workspace_id, channel_name as channel, secrets from channel_connections where secrets <> '' order by id desc limit":
     'whether the key opens the secrets of this database, for all',
   'select workspace_id, id, secret from webhook_endpoints order by id desc limit': 'the same',
   'with recursive queued_endpoints as (': 'the engine claims the deliveries of all',
@@ -915,6 +944,12 @@ const across: Record<string, string> = {
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   'with expired_uploads as (': 'sweep of unsent files, for all',
   'with expired_drafts as (': 'sweep of forgotten drafts, for all',
+  'select workspace_id, id from contact_imports where started_at is null':
+    'sweep of imports that were not started, for all',
+  'select workspace_id, id from contact_imports where has_file and ended_at': 'sweep of their files, for all',
+  'select workspace_id, id from ( select workspace_id, id, state, changes_until, sum(':
+    'sweep of what has run out, for all',
+  'delete from contact_imports i using (': 'sweep of what has run out, for all',
   "with settled_messages as ( update messages m set status = 'failed', error = coalesce":
     'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
@@ -929,7 +964,7 @@ const across: Record<string, string> = {
   'from messages where id > ${from} order by id limit ${size}': 'the digest reads the messages of all',
   'where m.id > ${from} and m.id <= ${to} and w.is_digested is null': 'and those it has not read',
   'from message_revisits order by created_at limit ${size}': 'and those that are requested again, of all',
-  'as id, c.name, c.social_username as username, v.last_inbound_at from channel_connections k':
+  "from channel_connections k cross join unnest(array['open', 'pending', 'closed']) as s (status)":
     'the built-in simulator serves the connections of all workspaces that use it',
 }
 

@@ -10,6 +10,7 @@ import {
   assertStatus,
   dataOf,
   pluck,
+  toListed,
 } from './assertions.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, divideTimes, type Json, main, signIn, start, startSignedIn, until, withProvider } from './support.ts'
@@ -43,7 +44,7 @@ test(
     assert.equal(accepted?.body.biz_opaque_callback_data, message_id)
     assert.deepEqual(accepted?.body.template.language, { code: 'en_US' })
 
-    const contact = (await api.get(`/contacts/${contact_id}`)).body.data
+    const contact = toListed((await api.get(`/contacts/${contact_id}`)).body.data)
     assert.deepEqual([contact.phone, contact.name, contact.channels], [phone, 'Ann', ['msgapp']])
     const conversation = (await api.get(`/conversations/${conversation_id}`)).body.data
     assertFields(conversation, { channel: 'msgapp', status: 'open', unread_count: 0, last_inbound_at: null })

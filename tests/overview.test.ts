@@ -1,10 +1,20 @@
 /** The overview: its counters stay exact when the processes that maintain them fail. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Answer, assertBadRequest, assertRefused } from './assertions.ts'
+import { type Answer, assertBadRequest, assertRefused, assertStatus, dataOf } from './assertions.ts'
 import { untilWaiting } from './database.ts'
 import { newId } from './internals.ts'
-import { createBrowser, type Json, main, type Starting, signIn, start, until, withProvider } from './support.ts'
+import {
+  createBrowser,
+  type Json,
+  main,
+  type Starting,
+  signIn,
+  start,
+  until,
+  type World,
+  withProvider,
+} from './support.ts'
 
 const phone = '+14155550100'
 
@@ -86,12 +96,12 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
     db.begin(async (sql) => {
       // The counters of this quarter of an hour and of the next one.
       await sql`
-        insert into message_periods as p (workspace_id, at, channel, inbound, outbound, answers, answer_seconds,
+        insert into message_periods as p (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
           within_five_minutes, within_one_hour, within_one_day)
         select ${api.workspaceId}, date_bin('15 minutes', now() + n * interval '15 minutes', timestamptz 'epoch'), 'msgapp',
-          0, 0, 0, 0, 0, 0, 0
+          ${provider.connections.msgapp.id}, 0, 0, 0, 0, 0, 0, 0
         from generate_series(0, 1) n
-        on conflict (workspace_id, at, channel) do update set inbound = p.inbound`
+        on conflict (workspace_id, at, channel, connection_id) do update set inbound = p.inbound`
       const begun = await begin()
       await untilWaiting(db, 1, 'into message_periods')
       await meanwhile(begun)
@@ -163,9 +173,9 @@ test('the overview has the days and hours of the workspace’s time zone, its fi
   const atMidnight = (days: number) => Date.parse(local.midnight) - days * dayMs
   const count = async (ms: number, inbound: number, answers = 0, seconds = 0) => {
     await db`
-      insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
-        within_one_hour, within_one_day)
-      values (${api.workspaceId}, ${new Date(ms).toISOString()}, 'msgapp', ${inbound}, 1, ${answers}, ${seconds}, 0, 0, 0)`
+      insert into message_periods (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
+        within_five_minutes, within_one_hour, within_one_day)
+      values (${api.workspaceId}, ${new Date(ms).toISOString()}, 'msgapp', ${newId()}, ${inbound}, 1, ${answers}, ${seconds}, 0, 0, 0)`
   }
   // The last quarter of an hour of a day and the first one of the next.
   await count(atMidnight(0), 5, 2, 120)
@@ -245,6 +255,136 @@ test('the counts of open conversations stay exact while conversations change and
     return rows.length === 1
   })
   await assertExact(8, 6)
+})
+
+/** What the overview of a connection counts, from the messages and conversations themselves. */
+async function recountOf({ db, api }: World, connectionId: string): Promise<Json> {
+  const [counted] = await db<Json[]>`
+    select count(*) filter (where m.direction = 'inbound')::int as inbound,
+      count(*) filter (where m.direction = 'outbound')::int as outbound,
+      count(*) filter (where m.direction = 'outbound' and m.status in ('sent', 'delivered', 'read'))::int as sent,
+      count(*) filter (where m.direction = 'outbound' and m.status in ('delivered', 'read'))::int as delivered,
+      count(*) filter (where m.direction = 'outbound' and m.status = 'read')::int as read,
+      count(*) filter (where m.direction = 'outbound' and m.status = 'failed')::int as failed
+    from conversations v join messages m on m.workspace_id = v.workspace_id and m.conversation_id = v.id
+    where v.workspace_id = ${api.workspaceId} and v.connection_id = ${connectionId}`
+  const [open] = await db<Json[]>`
+    select count(*)::int as open, count(*) filter (where assigned_agent_id is null)::int as unassigned
+    from conversations
+    where workspace_id = ${api.workspaceId} and connection_id = ${connectionId} and inbox_at is not null and status = 'open'`
+  return { ...counted, ...open }
+}
+
+const figuresOf = (overview: Json, channel: string): Json => ({
+  inbound: sum(overview.days, channel, 'inbound'),
+  outbound: sum(overview.days, channel, 'outbound'),
+  ...overview.funnel,
+  open: overview.open_conversations,
+  unassigned: overview.unassigned_conversations,
+})
+
+test('the overview of one connection has its messages, outcomes, replies and conversations only', main, async (t) => {
+  const world = await withProvider(startLooking(t))
+  const { api, browser, provider, overview } = world
+  const shop = await world.addNumber('Shop')
+  const { msgapp: sales, social } = provider.connections
+  const people = ['+14155551001', '+14155551002', '+14155551003']
+  for (const from of people) await provider.writes({ from, text: 'hello?', connection_id: sales.id })
+  // The first two write to both numbers, so each of them has two conversations.
+  for (const from of people.slice(0, 2)) await provider.writes({ from, text: 'hello?', connection_id: shop.id })
+  await provider.writes({ channel: 'social', from: '90000001', username: 'bob', text: 'hello' })
+  const talks = async (id: string): Promise<Json[]> => dataOf(await api.get(`/conversations?connection_id=${id}`))
+  const reply = ({ id }: Json, text: string) => browser.ask('POST', `/conversations/${id}/messages`, { text }, 201)
+  for (const talk of await talks(sales.id)) await reply(talk, 'from sales')
+  const [shopTalk, otherTalk] = (await talks(shop.id)) as [Json, Json]
+  await reply(shopTalk, 'from the shop')
+  await reply(shopTalk, 'and more')
+  const hello = { type: 'template', template: { name: 'hello_world' } }
+  // Refused at once, failed after it was sent, and read.
+  for (const to of ['+15005550001', '+15005550006', '+14155551009'])
+    await api.post('/messages', { to, from: shop.id, ...hello })
+  const recipients = [{ to: people[2] }]
+  assertStatus(await api.post('/broadcasts', { name: 'News', from: shop.id, ...hello, recipients }), 202)
+  const [member] = (await browser.call('GET', '/members')).body.data
+  await browser.ask('PATCH', `/conversations/${shopTalk.id}`, { assigned_agent_id: member.id })
+  await browser.ask('PATCH', `/conversations/${otherTalk.id}`, { status: 'closed' })
+
+  const of = (id: string, days = 7) => overview(`?days=${days}&connection_id=${id}`)
+  const connections = [
+    { id: sales.id, channel: 'msgapp', replies: 3, funnel: { sent: 3, delivered: 3, read: 3, failed: 0 } },
+    { id: shop.id, channel: 'msgapp', replies: 1, funnel: { sent: 4, delivered: 4, read: 4, failed: 2 } },
+    { id: social.id, channel: 'social', replies: 0, funnel: { sent: 0, delivered: 0, read: 0, failed: 0 } },
+  ]
+  for (const { id, channel, replies, funnel } of connections) {
+    const seen = await until('all reports, and the digest', async () => {
+      const now = await of(id)
+      const { inbound, outbound } = await recountOf(world, id)
+      const isDigested =
+        sum(now.days, channel, 'inbound') === inbound && sum(now.days, channel, 'outbound') === outbound
+      return isDigested && JSON.stringify(now.funnel) === JSON.stringify(funnel) && now
+    })
+    assert.deepEqual(figuresOf(seen, channel), await recountOf(world, id))
+    assert.equal(seen.responses.count, replies)
+    assert.deepEqual([seen.webhooks, seen.funnel_since, seen.first_day], [[], null, seen.days.at(-1).day])
+  }
+  const inShop = await of(shop.id)
+  assert.deepEqual([inShop.open_conversations, inShop.unassigned_conversations], [1, 0])
+  assert.equal(sum((await of(shop.id, 1)).hours, 'msgapp', 'inbound'), 2)
+  // Without the filter everything is counted once.
+  const all = figuresOf(await overview('?days=7'), 'msgapp')
+  const each = await Promise.all(connections.map(async ({ id, channel }) => figuresOf(await of(id), channel)))
+  for (const field of ['sent', 'delivered', 'read', 'failed', 'open', 'unassigned']) {
+    const total = each.reduce((sum, one) => sum + one[field], 0)
+    assert.equal(all[field], total, field)
+  }
+
+  // A connection of another workspace does not exist.
+  const stranger = await signIn(await start(t))
+  assertRefused(await stranger.call('GET', `/overview?connection_id=${shop.id}`), 404, 'not_found')
+  for (const id of [newId(), 'shop'])
+    assertRefused(await browser.call('GET', `/overview?connection_id=${id}`), 404, 'not_found')
+  // A disconnected connection keeps its figures.
+  await browser.ask('DELETE', `/channels/${shop.id}`)
+  assert.deepEqual(await of(shop.id), inShop)
+})
+
+test('the overview of a connection begins after the days that an earlier release counted, and says so', async (t) => {
+  const { api, db, provider, overview } = await withProvider(startLooking(t))
+  const { id } = provider.connections.msgapp
+  await provider.writes({ from: phone, text: 'counted by connection' })
+  assert.equal((await api.post('/messages', { to: phone, text: 'reply' })).status, 201)
+  const of = () => overview(`?days=7&connection_id=${id}`)
+  await until('the messages', async () => {
+    const { days, funnel } = await of()
+    return sum(days, 'msgapp', 'inbound') === 1 && sum(days, 'msgapp', 'outbound') === 1 && funnel.read === 1
+  })
+  const dayBefore = (count: number) => new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 10)
+  await db`
+    insert into message_days (workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
+      within_one_hour, within_one_day)
+    values (${api.workspaceId}, ${dayBefore(1)}, 'msgapp', 4, 3, 2, 240, 2, 2, 2)`
+  await db`
+    insert into message_outcomes (workspace_id, day, shard, sent, delivered, read, failed)
+    values (${api.workspaceId}, ${dayBefore(1)}, 0, 3, 3, 2, 1)`
+  const seen = await of()
+  assert.deepEqual([seen.first_day, seen.funnel_since, seen.previous], [dayBefore(0), dayBefore(0), null])
+  assert.deepEqual([sum(seen.days, 'msgapp', 'inbound'), seen.funnel.sent], [1, 1])
+  const all = await overview('?days=7')
+  assert.deepEqual([sum(all.days, 'msgapp', 'inbound'), all.funnel.sent, all.funnel_since], [5, 4, null])
+  // A report about a message of those days changes the total, and nothing that is shown for the connection.
+  await db`
+    insert into connection_outcomes (workspace_id, day, connection_id, shard, sent, delivered, read, failed)
+    values (${api.workspaceId}, ${dayBefore(1)}, ${id}, 0, 0, 0, 1, 0)`
+  assert.deepEqual([(await of()).funnel.read, (await overview('?days=7')).funnel.read], [1, 4])
+})
+
+test('open conversations that an earlier version counted are counted again by connection', async (t) => {
+  const { api, db, provider, overview } = await withProvider(startLooking(t))
+  for (const i of [0, 1, 2]) await provider.writes({ from: `+1415555200${i}`, text: 'hello' })
+  await db`update inbox_counts set connection_id = null where workspace_id = ${api.workspaceId}`
+  const { id } = provider.connections.msgapp
+  await until('the counts', async () => (await overview(`?connection_id=${id}`)).open_conversations === 3)
+  assert.equal((await overview()).open_conversations, 3)
 })
 
 test('every message counts once, even when two processes keep losing their connections', async (t) => {

@@ -26,11 +26,13 @@ const drawing =
 type Bubble = Record<string, unknown> & { id: string }
 type Phone = {
   channel: 'msgapp' | 'social'
+  connection_id?: string
   id: string
   name: string | null
   username: string | null
   messages: Bubble[]
 }
+type Connection = Record<'connection_id' | 'channel' | 'name' | 'address', string> & { is_default: boolean }
 
 const ann = '+14155550100'
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
@@ -94,9 +96,10 @@ type Call = {
 }
 
 /** A fake control API: it returns the given phones, records calls, and can drop connections. */
-async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
+async function startSimulator(t: TestContext, phones: Phone[], workspaces: number, connections: Connection[]) {
   const state = {
     phones,
+    connections,
     calls: [] as Call[],
     faults: [] as unknown[],
     isDown: false,
@@ -147,6 +150,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
         data: {
           workspace: picked,
           workspaces: all,
+          connections: state.connections,
           phones: picked === workspace ? state.phones : [],
           has_dashboard: true,
         },
@@ -204,9 +208,9 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
 async function open(
   t: TestContext,
   phones: Phone[],
-  { width = 1440, height = 900, workspaces = 1, dark = false } = {},
+  { width = 1440, height = 900, workspaces = 1, connections = [] as Connection[], dark = false } = {},
 ) {
-  const simulator = await startSimulator(t, phones, workspaces)
+  const simulator = await startSimulator(t, phones, workspaces, connections)
   const browser = await resolveBrowser()
   const colorScheme = dark ? 'dark' : 'light'
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
@@ -552,6 +556,119 @@ test('a customer can be added on either channel and writes first', { skip }, asy
   assert.deepEqual(json, { ...sender, type: 'text', text: 'hi' })
   await page.reload()
   await phoneOf(page, 'Bo B').waitFor()
+})
+
+const sales = {
+  connection_id: 'sales',
+  channel: 'msgapp',
+  name: 'Sales',
+  address: '+15550001111',
+  is_default: true,
+}
+const support = { ...sales, connection_id: 'support', name: 'Support', address: '+15550002222', is_default: false }
+const brand = { ...sales, connection_id: 'brand', channel: 'social', name: 'Brand', address: 'acme' }
+
+const numberChoice = (page: Page) => page.getByLabel('Number that Ann Okafor writes to')
+
+test('a phone chooses the number it writes to, and has a chat with each', { skip }, async (t) => {
+  const chats = [
+    phone([bubble('old', { at: minutesAgo(9) })], { connection_id: 'support' }),
+    phone([bubble('new', { at: minutesAgo(1) })], { connection_id: 'sales' }),
+  ]
+  const { page, called, publish, complaints } = await open(t, chats, { connections: [sales, support, brand] })
+  assert.equal(await page.locator('.phone').count(), 1)
+  assert.equal(await numberChoice(page).inputValue(), 'sales', 'the chat with the newest message')
+  await message(page, 'new').waitFor()
+  assert.equal(await message(page, 'old').count(), 0)
+
+  await numberChoice(page).selectOption({ label: 'Support · +15550002222' })
+  await message(page, 'old').waitFor()
+  assert.equal(await message(page, 'new').count(), 0)
+  await page.getByRole('textbox', { name: 'Write as Ann Okafor' }).fill('hi')
+  await page.keyboard.press('Enter')
+  const { json } = await called('/inbound')
+  const sender = { workspace_id: 'w1', channel: 'msgapp', connection_id: 'support', from: ann, name: 'Ann Okafor' }
+  assert.deepEqual(json, { ...sender, type: 'text', text: 'hi' })
+  const written = bubble('wamid.in.1', { from: 'customer', text: 'hi', at: minutesAgo(0), status: 'delivered' })
+  publish('bubble', { connection_id: 'support', bubble: written })
+  await message(page, 'wamid.in.1').waitFor()
+
+  publish('bubble', { connection_id: 'sales', bubble: bubble('another', { text: 'from sales', at: minutesAgo(0) }) })
+  await page.locator('.write-to').getByText('1 new in other chats').waitFor()
+  await page.locator('#announcer').getByText('To Ann Okafor, from Sales: from sales').waitFor({ state: 'attached' })
+  assert.equal(await message(page, 'another').count(), 0)
+  const options = ['Sales · +15550001111 (1 new)', 'Support · +15550002222']
+  assert.deepEqual(await numberChoice(page).locator('option').allTextContents(), options)
+  await assertAccessible(page)
+  assert.deepEqual(await page.evaluate(findFaults), [])
+
+  await numberChoice(page).focus()
+  await numberChoice(page).selectOption('sales')
+  await message(page, 'another').waitFor()
+  assert.equal(await message(page, 'wamid.in.1').count(), 0)
+  assert.equal(await page.getByText('new in other chats').count(), 0)
+  await numberChoice(page).and(page.locator(':focus')).waitFor()
+  await page.setViewportSize({ width: 390, height: 740 })
+  const overflowing = `[...document.querySelectorAll('.chat-head, .write-to, body, html')]
+    .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.outerHTML.slice(0, 300))`
+  await until('the page to fit', async () => ((await page.evaluate(overflowing)) as string[]).length === 0)
+  assert.deepEqual(complaints, [])
+})
+
+test('with one number of each channel there is no choice, until another number writes', { skip }, async (t) => {
+  const chat = phone([bubble('a')], { connection_id: 'sales' })
+  const { page, called, publish, state } = await open(t, [chat], { connections: [sales, brand] })
+  assert.equal(await page.locator('.write-to').count(), 0)
+  await page.locator('.chat-head').getByText('+1 500 555 0100').waitFor()
+  await page.getByRole('textbox', { name: 'Write as Ann Okafor' }).fill('hi')
+  await page.keyboard.press('Enter')
+  const { json } = await called('/inbound')
+  const sender = { workspace_id: 'w1', channel: 'msgapp', from: ann, name: 'Ann Okafor' }
+  assert.deepEqual(json, { ...sender, type: 'text', text: 'hi' })
+
+  state.connections = [sales, support, brand]
+  const first = bubble('first', { at: minutesAgo(0) })
+  state.phones = [chat, phone([first], { connection_id: 'support' })]
+  publish('bubble', { connection_id: 'support', bubble: first })
+  await page.locator('.write-to').getByText('1 new in other chats').waitFor()
+  await numberChoice(page).selectOption('support')
+  await message(page, 'first').waitFor()
+})
+
+test('a customer without a number has a username and writes with a user id', { skip }, async (t) => {
+  const { page, called } = await open(t, [phone([bubble('a')])])
+  await page.getByRole('button', { name: 'Add customer' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add customer' })
+  await dialog.getByLabel('Customer without a number').check()
+  assert.equal(await dialog.getByRole('textbox', { name: 'Number' }).count(), 0)
+  await dialog.getByRole('textbox', { name: 'Username' }).fill(' ')
+  await dialog.getByRole('button', { name: 'Add customer' }).click()
+  await dialog.getByText('Enter a username.').waitFor()
+  await assertAccessible(page)
+  await dialog.getByRole('textbox', { name: 'Username' }).fill('@bo.b')
+  await dialog.getByRole('button', { name: 'Add customer' }).click()
+  await phoneOf(page, 'bo.b').getByText('@bo.b').waitFor()
+  await phoneOf(page, 'bo.b').getByText('The customer writes first').waitFor()
+  await phoneOf(page, 'bo.b').getByRole('button', { name: 'Copy the user id' }).waitFor()
+
+  await page.getByRole('textbox', { name: 'Write as bo.b' }).fill('hi')
+  await page.keyboard.press('Enter')
+  const { user_id, ...rest } = (await called('/inbound')).json
+  assert.match(String(user_id), /^US\.\d{20}$/)
+  assert.deepEqual(rest, { workspace_id: 'w1', channel: 'msgapp', username: 'bo.b', type: 'text', text: 'hi' })
+  await page.reload()
+  await phoneOf(page, 'bo.b').waitFor()
+})
+
+test('a fault can stop one of several numbers', { skip }, async (t) => {
+  const { page, called } = await open(t, [phone([bubble('a')])], { connections: [sales, support] })
+  await page.getByRole('button', { name: 'Test tools' }).click()
+  const panel = page.getByRole('complementary', { name: 'Test tools' })
+  await panel.getByLabel('Fault', { exact: true }).selectOption('http_500')
+  await panel.getByLabel('Sender').selectOption('support')
+  await panel.getByRole('button', { name: 'Add fault' }).click()
+  assert.deepEqual((await called('/faults')).json, { mode: 'http_500', connection_id: 'support' })
+  await panel.getByText('from Support · to all numbers · until cleared').waitFor()
 })
 
 test('magic numbers open phones, and faults are added and cleared', { skip }, async (t) => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { addEndpoint } from './deliveries.ts'
+import { createImporter } from './importing.ts'
 import { perCallComment } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { type Json, signIn, start, until } from './support.ts'
@@ -73,6 +74,9 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
     requests: request.id,
     events: event.id,
     templates: 'hello_world',
+    channels: provider.connections.web.id,
+    connections: provider.connections.msgapp.id,
+    imports: (await createImporter(browser).accept('phone\n+14155550103')).id,
   }
   const parsed = recordParses(t)
 

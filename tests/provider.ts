@@ -8,7 +8,7 @@ import type { ChannelName } from '../server/contacts/resource.ts'
 import { createSimulator } from '../simulator/simulator.ts'
 import type { Json, Owner } from './owner.ts'
 
-type SentMessage = { message_id: string; channel: string; to: string; at: string; body: Json }
+type SentMessage = { message_id: string; channel: string; connection_id: string; to: string; at: string; body: Json }
 
 export type Provider = {
   simulatorUrl: string

@@ -93,7 +93,9 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.deepEqual(await parley.contacts.create({ phone, name: 'Other' }), ann)
   const updated = await parley.contacts.update(ann.id, { company: 'Acme', tags: ['vip'] })
   assert.deepEqual([updated.company, updated.tags.map(({ name }) => name)], ['Acme', ['vip']])
-  assert.deepEqual(await parley.contacts.get(ann.id), updated)
+  const { identities = [], ...read } = await parley.contacts.get(ann.id)
+  assert.deepEqual(read, updated)
+  assert.deepEqual(pluck(identities, 'channel', 'address'), [['msgapp', phone]])
   assert.deepEqual((await parley.contacts.list({ search: 'unknown' })).data, [])
   assert.deepEqual(await parley.contacts.list({ tag: 'vip' }), { data: [updated], next_cursor: null })
 
@@ -130,12 +132,15 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.deepEqual(await parley.segments.delete(segment.id), { id: segment.id, deleted: true })
 
   const template = { name: 'order_confirmed', params: ['Ann', 'A-1009'] }
-  const checked = await parley.messages.check({ to: phone, type: 'template', template })
-  assert.deepEqual(checked, { to: phone, contact_id: ann.id })
-  const sent = await parley.messages.send({ to: phone, type: 'template', template })
+  const number = (await parley.connections.list()).data.find(({ channel }) => channel === 'msgapp')
+  assert.deepEqual(await parley.connections.get(number?.id ?? ''), number)
+  const outgoing = { to: phone, from: number?.address ?? '', type: 'template', template } as const
+  assert.deepEqual(await parley.messages.check(outgoing), { to: phone, contact_id: ann.id })
+  const sent = await parley.messages.send(outgoing)
   assert.deepEqual([sent.contact_id, sent.contact_created], [ann.id, false])
   const conversation = await parley.conversations.get(sent.conversation_id)
   assert.equal(conversation.contact.name, 'Ann')
+  assert.equal(conversation.connection?.id, number?.id)
   assert.deepEqual(pluck((await parley.conversations.list({ contact_id: ann.id })).data, 'id'), [conversation.id])
   const [message] = (await parley.conversations.listMessages(conversation.id)).data
   assert.deepEqual([message?.id, message?.template_name], [sent.message_id, 'order_confirmed'])

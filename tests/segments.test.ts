@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertBadRequest, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+import { assertBadRequest, assertRefused, assertStatus, dataOf, pluck, toListed } from './assertions.ts'
 import { type Api, type Json, main, start } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
@@ -38,7 +38,7 @@ test('a static segment contains the contacts that were added', main, async (t) =
   const members = (await api.get(`/segments/${id}/contacts`)).body
   assert.deepEqual(pluck(members.data, 'id'), [ids[2], ids[0]].sort().reverse())
   assert.equal(members.meta.next_cursor, null)
-  assert.deepEqual(members.data[0], (await api.get(`/contacts/${members.data[0].id}`)).body.data)
+  assert.deepEqual(members.data[0], toListed((await api.get(`/contacts/${members.data[0].id}`)).body.data))
 })
 
 test('a dynamic segment is computed on every read', main, async (t) => {
@@ -121,6 +121,8 @@ test('an invalid rule is named by its index, counted from 0', async (t) => {
   await refused({ field: 'name', op: 'is', value: null }, /^filter\.rules\[1\]\.value: /)
   await refused({ field: 'name', op: 'is', value: 5 }, /^filter\.rules\[1\]\.value: /)
   await refused({ field: 'channel', op: 'has', value: 'fax' }, /^filter\.rules\[1\]\.value: /)
+  await refused({ field: 'connection', op: 'has', value: ' ' }, /^filter\.rules\[1\]\.value: required/)
+  await refused({ field: 'connection', op: 'is', value: 'Sales' }, /^filter\.rules\[1\]\.op: /)
   await refused({ field: 'conversation_status', op: 'is', value: 'asleep' }, /^filter\.rules\[1\]\.value: /)
   for (const value of ['yesterday', '30', '30x', '-3d', '2026-02-30T00:00:00Z', '2026-01-01', '9999999d']) {
     await refused({ field: 'created_at', op: 'before', value }, /^filter\.rules\[1\]\.value: /)

@@ -65,7 +65,8 @@ test('a row of a list has the same bytes as the resource by its id, whatever its
     const rows = await Promise.all(
       body.data.map(async ({ id }: Json) => {
         const one = await api.get(`/${list.includes('contacts') ? 'contacts' : 'conversations'}/${id}`)
-        return one.text.slice('{"data":'.length, -1)
+        // Only the contact by its id has identities, as its last field.
+        return one.text.slice('{"data":'.length, -1).replace(/,"identities":\[[^\]]*\]\}$/, '}')
       }),
     )
     assert.equal(rows.length, 2)

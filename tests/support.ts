@@ -23,6 +23,7 @@ import { keepRequestDays } from '../server/accounts/request-log.ts'
 import type { Setup } from '../server/accounts/sign-in/setup.ts'
 import { createApp } from '../server/app.ts'
 import { createChannels } from '../server/channels/adapters.ts'
+import type { Connection } from '../server/channels/channel.ts'
 import type { OidcConfig } from '../server/config/config.ts'
 import { apiPools, createPools, workerPools } from '../server/config/pools.ts'
 import { createSealer } from '../server/lib/crypto.ts'
@@ -38,7 +39,7 @@ import type { S3Bucket } from '../server/lib/store-s3.ts'
 import { createMediaStore } from '../server/media/store.ts'
 import { startLive } from '../server/signals/live.ts'
 import { createSignals } from '../server/signals/signals.ts'
-import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import { addSimulatedNumber, connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { processGauges } from '../server/web/status.ts'
 import { createGuard } from '../server/webhooks/guard.ts'
 import { keepEventDays } from '../server/webhooks/partitions.ts'
@@ -54,7 +55,7 @@ import type { Provider } from './provider.ts'
 import { spend } from './spent.ts'
 
 export { divideTimes, times } from '../common/times.ts'
-export { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
+export { assertBadRequest, assertFields, assertRefused, assertStatus, dataOf, pluck, toListed } from './assertions.ts'
 export { type Browser, createBrowser, createMember, type Member, publicUrl, signIn } from './browser.ts'
 export { createDatabase, file, type TestDatabase } from './database.ts'
 export type { Json, Owner } from './owner.ts'
@@ -95,6 +96,8 @@ export type World = {
   twin(): Promise<string>
   /** The simulator, with this workspace (or another) connected to it on every channel. */
   connect(options?: Connecting): Promise<Provider>
+  /** Connects one more number of the simulator to this workspace: of the default number's provider account, or of one of its own. */
+  addNumber(name: string, options?: { isSameAccount?: boolean; messagesPerSecond?: number }): Promise<Connection>
   contract: Contract
   /** Every route of the dashboard. */
   memberRoutes: RouteOptions[]
@@ -183,18 +186,27 @@ export async function start(owner: Owner, starting: Starting = {}): Promise<Worl
   }
   const first = await workspace()
   let provider: Promise<Provider> | undefined
+  const startSimulator = () =>
+    (provider ??= import('./provider.ts').then(({ startProvider }) => startProvider(owner, createFolder(owner))))
   const connectWorkspace: World['connect'] = async ({
     workspaceId = first.api.workspaceId,
     messagesPerSecond,
   } = {}) => {
-    provider ??= import('./provider.ts').then(({ startProvider }) => startProvider(owner, createFolder(owner)))
-    const { simulatorUrl, of } = await provider
+    const { simulatorUrl, of } = await startSimulator()
     const simulating = { sealer, workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond } as const
     const connections = await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
     await registerSimulatorAccounts(db, simulatorUrl, connections, url)
     return of(workspaceId, connections)
   }
-  return { ...service, workspace, twin: () => service.startTwin(owner), connect: connectWorkspace, ...first }
+  const addNumber: World['addNumber'] = async (name, { isSameAccount = false, messagesPerSecond } = {}) => {
+    const { simulatorUrl } = await startSimulator()
+    const { workspaceId } = first.api
+    const simulating = { sealer, workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond } as const
+    const msgapp = await db.begin((sql) => addSimulatedNumber({ ...simulating, db: sql, name, isSameAccount }))
+    await registerSimulatorAccounts(db, simulatorUrl, { msgapp }, url)
+    return msgapp
+  }
+  return { ...service, workspace, twin: () => service.startTwin(owner), connect: connectWorkspace, addNumber, ...first }
 }
 
 async function startService(

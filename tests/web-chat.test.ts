@@ -1088,9 +1088,9 @@ test('visitors see how soon members usually reply, once there are enough replies
   const { page, browser, db, api } = await startSite(t)
   const replyTime = async () => (await page.call('GET', '/settings')).body.data.reply_time
   await db`
-    insert into message_periods (workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
-      within_one_hour, within_one_day)
-    values (${api.workspaceId}, now(), 'web', 9, 9, 9, 9000, 2, 5, 9)`
+    insert into message_periods (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
+      within_five_minutes, within_one_hour, within_one_day)
+    values (${api.workspaceId}, now(), 'web', gen_random_uuid(), 9, 9, 9, 9000, 2, 5, 9)`
   assert.equal(await replyTime(), 'hour')
   await browser.call('PATCH', '/channels/web/widget', { show_reply_time: false })
   assert.equal(await replyTime(), null)

@@ -18,9 +18,9 @@ const pollMs = 1_000
 /** After the last message was accepted, delivery reports may still arrive. The program ends when none came for this time. */
 const quietMs = 10_000
 
-const [name = '', audience = ''] = process.argv.slice(2)
+const [name = '', audience = '', from] = process.argv.slice(2)
 if (!name || !audience) {
-  console.error('usage: main.ts NAME (PEOPLE.csv | COUNT)')
+  console.error('usage: main.ts NAME (PEOPLE.csv | COUNT) [FROM]')
   process.exit(2)
 }
 const parley = new Parley({
@@ -46,7 +46,7 @@ async function resolveBroadcast(): Promise<Broadcast> {
   if (people.some((person) => person.params.length !== valueCount)) {
     throw new Error(`the template ${template.name} needs ${valueCount} values per person`)
   }
-  return parley.broadcasts.create({ name, template, draft: true }, { idempotencyKey: `campaign ${name}` })
+  return parley.broadcasts.create({ name, template, from, draft: true }, { idempotencyKey: `campaign ${name}` })
 }
 
 /** Adds all people in batches. A batch that an earlier run has added is skipped by the service, number by number. */

@@ -11,6 +11,7 @@ from .types import (
     BroadcastRecipient,
     CheckedBroadcast,
     CheckedMessage,
+    Connection,
     Contact,
     ContactBatch,
     ContactChanges,
@@ -302,6 +303,50 @@ class Broadcasts:
         )
 
 
+class Connections:
+    """The methods of `parley.connections`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Listing[Connection]:
+        """List connections.
+
+        All numbers, social accounts and sites of the workspace, oldest first. A disconnected one is listed while it
+        has conversations or an unfinished broadcast.
+        """
+        return self._caller.list(
+            "GET",
+            "/connections",
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Connection:
+        """Read a connection.
+
+        One number, social account or site of the workspace.
+        """
+        return self._caller.call(
+            "GET",
+            "/connections/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
 class Contacts:
     """The methods of `parley.contacts`."""
 
@@ -440,7 +485,8 @@ class Contacts:
     ) -> Contact:
         """Read a contact.
 
-        One contact, with its tags and the channels on which it can be reached.
+        One contact, with its tags, the channels on which it can be reached, and the numbers and user ids by which
+        they know it.
         """
         return self._caller.call(
             "GET",
@@ -532,6 +578,7 @@ class Conversations:
         status: Optional[Literal["open", "pending", "closed"]] = None,
         contact_id: Optional[str] = None,
         channel: Optional[Literal["msgapp", "social", "web"]] = None,
+        connection_id: Optional[str] = None,
         assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
         label: Optional[str] = None,
         updated_after: Optional[str] = None,
@@ -550,6 +597,7 @@ class Conversations:
         :param status: All when absent.
         :param contact_id: Only conversations of this contact.
         :param channel: All when absent.
+        :param connection_id: Only conversations of this connection (`GET /connections`).
         :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
         :param label: The id or the name of a label.
         :param updated_after: Only conversations changed after this date-time, oldest change first, for
@@ -558,7 +606,7 @@ class Conversations:
         return self._caller.list(
             "GET",
             "/conversations",
-            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "assigned_agent_id": assigned_agent_id, "label": label, "updated_after": updated_after},
+            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "connection_id": connection_id, "assigned_agent_id": assigned_agent_id, "label": label, "updated_after": updated_after},
             timeout=timeout,
             max_retries=max_retries,
         )
@@ -571,6 +619,7 @@ class Conversations:
         status: Optional[Literal["open", "pending", "closed"]] = None,
         contact_id: Optional[str] = None,
         channel: Optional[Literal["msgapp", "social", "web"]] = None,
+        connection_id: Optional[str] = None,
         assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
         label: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -584,6 +633,7 @@ class Conversations:
         :param status: All when absent.
         :param contact_id: Only conversations of this contact.
         :param channel: All when absent.
+        :param connection_id: Only conversations of this connection (`GET /connections`).
         :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
         :param label: The id or the name of a label.
         """
@@ -596,6 +646,7 @@ class Conversations:
                 status=status,
                 contact_id=contact_id,
                 channel=channel,
+                connection_id=connection_id,
                 assigned_agent_id=assigned_agent_id,
                 label=label,
                 timeout=timeout,
@@ -1089,6 +1140,7 @@ class Templates:
         status: Optional[str] = None,
         language: Optional[str] = None,
         search: Optional[str] = None,
+        account: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> Listing[Template]:
@@ -1102,11 +1154,12 @@ class Templates:
         :param status: Only templates of this status, in any case: `approved`.
         :param language: Only templates in this language: `en_US`.
         :param search: A part of the name, in any case.
+        :param account: Only templates of this provider account.
         """
         return self._caller.list(
             "GET",
             "/templates",
-            query={"limit": limit, "cursor": cursor, "status": status, "language": language, "search": search},
+            query={"limit": limit, "cursor": cursor, "status": status, "language": language, "search": search, "account": account},
             timeout=timeout,
             max_retries=max_retries,
         )
@@ -1116,6 +1169,7 @@ class Templates:
         name: str,
         *,
         language: Optional[str] = None,
+        account: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> Template:
@@ -1124,12 +1178,13 @@ class Templates:
         One template in one language. If the copy does not have it, the list of the channel is read again.
 
         :param language: `en_US` when absent.
+        :param account: The provider account. When absent, that of the default number is preferred.
         """
         return self._caller.call(
             "GET",
             "/templates/{name}",
             params={"name": name},
-            query={"language": language},
+            query={"language": language, "account": account},
             timeout=timeout,
             max_retries=max_retries,
         )
@@ -1320,6 +1375,7 @@ class Api:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
         self.broadcasts = Broadcasts(caller)
+        self.connections = Connections(caller)
         self.contacts = Contacts(caller)
         self.conversations = Conversations(caller)
         self.members = Members(caller)

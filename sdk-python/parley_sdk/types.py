@@ -12,6 +12,7 @@ __all__ = [
     "BroadcastTemplate",
     "CheckedBroadcast",
     "CheckedMessage",
+    "Connection",
     "Contact",
     "ContactBatch",
     "ContactBatchResult",
@@ -23,6 +24,7 @@ __all__ = [
     "ContactMerge",
     "Conversation",
     "ConversationChanges",
+    "ConversationConnection",
     "ConversationCreated",
     "ConversationCreatedData",
     "CountedSegment",
@@ -40,6 +42,7 @@ __all__ = [
     "Filter",
     "FilterGroup",
     "FilterRule",
+    "Identity",
     "Interactive",
     "InteractiveButtons",
     "InteractiveButtonsButton",
@@ -124,6 +127,8 @@ class Broadcast(TypedDict):
     # `draft` until it is started; `sent` when no recipient is pending.
     status: Literal["draft", "scheduled", "sending", "sent", "canceled"]
     template: BroadcastTemplate
+    # The number that sends it. Null when the workspace has none.
+    connection_id: Optional[str]
     segment_id: Optional[str]
     # All recipients, each number once; 0 for a segment until sending starts.
     total_count: int
@@ -152,7 +157,7 @@ class Broadcast(TypedDict):
 
 
 class BroadcastRecipient(TypedDict):
-    # The phone number; null after the contact was erased.
+    # The phone number; null for a contact without one, and after the contact was erased.
     to: Optional[str]
     # Null until the contact exists.
     contact_id: Optional[str]
@@ -182,7 +187,23 @@ class CheckedMessage(TypedDict):
     contact_id: Optional[str]
 
 
-class Contact(TypedDict):
+class Connection(TypedDict):
+    id: str
+    channel: Literal["msgapp", "social", "web"]
+    # Unique in the workspace.
+    name: str
+    # The phone number in E.164 (`msgapp`), the user name (`social`) or the host of the site (`web`). Null until it
+    # is known.
+    address: Optional[str]
+    # The connection of its channel that is used when nothing else decides.
+    is_default: bool
+    # `failing`: its last use or check failed. `disconnected`: it is kept for its conversations and unfinished
+    # broadcasts.
+    status: Literal["connected", "disconnected", "failing"]
+    created_at: str
+
+
+class _ContactRequired(TypedDict):
     id: str
     # E.164. Null for a contact without a number.
     phone: Optional[str]
@@ -200,6 +221,11 @@ class Contact(TypedDict):
     opted_out: bool
     created_at: str
     updated_at: str
+
+
+class Contact(_ContactRequired, total=False):
+    # How channels know the contact, the last seen first, at most 100. Only in `GET /contacts/{id}`.
+    identities: List[Identity]
 
 
 class ContactBatch(TypedDict):
@@ -287,6 +313,8 @@ class ContactMerge(TypedDict):
 class Conversation(TypedDict):
     id: str
     channel: Literal["msgapp", "social", "web"]
+    # The number, social account or site. Replies leave from it.
+    connection: Optional[ConversationConnection]
     contact_id: str
     status: Literal["open", "pending", "closed"]
     # The member it is assigned to.
@@ -316,6 +344,17 @@ class ConversationChanges(TypedDict, total=False):
     snoozed_until: Optional[str]
     # Names: exactly these labels. Labels that the workspace lacks are created.
     labels: List[str]
+
+
+class ConversationConnection(TypedDict):
+    """The number, social account or site. Replies leave from it."""
+
+    id: str
+    # Unique in the workspace.
+    name: str
+    # The phone number in E.164 (`msgapp`), the user name (`social`) or the host of the site (`web`). Null until it
+    # is known.
+    address: Optional[str]
 
 
 class ConversationCreated(TypedDict):
@@ -458,7 +497,8 @@ class _FilterRuleRequired(TypedDict):
     # starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set,
     # is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is;
     # `attributes.NAME` is, is_not, contains, not_contains, starts_with, is_set, is_not_set, gt, lt;
-    # `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not.
+    # `last_inbound_at` before, after, is_set, is_not_set; `connection` has, not_has; `conversation_status` is,
+    # is_not.
     field: str
     # One of the ops of the field.
     op: Literal["has", "not_has", "is", "is_not", "contains", "not_contains", "starts_with", "is_set", "is_not_set", "before", "after", "gt", "lt"]
@@ -468,6 +508,17 @@ class FilterRule(_FilterRuleRequired, total=False):
     # Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or
     # name; a time is a date-time, or an age such as `30d` or `12h`.
     value: str
+
+
+class Identity(TypedDict):
+    channel: Literal["msgapp", "social", "web"]
+    # The phone number, the user id of the provider or the id of the visitor.
+    address: str
+    # The connection that knows a user id or visitor. Null for a phone number, which every number of the workspace
+    # can reach.
+    connection_id: Optional[str]
+    # The customer's last message or visit with this identity. Null if there is none.
+    last_seen_at: Optional[str]
 
 
 class _InteractiveButtonsRequired(TypedDict):
@@ -669,7 +720,17 @@ class _NewBroadcastRequired(TypedDict):
     template: TemplateSend
 
 
-class NewBroadcast(_NewBroadcastRequired, total=False):
+_NewBroadcastKeywords = TypedDict(
+    "_NewBroadcastKeywords",
+    {
+        # The number that sends it: its connection id, or the number itself. Without it the default number.
+        "from": str,
+    },
+    total=False,
+)
+
+
+class NewBroadcast(_NewBroadcastRequired, _NewBroadcastKeywords, total=False):
     # Each number gets one message. The `params` of a recipient replace all `params` of the template.
     recipients: List[Recipient]
     # Instead of `recipients`. The members are those at the time when sending starts.
@@ -708,7 +769,18 @@ class _NewMessageRequired(TypedDict):
     to: str
 
 
-class NewMessage(_NewMessageRequired, total=False):
+_NewMessageKeywords = TypedDict(
+    "_NewMessageKeywords",
+    {
+        # The number that sends: its connection id, or the number itself. Without it the number of the conversation in
+        # which the customer wrote last, or else the default number.
+        "from": str,
+    },
+    total=False,
+)
+
+
+class NewMessage(_NewMessageRequired, _NewMessageKeywords, total=False):
     # `text` when absent.
     type: Literal["text", "template", "image", "video", "document", "audio", "interactive", "location", "reaction"]
     # The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024.
@@ -900,6 +972,8 @@ class Tag(TypedDict):
 class Template(TypedDict):
     name: str
     language: str
+    # The id of the provider account that owns it. Its numbers can send it.
+    account: Optional[str]
     # In the spelling of the channel: `MARKETING`, `UTILITY`, `AUTHENTICATION`.
     category: str
     # In the spelling of the channel: `APPROVED`, `PENDING`, `REJECTED`, `PAUSED`. Only approved ones are sent.

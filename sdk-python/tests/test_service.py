@@ -81,7 +81,9 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(parley.contacts.create({"phone": PHONE, "name": "Other"}), self.ann)
         updated = parley.contacts.update(self.ann["id"], {"company": "Acme", "tags": ["vip"]})
         self.assertEqual((updated["company"], [tag["name"] for tag in updated["tags"]]), ("Acme", ["vip"]))
-        self.assertEqual(parley.contacts.get(self.ann["id"]), updated)
+        read = parley.contacts.get(self.ann["id"])
+        self.assertEqual([each["address"] for each in read.pop("identities")], [PHONE])
+        self.assertEqual(read, updated)
         self.assertEqual(parley.contacts.list(search="unknown").page().data, [])
         self.assertEqual(list(parley.contacts.list(tag="vip")), [updated])
         twin, invalid = parley.contacts.create_batch(
@@ -115,7 +117,9 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(parley.segments.delete(segment), {"id": segment, "deleted": True})
 
     def _conversations(self, parley: Any) -> None:
-        message = {"to": PHONE, "type": "template", "template": TEMPLATE}
+        number = next(each for each in parley.connections.list() if each["channel"] == "msgapp")
+        self.assertEqual(parley.connections.get(number["id"]), number)
+        message = {"to": PHONE, "from": number["id"], "type": "template", "template": TEMPLATE}
         self.assertEqual(parley.messages.check(message), {"to": PHONE, "contact_id": self.ann["id"]})
         # The response to the first attempt is lost.
         sent = parley.messages.send(message)

@@ -6,6 +6,7 @@ import type {
   BroadcastRecipient,
   CheckedBroadcast,
   CheckedMessage,
+  Connection,
   Contact,
   ContactBatch,
   ContactChanges,
@@ -68,6 +69,8 @@ export type Calls = {
   'GET /broadcasts': { query: ListBroadcastsQuery; item: Broadcast }
   'GET /broadcasts/{id}': { params: { id: string }; data: Broadcast }
   'GET /broadcasts/{id}/recipients': { params: { id: string }; query: ListBroadcastRecipientsQuery; item: BroadcastRecipient }
+  'GET /connections': { item: Connection }
+  'GET /connections/{id}': { params: { id: string }; data: Connection }
   'GET /contacts': { query: ListContactsQuery; item: Contact }
   'GET /contacts/{id}': { params: { id: string }; data: Contact }
   'GET /conversations': { query: ListConversationsQuery; item: Conversation }

@@ -8,6 +8,7 @@ import type { CallOptions, Fetch } from './request.ts'
 import {
   broadcastsOf,
   type Caller,
+  connectionsOf,
   contactsOf,
   conversationsOf,
   createCaller,
@@ -39,6 +40,7 @@ export class Parley {
   readonly tags: ReturnType<typeof tagsOf>
   readonly segments: ReturnType<typeof segmentsOf>
   readonly conversations: ReturnType<typeof conversationsOf>
+  readonly connections: ReturnType<typeof connectionsOf>
   readonly members: ReturnType<typeof membersOf>
   readonly messages: ReturnType<typeof messagesOf>
   readonly templates: ReturnType<typeof templatesOf>
@@ -62,6 +64,7 @@ export class Parley {
     this.tags = tagsOf(caller)
     this.segments = segmentsOf(caller)
     this.conversations = conversationsOf(caller)
+    this.connections = connectionsOf(caller)
     this.members = membersOf(caller)
     this.messages = messagesOf(caller)
     this.templates = templatesOf(caller)

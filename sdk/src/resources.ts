@@ -152,6 +152,12 @@ export const conversationsOf = ({ call, list }: Caller) => ({
     call('POST /conversations/{id}/messages', { params: { id }, body: message }, options),
 })
 
+export const connectionsOf = ({ call, list }: Caller) => ({
+  /** All numbers, social accounts and sites on one page, oldest first. Disconnected ones are listed while they have conversations. */
+  list: (options?: CallOptions) => list('GET /connections', {}, options),
+  get: (id: string, options?: CallOptions) => call('GET /connections/{id}', { params: { id } }, options),
+})
+
 export const membersOf = ({ list }: Caller) => ({
   /** The people of the workspace, newest first. */
   list: (query: ListMembersQuery = {}, options?: CallOptions) => list('GET /members', { query }, options),

@@ -28,6 +28,8 @@ export type Broadcast = {
     name: string
     language: string
   }
+  /** The number that sends it. Null when the workspace has none. */
+  connection_id: string | null
   segment_id: string | null
   /** All recipients, each number once; 0 for a segment until sending starts. */
   total_count: number
@@ -54,7 +56,7 @@ export type Broadcast = {
 }
 
 export type BroadcastRecipient = {
-  /** The phone number; null after the contact was erased. */
+  /** The phone number; null for a contact without one, and after the contact was erased. */
   to: string | null
   /** Null until the contact exists. */
   contact_id: string | null
@@ -79,6 +81,20 @@ export type CheckedMessage = {
   contact_id: string | null
 }
 
+export type Connection = {
+  id: string
+  channel: "msgapp" | "social" | "web"
+  /** Unique in the workspace. */
+  name: string
+  /** The phone number in E.164 (`msgapp`), the user name (`social`) or the host of the site (`web`). Null until it is known. */
+  address: string | null
+  /** The connection of its channel that is used when nothing else decides. */
+  is_default: boolean
+  /** `failing`: its last use or check failed. `disconnected`: it is kept for its conversations and unfinished broadcasts. */
+  status: "connected" | "disconnected" | "failing"
+  created_at: string
+}
+
 export type Contact = {
   id: string
   /** E.164. Null for a contact without a number. */
@@ -97,6 +113,8 @@ export type Contact = {
   opted_out: boolean
   created_at: string
   updated_at: string
+  /** How channels know the contact, the last seen first, at most 100. Only in `GET /contacts/{id}`. */
+  identities?: (Identity)[] | undefined
 }
 
 export type ContactBatch = {
@@ -169,6 +187,14 @@ export type ContactMerge = {
 export type Conversation = {
   id: string
   channel: "msgapp" | "social" | "web"
+  /** The number, social account or site. Replies leave from it. */
+  connection: {
+    id: string
+    /** Unique in the workspace. */
+    name: string
+    /** The phone number in E.164 (`msgapp`), the user name (`social`) or the host of the site (`web`). Null until it is known. */
+    address: string | null
+  } | null
   contact_id: string
   status: "open" | "pending" | "closed"
   /** The member it is assigned to. */
@@ -318,8 +344,8 @@ export type FilterGroup = {
 }
 
 export type FilterRule = {
-  /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is; `attributes.NAME` is, is_not, contains, not_contains, starts_with, is_set, is_not_set, gt, lt; `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not. */
-  field: "tag" | "name" | "email" | "company" | "phone" | "social_username" | "channel" | "created_at" | "opted_out" | "last_inbound_at" | "conversation_status" | unknown
+  /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is; `attributes.NAME` is, is_not, contains, not_contains, starts_with, is_set, is_not_set, gt, lt; `last_inbound_at` before, after, is_set, is_not_set; `connection` has, not_has; `conversation_status` is, is_not. */
+  field: "tag" | "name" | "email" | "company" | "phone" | "social_username" | "channel" | "created_at" | "opted_out" | "last_inbound_at" | "connection" | "conversation_status" | unknown
   /** One of the ops of the field. */
   op: "has" | "not_has" | "is" | "is_not" | "contains" | "not_contains" | "starts_with" | "is_set" | "is_not_set" | "before" | "after" | "gt" | "lt"
   /** Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
@@ -329,6 +355,18 @@ export type FilterRule = {
 export type GetTemplateQuery = {
   /** `en_US` when absent. */
   language?: string | undefined
+  /** The provider account. When absent, that of the default number is preferred. */
+  account?: string | undefined
+}
+
+export type Identity = {
+  channel: "msgapp" | "social" | "web"
+  /** The phone number, the user id of the provider or the id of the visitor. */
+  address: string
+  /** The connection that knows a user id or visitor. Null for a phone number, which every number of the workspace can reach. */
+  connection_id: string | null
+  /** The customer's last message or visit with this identity. Null if there is none. */
+  last_seen_at: string | null
 }
 
 export type Interactive = InteractiveButtons | InteractiveList | InteractiveLink
@@ -427,6 +465,8 @@ export type ListConversationsQuery = {
   contact_id?: string | undefined
   /** All when absent. */
   channel?: "msgapp" | "social" | "web" | undefined
+  /** Only conversations of this connection (`GET /connections`). */
+  connection_id?: string | undefined
   /** A uuid: only conversations of this member. `none`: only unassigned ones. */
   assigned_agent_id?: string | "none" | undefined
   /** The id or the name of a label. */
@@ -488,6 +528,8 @@ export type ListTemplatesQuery = {
   language?: string | undefined
   /** A part of the name, in any case. */
   search?: string | undefined
+  /** Only templates of this provider account. */
+  account?: string | undefined
 }
 
 export type ListWebhookDeliveriesQuery = {
@@ -610,6 +652,8 @@ export type NewBroadcast = {
   /** 1 to 80 characters. */
   name: string
   template: TemplateSend
+  /** The number that sends it: its connection id, or the number itself. Without it the default number. */
+  from?: string | undefined
   /** Each number gets one message. The `params` of a recipient replace all `params` of the template. */
   recipients?: (Recipient)[] | undefined
   /** Instead of `recipients`. The members are those at the time when sending starts. */
@@ -642,6 +686,8 @@ export type NewContact = {
 export type NewMessage = {
   /** A phone number. Without a country code the default country of the workspace applies. */
   to: string
+  /** The number that sends: its connection id, or the number itself. Without it the number of the conversation in which the customer wrote last, or else the default number. */
+  from?: string | undefined
   /** `text` when absent. */
   type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | "reaction" | undefined
   /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
@@ -817,6 +863,8 @@ export type Tag = {
 export type Template = {
   name: string
   language: string
+  /** The id of the provider account that owns it. Its numbers can send it. */
+  account: string | null
   /** In the spelling of the channel: `MARKETING`, `UTILITY`, `AUTHENTICATION`. */
   category: string
   /** In the spelling of the channel: `APPROVED`, `PENDING`, `REJECTED`, `PAUSED`. Only approved ones are sent. */

@@ -6,7 +6,7 @@
 
 import { requireQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, Template, TemplateParams } from '../channels/channel.ts'
-import { requireMsgapp } from '../channels/connections.ts'
+import { requireMsgapp, type SenderRef } from '../channels/connections.ts'
 import { identityOfPhone, parsePhone } from '../contacts/phone.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
@@ -26,6 +26,7 @@ import { getBroadcast, requireBroadcast, start } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
 import { requireCapacity } from './limits.ts'
+import { reachOf } from './reach.ts'
 import type { Broadcast } from './resource.ts'
 
 export type RecipientInput = { to: string; name: string | undefined; params: TemplateParams | undefined }
@@ -33,6 +34,8 @@ export type RecipientInput = { to: string; name: string | undefined; params: Tem
 export type NewBroadcast = {
   name: string
   template: RequestedTemplate
+  /** The number that sends it; absent: the default one. */
+  from?: string | undefined
   recipients: readonly RecipientInput[] | undefined
   segment_id: string | undefined
   /** Instead of `segment_id`. */
@@ -102,7 +105,7 @@ export async function acceptBroadcast(
   const existing = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (existing) return existing
 
-  const { isDue, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
+  const { isDue, connection, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
   // A list that starts now reserves its quota below, and a draft when it starts. For the others the quota is only checked.
   if (!isDraft && (!isDue || !isList)) {
     await requireQuota(db, workspaceId, { at: scheduledAt, count: async () => (await count()).usable })
@@ -111,7 +114,16 @@ export async function acceptBroadcast(
   const insert = async (sql: Sql) => {
     if (draftId !== undefined) await endDraft(sql, workspaceId, draftId)
     const { memberId: authorId = null } = caller
-    await insertBroadcast(sql, workspaceId, { ...input, id, name, scheduledAt, count: rows.length, authorId })
+    const connectionId = connection.id
+    await insertBroadcast(sql, workspaceId, {
+      ...input,
+      id,
+      name,
+      connectionId,
+      scheduledAt,
+      count: rows.length,
+      authorId,
+    })
     await writeAudience(sql, workspaceId, id, input, rows, publicUrl)
     if (!isDraft && isDue) await start(sql, workspaceId, id, { is_filled: isList })
   }
@@ -140,17 +152,19 @@ export async function requireAcceptable(
   input: NewBroadcast,
   scheduledAt: string | null,
 ) {
-  const { db, slow, fields } = context
+  const { db, slow, channel, fields } = context
   const isDue = await requireSchedule(db, scheduledAt)
   const read = readRecipients(input.recipients ?? [], defaultCountry)
-  const { connection, template, rows } = await checkTemplate(context, workspaceId, input, read)
+  const sender = input.from === undefined ? undefined : { from: input.from, defaultCountry }
+  const { connection, template, rows } = await checkTemplate(context, workspaceId, input, read, sender)
+  const reach = reachOf(channel, connection, template)
   const audience = audienceOf(input)
   const members = audience && (await requireAudience(db, workspaceId, fields, audience)).condition
   const count = async () =>
     members
-      ? slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, members))
+      ? slow(workspaceId, (sql) => countMembersOf(sql, workspaceId, members, reach))
       : { total: rows.length, usable: rows.filter(({ reason }) => reason === null).length }
-  return { isDue, connection, template, rows, members, count }
+  return { isDue, connection, template, rows, reach, members, count }
 }
 
 export const maxNameLength = 80
@@ -235,10 +249,15 @@ export async function requireApproved(
   workspaceId: string,
   template: TemplateName,
   isUsable: (template: Template) => boolean = () => true,
+  sender?: SenderRef,
 ): Promise<{ connection: Connection; template: Template }> {
-  const connection = await requireMsgapp(db, sealer, workspaceId)
+  const connection = await requireMsgapp(db, sealer, workspaceId, sender)
   return { connection, template: await requireTemplate(db, channel, connection, template, isUsable) }
 }
+
+/** The number of a broadcast, to check its template again. */
+export const senderRefOf = ({ connection_id }: Pick<Broadcast, 'connection_id'>): SenderRef | undefined =>
+  connection_id === null ? undefined : { from: connection_id, defaultCountry: '' }
 
 /** Skips recipients whose values do not fit the template. Throws 400 with the first error when no recipient is left. */
 async function checkTemplate(
@@ -246,16 +265,18 @@ async function checkTemplate(
   workspaceId: string,
   input: NewBroadcast,
   rows: (Recipient & { index: number })[],
+  sender: SenderRef | undefined,
 ): Promise<{ connection: Connection; template: Template; rows: Recipient[] }> {
   const { channel } = context
   const { template: requested, recipients } = input
   const isList = audienceOf(input) === undefined
   const { params, contact_fields: hasFields } = requested
   const values = [...(isList ? [] : [params]), ...rows.map((row) => row.params ?? params)]
-  const { connection, template } = await requireApproved(context, workspaceId, requested, (candidate) => {
+  const isUsable = (candidate: Template) => {
     const fill = createFill(channel, candidate, hasFields)
     return [...new Set(values)].every((each) => fill(each)?.ok)
-  })
+  }
+  const { connection, template } = await requireApproved(context, workspaceId, requested, isUsable, sender)
   const fill = createFill(channel, template, hasFields)
   const shared = fill(params)
   // Without values of their own, all recipients have the same error. The recipients of a draft may get theirs later.
@@ -283,6 +304,8 @@ export async function insertBroadcast(
   workspaceId: string,
   input: Pick<NewBroadcast, 'name' | 'template' | 'segment_id' | 'audience' | 'draft'> & {
     id: string
+    /** Null: the default number when it starts. */
+    connectionId: string | null
     scheduledAt: string | null
     count: number
     authorId?: string | null
@@ -291,9 +314,9 @@ export async function insertBroadcast(
   const { id, template } = input
   const { segment_id, audience } = toColumns(input)
   await sql`
-    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, contact_fields,
+    insert into broadcasts (workspace_id, id, name, status, connection_id, template_name, template_language, params, contact_fields,
       segment_id, audience, author_id, total_count, filled_count, is_filled, created_at, scheduled_at)
-    values (${workspaceId}, ${id}, ${input.name}, ${input.draft ? 'draft' : 'scheduled'}, ${template.name},
+    values (${workspaceId}, ${id}, ${input.name}, ${input.draft ? 'draft' : 'scheduled'}, ${input.connectionId}, ${template.name},
       ${template.language}, ${JSON.stringify(template.params)}::text::jsonb, ${template.contact_fields},
       ${segment_id}, ${audience && JSON.stringify(audience)}::text::jsonb, ${input.authorId ?? null}, ${input.count}, ${input.count},
       ${segment_id === null && audience === null}, ${timeOfId(id)}, ${input.scheduledAt})`

@@ -10,7 +10,14 @@ import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
-import { type AcceptContext, insertBroadcast, maxNameLength, requireApproved, requireName } from './accept.ts'
+import {
+  type AcceptContext,
+  insertBroadcast,
+  maxNameLength,
+  requireApproved,
+  requireName,
+  senderRefOf,
+} from './accept.ts'
 import { canceledReason, optedOutReason, requireBroadcast, start, templateOf } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { requireCapacity } from './limits.ts'
@@ -29,7 +36,7 @@ export async function sendAgain(
   if (first.again_id !== null) throw alreadySentAgain()
   const count = await countUnreached(db, workspaceId, id)
   if (count === 0) throw noRecipientLeft()
-  await requireApproved(context, workspaceId, first.template)
+  const { connection } = await requireApproved(context, workspaceId, first.template, undefined, senderRefOf(first))
   // Checked before up to a million rows are copied in vain.
   await requireQuota(db, workspaceId, { count: () => count })
   const againId = newId()
@@ -37,7 +44,7 @@ export async function sendAgain(
     await claimAgain(sql, workspaceId, id, againId)
     const name = requestedName ?? nameAgain(first.name)
     const again = { id: againId, name, template: templateOf(first), segment_id: undefined, scheduledAt: null, count: 0 }
-    await insertBroadcast(sql, workspaceId, again)
+    await insertBroadcast(sql, workspaceId, { ...again, connectionId: connection.id })
     await copyUnreached(sql, workspaceId, first, againId)
     await requireCapacity(sql, workspaceId)
     await start(sql, workspaceId, againId, { is_filled: true })
@@ -75,9 +82,9 @@ async function claimAgain(sql: Sql, workspaceId: string, id: string, againId: st
   if (claimed.count === 0) throw alreadySentAgain()
 }
 
-/** Condition: recipient `r` was not reached, and was not erased since. */
+/** Condition: recipient `r` was not reached, and was not erased since. One without a number has its contact. */
 const isUnreached = (sql: Sql): Fragment =>
-  sql`(r.phone is not null and (r.status = 'failed' or r.status = 'skipped' and r.reason = ${canceledReason}))`
+  sql`((r.phone is not null or r.contact_id is not null) and (r.status = 'failed' or r.status = 'skipped' and r.reason = ${canceledReason}))`
 
 async function countUnreached(sql: Sql, workspaceId: string, id: string): Promise<number> {
   const [unreached] = await sql<{ count: number }[]>`

@@ -104,6 +104,7 @@ test(
       name: 'News',
       status: 'sending',
       template: { name: 'hello_world', language: 'en_US' },
+      connection_id: (await api.get('/connections')).body.data[0].id,
       segment_id: null,
       total_count: 3,
       pending_count: 3,
@@ -844,7 +845,7 @@ async function acceptSegment(api: Api, db: Db, database: TestDatabase) {
   const fill = ({ chunks = Number.POSITIVE_INFINITY } = {}) => {
     let written = 0
     return fillBroadcast({
-      ...{ db: database.connect(2), fields: filterFields, workspaceId: api.workspaceId, id },
+      ...{ db: database.connect(2), channel: {}, fields: filterFields, workspaceId: api.workspaceId, id },
       ...{ onChunk: () => written++, isStopped: () => written >= chunks },
     })
   }

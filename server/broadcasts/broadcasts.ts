@@ -189,7 +189,7 @@ export function requireStatus(
 export async function resumeBroadcast(db: Db, workspaceId: string, id: string): Promise<void> {
   const before = await requireBroadcast(db, workspaceId, id)
   requireStatus(before, ['scheduled', 'sending'], 'resumed')
-  if (before.status === 'sending') await probeNow(db, workspaceId)
+  if (before.status === 'sending') await probeNow(db, workspaceId, id)
   await withStart(db, workspaceId, id, async (sql, broadcast) => {
     if (!broadcast.is_paused) return
     if (broadcast.status === 'scheduled' && broadcast.is_late) return start(sql, workspaceId, id, broadcast)

@@ -1,12 +1,15 @@
 /**
  * Chooses the next recipients of a number's broadcasts, round robin, and decides for each what to send or why to skip it.
  */
-import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
+import type { Channel, Connection, Template, TemplateParams } from '../channels/channel.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
+import { userIdOf, withScope } from '../contacts/scope.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { type MessageContent, toTemplateContent } from '../messages/sending/template.ts'
 import { expandValues, hasFields, tooLongReason, type ValuedContact } from '../messages/sending/values.ts'
 import { optedOutReason } from './broadcasts.ts'
+import { senderOf } from './pace.ts'
+import { needsPhoneReason, noPhoneReason } from './reach.ts'
 
 /** The most broadcasts in a batch. */
 const maxBroadcasts = 8
@@ -30,28 +33,34 @@ export type ChosenRecipient = {
   is_retry: boolean
   message_id: string | null
   attempt_count: number
-  given_phone: string
+  given_phone: string | null
   given_name: string | null
   given_params: TemplateParams | null
+  /** Of a contact without a number: the user id, as it is stored, by which the sending account knows the contact. */
+  user_id: string | null
   /** A contact with this number exists. */
   is_known: boolean
   opted_out: boolean
 } & ValuedContact
 
 /** Locks the broadcasts that have recipients to hand over, least recently served first (lock order: ARCHITECTURE.md). */
-export async function lockActiveBroadcasts(sql: Sql, workspaceId: string): Promise<ActiveBroadcast[]> {
+export async function lockActiveBroadcasts(
+  sql: Sql,
+  { workspace_id: workspaceId, id, scope }: Connection,
+): Promise<ActiveBroadcast[]> {
   return sql<ActiveBroadcast[]>`
     select b.id, b.template_name, b.template_language, b.params, b.contact_fields, b.position, b.filled_count,
       b.plan_month::text, (
         select row_to_json(stored) from (
-          select t.external_id, t.name, t.language, t.status, t.category, t.parameter_format, t.components
+          select t.external_id, b.template_name as name, t.language, t.status, t.category, t.parameter_format, t.components
           from templates t
-          where t.workspace_id = b.workspace_id and t.name = b.template_name and t.language = b.template_language
+          where t.workspace_id = b.workspace_id and t.name = ${withScope(scope, '')} || b.template_name
+            and t.language = b.template_language
         ) stored
       ) as template
     from broadcasts b
     where b.workspace_id = ${workspaceId} and b.completed_at is null and b.status = 'sending' and not b.is_paused
-      and b.started_at is not null and ${hasWork(sql)}
+      and b.started_at is not null and ${senderOf(sql)} = ${id} and ${hasWork(sql)}
     order by b.served_at nulls first, b.id
     limit ${maxBroadcasts}
     for no key update of b`
@@ -69,14 +78,14 @@ const recipientColumns = (sql: Sql) => sql`
 /** Returns up to `maxCount` recipients, retries first, and the position that each broadcast reaches with them. */
 export async function chooseRecipients(
   sql: Sql,
-  workspaceId: string,
+  { workspace_id: workspaceId, scope }: Pick<Connection, 'workspace_id' | 'scope'>,
   broadcasts: readonly ActiveBroadcast[],
   maxCount: number,
 ): Promise<{ chosen: ChosenRecipient[]; ends: Map<string, number> }> {
   const found = await sql<(ChosenRecipient & { identity: string | null })[]>`
     select r.broadcast_id, r.place, r.is_retry, r.message_id, r.attempt_count, r.phone as given_phone,
       r.name as given_name, r.params as given_params, coalesce(r.name, c.name) as name, c.phone as phone, r.identity,
-      c.email, c.company, c.attributes, c.id is not null as is_known, c.opted_out_at is not null as opted_out
+      c.user_id, c.email, c.company, c.attributes, c.id is not null as is_known, c.opted_out_at is not null as opted_out
     from unnest(${broadcasts.map(({ id }) => id)}::uuid[], ${broadcasts.map(({ position }) => position)}::int[])
       as b (id, position)
     cross join lateral (
@@ -96,7 +105,8 @@ export async function chooseRecipients(
     ) r
     -- One row at a time: a generic plan does not know the limit and would hash all contacts.
     left join lateral (
-      select c.id, c.name, c.phone, c.email, c.company, c.attributes, c.opted_out_at
+      select c.id, c.name, c.phone, c.email, c.company, c.attributes, c.opted_out_at,
+        case when c.phone is null then ${userIdOf(sql, scope)} end as user_id
       from contacts c
       where c.workspace_id = ${workspaceId} and c.id = coalesce(r.contact_id, (
         select i.contact_id from contact_identities i
@@ -150,16 +160,19 @@ export const missingFieldReason = (field: string): string => `the contact has no
 export function createJudge(
   channel: Channel,
   { template, params, contact_fields }: Pick<ActiveBroadcast, 'template' | 'params' | 'contact_fields'>,
-): (one: ValuedContact & Pick<ChosenRecipient, 'given_params' | 'opted_out'>) => Judgement {
+): (one: ValuedContact & Pick<ChosenRecipient, 'user_id' | 'given_params' | 'opted_out'>) => Judgement {
   const skip = (reason: string): Judgement => ({ message: undefined, reason })
   const fill = (values: TemplateParams): Judgement => {
     const filled = template && channel.fillTemplate?.(template, values)
     if (!template || !filled) return skip('the channel has no templates')
     return filled.ok ? { message: toTemplateContent(template, filled), reason: null } : skip(filled.message)
   }
+  const needsPhone = (template && channel.needsPhone?.(template)) ?? false
   const isShared = !contact_fields || !hasFields(params)
   let shared: Judgement | undefined
   return (one) => {
+    if (one.phone === null && one.user_id === null) return skip(noPhoneReason)
+    if (one.phone === null && needsPhone) return skip(needsPhoneReason)
     if (one.opted_out) return skip(optedOutReason)
     if (isShared && !one.given_params) {
       shared ??= fill(params)

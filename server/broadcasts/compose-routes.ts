@@ -70,7 +70,11 @@ const TimelineView = Type.Array(
   }),
 )
 
-const TestMessage = Type.Object({ template: TemplateSchema, to: Type.String({ maxLength: 500 }) })
+const TestMessage = Type.Object({
+  template: TemplateSchema,
+  from: NewBroadcastSchema.properties.from,
+  to: Type.String({ maxLength: 500 }),
+})
 
 /** The body is optional. */
 const SendAgainBody = Type.Unsafe<{ name?: string } | null>({
@@ -82,12 +86,13 @@ const BroadcastChanges = Type.Object(Type.Partial(NewBroadcastSchema).properties
 
 /** The changes in the shape of a new broadcast. */
 function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcast> {
-  const { name, template, recipients, segment_id, audience, scheduled_at } = body
+  const { name, template, from, recipients, segment_id, audience, scheduled_at } = body
   // The reader needs a template; a change may have none.
   const read = readBroadcast({ ...body, name: name ?? '', template: template ?? { name: '' } }, true)
   return {
     ...(name === undefined ? {} : { name: read.name }),
     ...(template === undefined ? {} : { template: read.template }),
+    ...(from === undefined ? {} : { from }),
     ...(recipients === undefined ? {} : { recipients: read.recipients }),
     ...(segment_id === undefined ? {} : { segment_id: read.segment_id }),
     ...(audience === undefined ? {} : { audience: read.audience }),
@@ -104,6 +109,7 @@ const SourceView = Type.Object({
     params: Type.Unsafe<TemplateParams>(StructuredParams),
     contact_fields: Type.Boolean(),
   }),
+  from: NullableText({ format: 'uuid', description: 'The connection id of the number that sends it.' }),
   segment_id: NullableText({ format: 'uuid' }),
   audience: NullableObject({ segment_ids: Type.Array(Uuid), excluded_segment_ids: Type.Array(Uuid) }),
   recipients: Type.Array(
@@ -149,7 +155,7 @@ export function composeTable({ context, sender, threadContext, signals }: Compos
         const sent = await sendTest(
           sender,
           { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
-          { to: body.to, template: readTemplate(body.template, true) },
+          { to: body.to, from: body.from, template: readTemplate(body.template, true) },
         )
         const sentMessage = { id: sent.message_id, channel: 'msgapp' } as const
         return requireMemberMessage(db, workspaceId, threadContext, sentMessage)

@@ -24,6 +24,7 @@ import {
   requireApproved,
   requireName,
   requireRules,
+  senderRefOf,
   writeAudience,
 } from './accept.ts'
 import { type Audience, toColumns } from './audience.ts'
@@ -46,7 +47,7 @@ export async function addRecipients(
   const { db, bulk, channel, publicUrl } = context
   const draft = await requireBroadcast(db, workspaceId, id)
   requireDraft(draft)
-  const { template } = await requireApproved(context, workspaceId, draft.template)
+  const { template } = await requireApproved(context, workspaceId, draft.template, undefined, senderRefOf(draft))
   const fill = createFill(channel, template, draft.contact_fields)
   const shared = fill(draft.params)
   const rows = readRecipients(recipients, defaultCountry).map((row) => {
@@ -161,13 +162,14 @@ async function requireStartable(
   draft: Broadcast,
 ): Promise<void> {
   if (draft.saved_at === null) {
-    await requireApproved(context, caller.workspaceId, draft.template)
+    await requireApproved(context, caller.workspaceId, draft.template, undefined, senderRefOf(draft))
     return
   }
   const recipients = draft.is_filled ? await listInputs(context.db, caller.workspaceId, draft.id) : undefined
   const input = {
     name: requireName(draft.name),
     template: templateOf(draft),
+    from: draft.connection_id ?? undefined,
     recipients: recipients?.length ? recipients : undefined,
     segment_id: draft.segment_id ?? undefined,
     audience: draft.audience ?? undefined,
@@ -180,6 +182,8 @@ async function requireStartable(
 export type DraftContent = {
   name?: string | undefined
   template?: RequestedTemplate | undefined
+  /** The connection id of the number; null: the default one. */
+  from?: string | null | undefined
   /** Ignored if there is an audience. Lines that are no phone number are kept. */
   recipients?: readonly RecipientInput[] | undefined
   audience?: Audience | undefined
@@ -201,6 +205,7 @@ export async function createDraft(context: AcceptContext, caller: Caller, conten
       template: noTemplate,
       segment_id: undefined,
       draft: true,
+      connectionId: null,
       scheduledAt: null,
       count: 0,
     }
@@ -239,10 +244,11 @@ async function writeContent(
   { workspaceId, defaultCountry }: Caller,
   sql: Sql,
   id: string,
-  { name, template, recipients, audience, scheduled_at }: DraftContent,
+  { name, template, from, recipients, audience, scheduled_at }: DraftContent,
 ): Promise<void> {
   await sql`
     update broadcasts set saved_at = now(), name = coalesce(${name?.trim() ?? null}, name),
+      connection_id = case when ${from === undefined} then connection_id else ${from ?? null}::uuid end,
       scheduled_at = case when ${scheduled_at === undefined} then scheduled_at else ${scheduled_at ?? null}::timestamptz end
     where workspace_id = ${workspaceId} and id = ${id}`
   if (template) {

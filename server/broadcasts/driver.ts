@@ -31,8 +31,8 @@ export const countedSends = ['sent', 'throttled', 'rejected', 'unsent', 'unknown
 export type DriverContext = {
   pools: { general: Db; broadcasts: Db }
   channel: Channel
-  /** Undefined: the workspace has no connection, or its secrets cannot be opened. */
-  readConnection: (workspaceId: string) => Promise<Connection | undefined>
+  /** By workspace and id. Undefined: it is disconnected, or its secrets cannot be opened. */
+  readConnection: (key: string) => Promise<Connection | undefined>
   settle: ReturnType<typeof createSettler>
   recordAnswer: ReturnType<typeof createAnswerRecorder>
   inFlight: InFlight
@@ -67,14 +67,14 @@ export class Driver {
     this.workspaceId = workspaceId
   }
 
-  /** Hands recipients over at the pace of the number. Ends also when the connection was deleted or replaced. */
+  /** Hands recipients over at the pace of the number. Ends also when the number was disconnected. */
   async run(first: Connection): Promise<void> {
     const { pools, channel, readConnection, inFlight, policy, times, isStopped } = this.#context
     // A new connection has no row yet, and `handOver` takes a missing row for one that another process has locked.
     await createPace(pools.broadcasts, first)
     for (;;) {
-      const connection = await readConnection(this.workspaceId)
-      if (isStopped() || connection?.id !== first.id) return
+      const connection = await readConnection(`${this.workspaceId} ${first.id}`)
+      if (isStopped() || !connection) return
       const limit = inFlight.capacity(this.#load, connection.messages_per_second)
       if (limit <= 0) {
         await inFlight.whenFreed()
@@ -83,6 +83,8 @@ export class Driver {
       const batch = await withRetries(() => handOver(pools.broadcasts, { connection, channel, limit, policy, times }))
       if (batch.kind === 'idle') return
       if (batch.kind === 'busy') {
+        // A number that was disconnected and connected again has lost its row.
+        await createPace(pools.broadcasts, connection)
         await sleep(batchMs)
         continue
       }

@@ -28,6 +28,8 @@ export type BroadcastChanges = Partial<NewBroadcast>
 export type BroadcastSource = Pick<Broadcast, 'status'> & {
   name: string
   template: RequestedTemplate
+  /** The connection id of the number. */
+  from: string | null
   segment_id: string | null
   audience: Audience | null
   /** `params`: the values of the recipient instead of those of the template. */
@@ -49,6 +51,7 @@ export async function getBroadcastSource(sql: Sql, workspaceId: string, id: stri
     status: broadcast.status,
     name,
     template: templateOf(broadcast),
+    from: broadcast.connection_id,
     segment_id,
     audience,
     recipients: rows
@@ -76,13 +79,14 @@ export async function editBroadcast(
   const input: NewBroadcast = {
     name: requireName(changes.name ?? before.name),
     template: changes.template ?? templateOf(before),
+    from: changes.from ?? before.connection_id ?? undefined,
     recipients: hasAudience ? changes.recipients : kept,
     segment_id: hasAudience ? changes.segment_id : (before.segment_id ?? undefined),
     audience: hasAudience ? changes.audience : (before.audience ?? undefined),
     scheduled_at: changes.scheduled_at ?? before.scheduled_at ?? undefined,
   }
   const scheduledAt = requireRules(input)
-  const { rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
+  const { connection, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
   await requireQuota(db, workspaceId, { at: scheduledAt, count: async () => (await count()).usable })
   await withRetries(() =>
     db.begin(async (sql) => {
@@ -91,7 +95,7 @@ export async function editBroadcast(
       const { segment_id, audience } = toColumns(input)
       // A broadcast that missed its time was paused by the service: a new time resumes it.
       await sql`
-        update broadcasts set name = ${input.name}, template_name = ${name}, template_language = ${language},
+        update broadcasts set name = ${input.name}, connection_id = ${connection.id}, template_name = ${name}, template_language = ${language},
           params = ${JSON.stringify(params)}::text::jsonb, contact_fields = ${contact_fields},
           segment_id = ${segment_id}, audience = ${audience && JSON.stringify(audience)}::text::jsonb,
           total_count = ${rows.length}, filled_count = ${rows.length}, is_filled = ${segment_id === null && audience === null},

@@ -8,6 +8,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { releaseQuota } from '../accounts/quota.ts'
+import type { Channel } from '../channels/channel.ts'
+import { getTemplate } from '../channels/templates.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Db, Fragment, Sql } from '../lib/postgres/db.ts'
 import type { FilterFields } from '../segments/filter.ts'
@@ -15,9 +17,12 @@ import { type Audience, audienceOf, requireAudience } from './audience.ts'
 import { cancelBroadcast, optedOutReason, reserveRecipients } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { blockErasing, erasedReason } from './erase.ts'
+import { senderOf } from './pace.ts'
+import { needsPhoneReason, noPhoneReason, type Reach, unusableCases } from './reach.ts'
 
 export type FillContext = {
   db: Db
+  channel: Pick<Channel, 'needsPhone'>
   fields: FilterFields
   workspaceId: string
   id: string
@@ -33,12 +38,11 @@ const chunkSize = 2_000
 /** The pause between chunks, for other users of the database. Filling is still far ahead of any number's pace. */
 const pauseMs = 20
 
-export const noPhoneReason = 'has no phone number'
-
 /** Writes the recipients that are still missing. Returns when another process fills the broadcast. */
-export async function fillBroadcast({ db, fields, workspaceId, id, onChunk, isStopped }: FillContext): Promise<void> {
+export async function fillBroadcast(context: FillContext): Promise<void> {
+  const { db, workspaceId, id, onChunk, isStopped } = context
   try {
-    if (!(await listMembers(db, fields, workspaceId, id))) return
+    if (!(await listMembers(context))) return
     while (!isStopped()) {
       const chunk = await writeChunk(db, workspaceId, id)
       if (!chunk) return
@@ -53,20 +57,29 @@ export async function fillBroadcast({ db, fields, workspaceId, id, onChunk, isSt
   }
 }
 
-/** Counts the contacts `c` that meet a condition: all, and those that have a number and did not opt out. */
+/** Counts the contacts `c` that meet a condition: all, and those that can be sent to. */
 export async function countMembersOf(
   sql: Sql,
   workspaceId: string,
   condition: Fragment,
+  reach: Reach,
 ): Promise<{ total: number; usable: number }> {
   const [counted] = await sql<{ total: number; usable: number }[]>`
     select count(*)::int as total,
-      count(*) filter (where ${isUsable(sql)})::int as usable
+      count(*) filter (where case ${unusableCases(sql, reach)} end is null)::int as usable
     from contacts c where c.workspace_id = ${workspaceId} and ${condition}`
   return counted ?? { total: 0, usable: 0 }
 }
 
-const isUsable = (sql: Sql): Fragment => sql`(c.phone is not null and c.opted_out_at is null)`
+type ListedBroadcast = {
+  segment_id: string | null
+  audience: Audience | null
+  template_name: string
+  template_language: string
+  has_list: boolean
+  /** That of the number which sends it; null without a number. */
+  scope: string | null
+}
 
 /** Returns false when another process has the lock. The lock ends with the transaction. */
 async function tryFillLock(sql: Sql, id: string): Promise<boolean> {
@@ -76,29 +89,45 @@ async function tryFillLock(sql: Sql, id: string): Promise<boolean> {
 }
 
 /**
- * Stores the list of members: their ids in order, 16 bytes each, then one byte each, which is 1 for a usable member.
+ * Stores the list of members: their ids in order, 16 bytes each, then one byte each: 1 for a usable member, 2 if the template needs a
+ * number, 3 if the contact opted out, 0 for no number. In a list of an earlier release 0 also means an opt-out.
  * Reserves the quota and starts the broadcast. Returns whether there is a list to write rows from.
  */
-function listMembers(db: Db, fields: FilterFields, workspaceId: string, id: string): Promise<boolean> {
+function listMembers({ db, channel, fields, workspaceId, id }: FillContext): Promise<boolean> {
   return db.begin(async (sql): Promise<boolean> => {
     if (!(await tryFillLock(sql, id))) return false
-    const [broadcast] = await sql<{ segment_id: string | null; audience: Audience | null; has_list: boolean }[]>`
-      select segment_id, audience, member_ids is not null as has_list
-      from broadcasts
-      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and not is_filled`
+    const [broadcast] = await sql<ListedBroadcast[]>`
+      select b.segment_id, b.audience, b.template_name, b.template_language, b.member_ids is not null as has_list, (
+          select k.scope from channel_connections k where k.workspace_id = b.workspace_id and k.id = ${senderOf(sql)}
+        ) as scope
+      from broadcasts b
+      where b.workspace_id = ${workspaceId} and b.id = ${id} and b.status = 'sending' and not b.is_filled`
     if (!broadcast || broadcast.has_list) return broadcast !== undefined
     const audience = audienceOf(broadcast)
     if (!audience) throw new Error('a broadcast without recipients has no audience')
     const { condition } = await requireAudience(sql, workspaceId, fields, audience)
+    const { template_name: name, template_language: language } = broadcast
+    const scope = broadcast.scope ?? ''
+    const template = await getTemplate(sql, workspaceId, name, language, scope)
+    const reach: Reach = { scope, needsPhone: (template && channel.needsPhone?.(template)) ?? false }
     const [listed] = await sql<{ usable: number }[]>`
-      -- The audience now: their ids and their flags.
-      with member_list as (
-        select count(*)::int as total, count(*) filter (where ${isUsable(sql)})::int as usable,
-          coalesce(string_agg(uuid_send(c.id), ''::bytea order by c.id), ''::bytea) as ids,
-          coalesce(string_agg(case when ${isUsable(sql)} then '\\x01'::bytea else '\\x00'::bytea end, ''::bytea order by c.id),
-            ''::bytea) as flags
+      with
+      -- The audience now, in the order of the list. Sorted here, so that each reason is found once.
+      audience_members as (
+        select c.id, case ${unusableCases(sql, reach)} end as reason
         from contacts c
         where c.workspace_id = ${workspaceId} and ${condition}
+        order by c.id
+      ),
+      -- Their ids and their flags.
+      member_list as (
+        select count(*)::int as total, count(*) filter (where m.reason is null)::int as usable,
+          coalesce(string_agg(uuid_send(m.id), ''::bytea order by m.id), ''::bytea) as ids,
+          coalesce(string_agg(
+            case when m.reason is null then '\\x01'::bytea when m.reason = ${needsPhoneReason} then '\\x02'::bytea
+              when m.reason = ${optedOutReason} then '\\x03'::bytea else '\\x00'::bytea end, ''::bytea order by m.id),
+            ''::bytea) as flags
+        from audience_members m
       )
       update broadcasts b set total_count = l.total, member_ids = l.ids || l.flags
       from member_list l
@@ -131,15 +160,15 @@ function writeChunk(db: Db, workspaceId: string, id: string): Promise<{ isLast: 
         -- The members of the chunk, one per row.
         chunk_members as (
           select p.filled_count + i + 1 as place, encode(substring(p.ids from i * 16 + 1 for 16), 'hex')::uuid as contact_id,
-            get_byte(p.flags, i) = 1 as is_usable
+            get_byte(p.flags, i) as flag
           from chunk p
           cross join lateral generate_series(0, p.count - 1) i
         ),
         -- The members with their contacts, looked up one at a time: a plan that hashes all contacts takes a second.
         current_members as (
-          select l.place, l.is_usable, c.id as contact_id, c.phone,
-            case when c.id is null then ${erasedReason} when l.is_usable then null
-              when c.phone is null then ${noPhoneReason} else ${optedOutReason} end as reason
+          select l.place, l.flag = 1 as is_usable, c.id as contact_id, c.phone,
+            case when c.id is null then ${erasedReason} when l.flag = 1 then null when l.flag = 2 then ${needsPhoneReason}
+              when l.flag = 3 or c.phone is not null then ${optedOutReason} else ${noPhoneReason} end as reason
           from chunk_members l
           left join lateral (
             select c.id, c.phone from contacts c

@@ -11,8 +11,9 @@
 
 import type { Times } from '../../common/times.ts'
 import { moveQuota, releaseQuota } from '../accounts/quota.ts'
-import type { Channel, Connection, OutgoingMessage } from '../channels/channel.ts'
+import type { Channel, Connection, OutgoingMessage, Person } from '../channels/channel.ts'
 import type { PersonRef } from '../contacts/people.ts'
+import { withoutScope } from '../contacts/scope.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import type { Db, Sql } from '../lib/postgres/db.ts'
@@ -88,11 +89,11 @@ export function handOver(db: Db, context: HandOverContext): Promise<HandOverResu
     if (allowed < 1) return { kind: 'handed', recipients: [], waitMs: waitFor(pace, 0, batchMs), breaker: pace.breaker }
     const maxCount = isProbe ? 1 : allowed
 
-    const broadcasts = await pauseUnapproved(sql, workspaceId, await lockActiveBroadcasts(sql, workspaceId))
+    const broadcasts = await pauseUnapproved(sql, workspaceId, await lockActiveBroadcasts(sql, connection))
     if (broadcasts.length === 0) return { kind: 'idle' }
-    const { chosen, ends } = await chooseRecipients(sql, workspaceId, broadcasts, maxCount)
+    const { chosen, ends } = await chooseRecipients(sql, connection, broadcasts, maxCount)
     const judged = judgeRecipients(context.channel, broadcasts, chosen)
-    const prepared = await prepareRecipients(sql, workspaceId, judged, { handed_at: pace.at, is_probe: isProbe })
+    const prepared = await prepareRecipients(sql, connection, judged, { handed_at: pace.at, is_probe: isProbe })
     await moveRecipients(sql, workspaceId, broadcasts, prepared, ends)
     const recipients = prepared.flatMap(({ handed }) => handed ?? [])
     const count = recipients.length
@@ -126,16 +127,17 @@ type PreparedRecipient = JudgedRecipient & { handed: HandedRecipient | undefined
 /** Resolves contacts and conversations, and writes the messages. A retry has its message already. */
 async function prepareRecipients(
   sql: Sql,
-  workspace_id: string,
+  { workspace_id, id: connection_id, scope }: Connection,
   judged: readonly JudgedRecipient[],
   batch: Pick<HandedRecipient, 'handed_at' | 'is_probe'>,
 ): Promise<PreparedRecipient[]> {
   const sending = judged.filter(({ message }) => message)
-  const people: PersonRef[] = sending.map(({ phone, given_phone, given_name, is_known }) => ({
+  const people: PersonRef[] = sending.map(({ given_name, is_known, ...one }) => ({
     workspace_id,
     channel: 'msgapp',
-    phone: phone ?? given_phone,
-    user_id: null,
+    connection_id,
+    scope,
+    ...addressOf(one),
     // A contact that exists is renamed when the channel accepts the message, not before.
     name: is_known ? null : given_name,
   }))
@@ -165,8 +167,17 @@ async function prepareRecipients(
   return prepared
 }
 
+/** A recipient without a number is addressed by the user id. */
+const addressOf = ({
+  phone,
+  user_id,
+}: Pick<JudgedRecipient, 'phone' | 'user_id'>): Pick<Person, 'phone' | 'user_id'> => ({
+  phone,
+  user_id: phone === null && user_id !== null ? withoutScope(user_id) : null,
+})
+
 function toHandedRecipient(
-  { broadcast_id, place, attempt_count, given_name: name, phone, given_phone }: JudgedRecipient,
+  { broadcast_id, place, attempt_count, given_name: name, phone, user_id }: JudgedRecipient,
   { content }: MessageContent,
   { contact_id, conversation_id, name: storedName }: Thread,
   message_id: string,
@@ -180,7 +191,7 @@ function toHandedRecipient(
     rename: name !== null && name !== storedName ? { contact_id, name } : undefined,
     outgoing: {
       message_id,
-      to: { phone: phone ?? given_phone, user_id: null, name: null, username: null },
+      to: { ...addressOf({ phone, user_id }), name: null, username: null },
       content,
       reply_to: null,
       late_reply: false,

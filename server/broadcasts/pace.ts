@@ -135,16 +135,26 @@ export function recordOutcome(
   }) as Promise<{ before: Breaker; after: Breaker } | undefined>
 }
 
-/** Makes the next probe due now, because a member resumed the broadcast. */
-export async function probeNow(sql: Sql, workspaceId: string): Promise<void> {
+/** Makes the next probe of the broadcast's number due now, because a member resumed the broadcast. */
+export async function probeNow(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await sql`
-    update broadcast_paces set breaker_until = now() where workspace_id = ${workspaceId} and breaker_state = 'open'`
+    update broadcast_paces p set breaker_until = now()
+    from broadcasts b
+    where b.workspace_id = ${workspaceId} and b.id = ${id} and p.workspace_id = b.workspace_id
+      and p.connection_id = ${senderOf(sql)} and p.breaker_state = 'open'`
 }
+
+/** The number that sends broadcast `b`: its own, or the default one if it has none. */
+export const senderOf = (sql: Sql) => sql`coalesce(
+  (select k.id from channel_connections k where k.workspace_id = b.workspace_id and k.id = b.connection_id),
+  (select k.id from channel_connections k where k.workspace_id = b.workspace_id and k.channel = 'msgapp')
+)`
 
 /** Condition: broadcast `b` waits, because the breaker of its number is open and the probe is not due. */
 export const isHeld = (sql: Sql) => sql`exists (
   select from broadcast_paces p
-  where p.workspace_id = b.workspace_id and p.breaker_state <> 'closed' and p.breaker_until > now()
+  where p.workspace_id = b.workspace_id and p.connection_id = ${senderOf(sql)} and p.breaker_state <> 'closed'
+    and p.breaker_until > now()
 )`
 
 /** The time until the bucket has a batch of `batchMs`. */

@@ -2,13 +2,14 @@
  * Previews a broadcast, without a write: how many recipients it would reach, how long it would run, and a sample. Also
  * sends the template to one number as a test.
  *
- * A list is checked recipient by recipient, as when it is sent. For a segment the database counts the contacts that have no
- * number, opted out or lack a field, so a million take no longer than a count. Other errors in values show only when the
+ * A list is checked recipient by recipient, as when it is sent. For a segment the database counts the contacts that cannot be
+ * reached, opted out or lack a field, so a million take no longer than a count. Other errors in values show only when the
  * template is filled; that is checked on the first 1,000, and `values_checked` has the number.
  */
 import { readQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import { maxAttributes } from '../contacts/attributes.ts'
+import { userIdOf } from '../contacts/scope.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/sending/send.ts'
 import {
@@ -29,7 +30,7 @@ import {
 } from './accept.ts'
 import { optedOutReason } from './broadcasts.ts'
 import { type ChosenRecipient, createJudge, missingFieldReason } from './choose.ts'
-import { noPhoneReason } from './fill.ts'
+import { needsPhoneReason, noPhoneReason, type Reach, unusableCases } from './reach.ts'
 
 export type Preview = {
   total: number
@@ -54,7 +55,8 @@ type Audience = {
   /** All have the same values. */
   isSame: boolean
   /** Those whose values are checked. */
-  people: (ValuedContact & Pick<ChosenRecipient, 'given_params' | 'opted_out'>)[]
+  people: (ValuedContact &
+    Pick<ChosenRecipient, 'user_id' | 'given_params' | 'opted_out'> & { username: string | null })[]
 }
 
 export async function previewBroadcast(
@@ -65,14 +67,14 @@ export async function previewBroadcast(
   const { db, slow, channel } = context
   const { workspaceId } = caller
   const scheduledAt = requireRules(input)
-  const { connection, template, rows, members } = await requireAcceptable(context, caller, input, scheduledAt)
+  const { connection, template, rows, reach, members } = await requireAcceptable(context, caller, input, scheduledAt)
   const { params, contact_fields } = input.template
   const audience = members
-    ? await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, members, input.template))
+    ? await slow(workspaceId, (sql) => checkSegment(sql, workspaceId, members, reach, input.template))
     : await checkList(db, workspaceId, rows)
   const { total, quotaUnits, skipped, people, isSame } = audience
   const judge = createJudge(channel, { template, params, contact_fields })
-  const judged = people.map((person) => ({ person, phone: person.phone, ...judge(person) }))
+  const judged = people.map((person) => ({ person, to: handleOf(person), ...judge(person) }))
   const reached = judged.filter(({ message }) => message).slice(0, shownCount)
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
@@ -85,14 +87,17 @@ export async function previewBroadcast(
     values_checked: isSame ? Math.min(judged.length, 1) : judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
     plan: { left, fits: state === 'active' && (left === null || quotaUnits <= left), state },
-    sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? '' } : null,
-    samples: reached.map(({ person }) => {
+    sample: first ? { text: first.message?.row.content_text ?? '', to: first.to } : null,
+    samples: reached.map(({ person, to }) => {
       const own = person.given_params ?? params
       const expanded = contact_fields ? expandValues(own, person) : undefined
-      return { name: person.name, to: person.phone ?? '', params: expanded?.ok ? expanded.params : own }
+      return { name: person.name, to, params: expanded?.ok ? expanded.params : own }
     }),
   }
 }
+
+/** As members see it: the phone number, or else the username. */
+const handleOf = ({ phone, username }: Audience['people'][number]): string => phone ?? (username ? `@${username}` : '')
 
 async function checkList(sql: Sql, workspaceId: string, rows: readonly Recipient[]): Promise<Audience> {
   const skipped = new Map<string, number>()
@@ -105,7 +110,8 @@ async function checkList(sql: Sql, workspaceId: string, rows: readonly Recipient
   )
   const people = usable.map(({ identity, phone, name, params }) => {
     const contact = known.get(identity ?? '') ?? { ...unknownContact, opted_out: false }
-    return { ...contact, name: name ?? contact.name, phone: contact.phone ?? phone, given_params: params }
+    const other = { user_id: null, username: null, given_params: params }
+    return { ...contact, name: name ?? contact.name, phone: contact.phone ?? phone, ...other }
   })
   const quotaUnits = people.filter(({ opted_out }) => !opted_out).length
   return { total: rows.length, quotaUnits, skipped, people, isSame: false }
@@ -120,6 +126,7 @@ async function checkSegment(
   sql: Sql,
   workspaceId: string,
   condition: Fragment,
+  reach: Reach,
   { params, contact_fields }: NewBroadcast['template'],
 ): Promise<Audience> {
   const isSame = !contact_fields || !hasFields(params)
@@ -130,20 +137,21 @@ async function checkSegment(
     (cases, field) => sql`${cases} when ${isBlank(sql, field)} then ${missingFieldReason(field)}`,
     sql``,
   )
-  const reason = sql`
-    case when c.phone is null then ${noPhoneReason} when c.opted_out_at is not null then ${optedOutReason} ${missingFields} end`
+  const reason = sql`case ${unusableCases(sql, reach)} ${missingFields} end`
   const counted = await sql<{ reason: string | null; count: number }[]>`
     select ${reason} as reason, count(*)::int as count
     from contacts c where c.workspace_id = ${workspaceId} and ${members}
     group by 1`
   const skipped = new Map(counted.flatMap(({ reason, count }) => (reason === null ? [] : [[reason, count] as const])))
   const total = counted.reduce((sum, { count }) => sum + count, 0)
-  const sample = await sql<ValuedContact[]>`
-    select c.name, c.phone, c.email, c.company, c.attributes
+  const sample = await sql<(ValuedContact & { user_id: string | null; username: string | null })[]>`
+    select c.name, c.phone, c.email, c.company, c.attributes, c.username,
+      case when c.phone is null then ${userIdOf(sql, reach.scope)} end as user_id
     from contacts c where c.workspace_id = ${workspaceId} and ${members} and ${reason} is null
     order by c.id
     limit ${isSame ? shownCount : sampleSize}`
-  const quotaUnits = total - (skipped.get(noPhoneReason) ?? 0) - (skipped.get(optedOutReason) ?? 0)
+  const unusable = [noPhoneReason, needsPhoneReason, optedOutReason].map((each) => skipped.get(each) ?? 0)
+  const quotaUnits = unusable.reduce((left, count) => left - count, total)
   const people = sample.map((one) => ({ ...one, given_params: null, opted_out: false }))
   return { total, quotaUnits, skipped, people, isSame }
 }
@@ -182,13 +190,18 @@ async function findContacts(
   return new Map(rows.map(({ identity, ...contact }) => [identity, contact]))
 }
 
-export type TestSend = { template: NewBroadcast['template']; to: string }
+/** `from`: the number that sends it. Without it that of the conversation, or else the default one. */
+export type TestSend = Pick<NewBroadcast, 'template' | 'from'> & { to: string }
 
 /** Sends the template to one number now, as an ordinary message of a member. */
 export function sendTest(
   sender: Sender,
   { defaultCountry, ...caller }: PreviewCaller & Pick<SendRequest, 'memberId' | 'subject'>,
-  { template, to }: TestSend,
+  { template, from, to }: TestSend,
 ): Promise<SendResult> {
-  return sender.send({ ...caller, to: { phone: to, defaultCountry }, requested: { type: 'template', ...template } })
+  return sender.send({
+    ...caller,
+    to: { phone: to, defaultCountry, from },
+    requested: { type: 'template', ...template },
+  })
 }

@@ -21,6 +21,8 @@ export type ListedRecipient = {
   place: number
   phone: string | null
   name: string | null
+  /** That of the contact. */
+  username: string | null
   contact_id: string | null
   status: ShownStatus
   reason: string | null
@@ -80,7 +82,7 @@ async function readRecipients(
   { status, after, last, limit }: RecipientRange,
 ): Promise<ListedRecipient[]> {
   return sql<ListedRecipient[]>`
-    select r.place, r.phone, coalesce(r.name, c.name) as name, c.id as contact_id,
+    select r.place, r.phone, coalesce(r.name, c.name) as name, c.username, c.id as contact_id,
       case when r.status = 'sending' then 'pending' else r.status end as status, r.reason, r.message_id,
       v.id as conversation_id
     from (
@@ -92,7 +94,7 @@ async function readRecipients(
       limit ${limit}
     ) r
     left join lateral (
-      select c.id, c.name
+      select c.id, c.name, c.username
       from contacts c
       where c.workspace_id = ${workspaceId} and c.id = coalesce(r.contact_id, (
         select i.contact_id from contact_identities i

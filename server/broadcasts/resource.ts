@@ -17,6 +17,7 @@ import {
 } from '../lib/schema.ts'
 import type { Audience } from './audience.ts'
 import { sumCounts } from './counts.ts'
+import { senderOf } from './pace.ts'
 
 export const broadcastStatuses = ['draft', 'scheduled', 'sending', 'sent', 'canceled'] as const
 export type BroadcastStatus = (typeof broadcastStatuses)[number]
@@ -50,7 +51,8 @@ export const broadcastTables = (sql: Sql): Fragment => sql`
         else format('Next attempt at %s.', to_char(p.breaker_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
       end) as reason
     from broadcast_paces p
-    where b.status = 'sending' and not b.is_paused and p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'
+    where b.status = 'sending' and not b.is_paused and p.workspace_id = b.workspace_id
+      and p.connection_id = ${senderOf(sql)} and p.breaker_state <> 'closed'
       and (b.position < b.filled_count or not b.is_filled or q.retry_count > 0)
     limit 1
   ) h on true`
@@ -73,6 +75,10 @@ const broadcastFields = {
   template: Column(
     Type.Object({ name: Type.String(), language: Type.String() }),
     (sql) => sql`json_build_object('name', b.template_name, 'language', b.template_language)`,
+  ),
+  connection_id: Column(
+    NullableText({ format: 'uuid', description: 'The number that sends it. Null when the workspace has none.' }),
+    senderOf,
   ),
   segment_id: NullableText({ format: 'uuid' }),
   total_count: Type.Integer({
@@ -155,6 +161,7 @@ const broadcastExample = {
   name: 'Summer news',
   status: 'sending',
   template: { name: 'order_confirmed', language: 'en_US' },
+  connection_id: '0199c1d2-7a10-7c31-8e02-4d5e6f708192',
   segment_id: null,
   total_count: 2,
   pending_count: 2,

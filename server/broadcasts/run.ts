@@ -12,7 +12,7 @@
  * Any number of processes run this loop; row locks decide which process does what.
  */
 import type { Connection } from '../channels/channel.ts'
-import { getConnection } from '../channels/connections.ts'
+import { getConnection, getConnectionById } from '../channels/connections.ts'
 import { createCoalescer } from '../lib/coalescer.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/postgres/db.ts'
@@ -51,6 +51,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   const {
     pools,
     sealer,
+    channel,
     fields,
     publicUrl,
     log,
@@ -62,7 +63,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   const { general: db } = pools
   /** By connection. */
   const drivers = new Map<string, Driver>()
-  /** What runs in the background: the drivers by workspace, filling by broadcast. */
+  /** What runs in the background: the drivers by connection, filling by broadcast. */
   const driving = new Map<string, Promise<void>>()
   const filling = new Map<string, Promise<void>>()
   const inFlight = createInFlight()
@@ -73,7 +74,10 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     ...context,
     count,
     policy: { failuresToOpen, ...times.breaker },
-    readConnection: createTtlCache((workspaceId) => getUsableConnection(db, sealer, workspaceId), times.cacheMs),
+    readConnection: createTtlCache((key) => {
+      const [workspaceId = '', id = ''] = key.split(' ')
+      return getUsableConnection(db, sealer, workspaceId, id)
+    }, times.cacheMs),
     settle: createSettler(pools.settle, { publicUrl, follower: recipientFollower }),
     recordAnswer: createAnswerRecorder(pools.broadcasts),
     inFlight,
@@ -90,7 +94,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
       await health.watch('broadcasts', async () => {
         const open = await listOpen(db)
         for (const broadcast of open) if (!isStopped) await advance(broadcast)
-        forgetDrivers(new Set(open.map(({ workspace_id }) => workspace_id)))
+        forgetDrivers(new Set(open.map(({ connection_id }) => connection_id)))
       })
     } catch (error) {
       log.error({ err: error }, 'broadcasts could not be polled; the next poll tries again')
@@ -98,16 +102,17 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   }
 
   /** Does what the broadcast needs next. Filling and sending go on after this returns. */
-  async function advance({ workspace_id: workspaceId, id, state }: OpenBroadcast): Promise<void> {
+  async function advance(broadcast: OpenBroadcast): Promise<void> {
+    const { workspace_id: workspaceId, id, connection_id: connectionId, state } = broadcast
     switch (state) {
       case 'due':
         await startScheduled(db, workspaceId, id)
         return wake()
       case 'filling':
         if (filling.size < maxFillers) runOnce(filling, id, () => fill(workspaceId, id))
-        return runOnce(driving, workspaceId, () => drive(workspaceId, id))
+        return runOnce(driving, connectionId ?? id, () => drive(broadcast))
       case 'sending':
-        return runOnce(driving, workspaceId, () => drive(workspaceId, id))
+        return runOnce(driving, connectionId ?? id, () => drive(broadcast))
       case 'waiting':
         return
       case 'canceled':
@@ -119,12 +124,16 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   }
 
   const fill = (workspaceId: string, id: string) =>
-    fillBroadcast({ db, fields, workspaceId, id, onChunk: wake, isStopped: () => isStopped })
+    fillBroadcast({ db, channel, fields, workspaceId, id, onChunk: wake, isStopped: () => isStopped })
 
-  async function drive(workspaceId: string, id: string): Promise<void> {
-    const connection = await driverContext.readConnection(workspaceId)
+  async function drive({ workspace_id: workspaceId, id, connection_id: connectionId }: OpenBroadcast): Promise<void> {
+    const connection = connectionId ? await driverContext.readConnection(`${workspaceId} ${connectionId}`) : undefined
     if (!connection) {
-      await pauseWithReason(db, workspaceId, id, 'The workspace has no usable msgapp connection.')
+      const hasAnother = await getConnection(db, sealer, workspaceId, 'msgapp').catch(() => undefined)
+      const reason = hasAnother
+        ? 'Its number is disconnected or cannot be used.'
+        : 'The workspace has no usable msgapp connection.'
+      await pauseWithReason(db, workspaceId, id, reason)
       return wake()
     }
     const driver = drivers.get(connection.id) ?? new Driver(driverContext, workspaceId)
@@ -142,11 +151,9 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     running.set(key, ended)
   }
 
-  /** Drops the drivers of workspaces without an open broadcast: they have no send in flight. */
-  function forgetDrivers(workspaceIds: ReadonlySet<string>): void {
-    for (const [id, { workspaceId }] of drivers) {
-      if (!workspaceIds.has(workspaceId) && !driving.has(workspaceId)) drivers.delete(id)
-    }
+  /** Drops the drivers of numbers without an open broadcast: they have no send in flight. */
+  function forgetDrivers(connectionIds: ReadonlySet<string | null>): void {
+    for (const id of drivers.keys()) if (!connectionIds.has(id) && !driving.has(id)) drivers.delete(id)
   }
 
   async function end(): Promise<void> {
@@ -172,9 +179,14 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
 }
 
 /** Undefined also when the encryption key does not open the secrets of the connection. */
-async function getUsableConnection(sql: Sql, sealer: Sealer, workspaceId: string): Promise<Connection | undefined> {
+async function getUsableConnection(
+  sql: Sql,
+  sealer: Sealer,
+  workspaceId: string,
+  id: string,
+): Promise<Connection | undefined> {
   try {
-    return await getConnection(sql, sealer, workspaceId, 'msgapp')
+    return await getConnectionById(sql, sealer, workspaceId, id)
   } catch (error) {
     if (error instanceof SealError) return undefined
     throw error

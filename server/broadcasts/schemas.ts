@@ -40,6 +40,13 @@ export const NewBroadcastSchema = Type.Object(
   {
     name: TrimmedText(maxNameLength),
     template: TemplateSchema,
+    from: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        description:
+          'The number that sends it: its connection id, or the number itself. Without it the default number.',
+      }),
+    ),
     recipients: Type.Optional(
       Type.Array(Recipient, {
         minItems: 1,
@@ -133,13 +140,16 @@ export const AddedRecipients = Type.Object(
 
 export const RecipientView = Type.Object(
   {
-    to: NullableText({ description: 'The phone number; null after the contact was erased.' }),
+    to: NullableText({
+      description: 'The phone number; null for a contact without one, and after the contact was erased.',
+    }),
     contact_id: NullableText({ format: 'uuid', description: 'Null until the contact exists.' }),
     status: OneOf(shownStatuses),
     reason: NullableText({ description: 'Why the recipient was skipped or the message failed.' }),
     message_id: NullableText({ format: 'uuid', description: 'Null until the message exists.' }),
     place: ForMembers(Type.Integer()),
     phone: ForMembers(NullableText()),
+    username: ForMembers(NullableText()),
     name: ForMembers(NullableText()),
     conversation_id: ForMembers(NullableText({ format: 'uuid' })),
   },
@@ -159,9 +169,10 @@ export const RecipientView = Type.Object(
 
 /** A member may name an audience, and template values may have contact fields if a member's request does not say it. */
 export function readBroadcast(body: Static<typeof NewBroadcastSchema>, isMember = false): NewBroadcast {
-  const { name, template, recipients, segment_id, audience, scheduled_at, draft } = body
+  const { name, template, from, recipients, segment_id, audience, scheduled_at, draft } = body
   return {
     name,
+    from,
     template: readTemplate(template, isMember),
     recipients: recipients?.map(readRecipient),
     segment_id,
@@ -176,6 +187,7 @@ export function readBroadcast(body: Static<typeof NewBroadcastSchema>, isMember 
 export const DraftSchema = Type.Object({
   name: Type.Optional(Type.String({ maxLength: maxNameLength })),
   template: Type.Optional(TemplateSchema),
+  from: Type.Optional(NullableText({ format: 'uuid' })),
   recipients: Type.Optional(Type.Array(Recipient, { maxItems: 1_000 })),
   audience: Type.Optional(AudienceSchema),
   scheduled_at: Type.Optional(NullableDateTime),

@@ -19,7 +19,8 @@ import type { App } from '../lib/http/server.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Type } from '../lib/schema.ts'
 import type { Channel, Report } from './channel.ts'
-import { type CallbackConnection, createConnectionReader, recordCallback } from './connections.ts'
+import { recordCallback } from './connection-outcomes.ts'
+import { type CallbackConnection, createConnectionReader } from './connections.ts'
 import { isCheckChallenge } from './signature.ts'
 
 export type CallbackOptions = {

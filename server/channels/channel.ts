@@ -16,6 +16,14 @@ export type Connection = {
   workspace_id: string
   id: string
   channel: ChannelName
+  /** Unique in the workspace. */
+  name: string
+  /** The phone number in E.164, the user name, or the host of the site; null until it is known. */
+  address: string | null
+  /** Used when nothing else decides. One connection of each channel is the default. */
+  is_default: boolean
+  /** Stands before stored user ids and template names, which are unique per provider account (`contacts/scope.ts`). */
+  scope: string
   /** The provider's id of the business account, which is in `entry[].id`. Empty on `web`. */
   account_id: string
   /** The provider's id of the sending number; empty on `social` and `web`. */
@@ -275,9 +283,13 @@ export type Channel = {
   parse(connection: Connection, body: unknown): Report[]
   fetchMedia(connection: Connection, media: MediaReference, maxBytes: number): Promise<FetchedMedia>
   fetchProfile?(connection: Connection, userId: string): Promise<Profile | undefined>
+  /** The phone number or user name of the account; undefined when the provider did not answer with it. */
+  fetchAddress?(connection: Connection): Promise<string | undefined>
   /** The templates of all pages; undefined when the provider did not answer or returned an error. */
   listTemplates?(connection: Connection): Promise<Template[] | undefined>
   fillTemplate?(template: Template, params: TemplateParams): FillResult
+  /** Whether only people with a phone number can get the template; absent: none needs one. */
+  needsPhone?(template: Pick<Template, 'category'>): boolean
   /** The same while a member still enters values. */
   previewTemplate?(template: Template, params: TemplateParams): TemplatePreview
   /** A plain sentence for an error that starts with the provider's code; undefined when there is none. */

@@ -8,7 +8,8 @@ import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
 import type { Channel, Template } from './channel.ts'
-import { getConnection, listConnections, recordConnectionOutcome, settleCheck } from './connections.ts'
+import { recordConnectionOutcome, settleCheck } from './connection-outcomes.ts'
+import { getConnection, listConnections } from './connections.ts'
 import { changeTemplate, getTemplate, listTemplates, refreshTemplates } from './templates.ts'
 
 const settings = {
@@ -33,6 +34,9 @@ test('a channel is connected, shown without secrets, and keeps its callback URL 
   const { id, verify_token, ...shown } = connected
   assert.deepEqual(shown, {
     channel: 'msgapp',
+    name: 'Phone number',
+    address: null,
+    is_default: true,
     callback_url: `${publicUrl}/channels/msgapp/${id}`,
     callback_verified_at: null,
     callback_received_at: null,
@@ -404,6 +408,7 @@ test('templates are the provider’s list, and stay when the provider does not a
       {
         name: 'hello',
         language: 'en_US',
+        account: settings.account_id,
         status: 'APPROVED',
         category: 'UTILITY',
         parameter_format: 'POSITIONAL',
@@ -531,6 +536,10 @@ test('a workspace is connected to a simulator once; a repeat changes only URL an
   assert.deepEqual(account, {
     workspace_id: workspaceId,
     channel: 'msgapp',
+    connection_id: first.msgapp.id,
+    name: 'Phone number',
+    address: `+1555${first.msgapp.phone_number_id.slice(-7)}`,
+    is_channel_default: true,
     account_id: first.msgapp.account_id,
     phone_number_id: first.msgapp.phone_number_id,
     display_phone_number: `1555${first.msgapp.phone_number_id.slice(-7)}`,

@@ -150,6 +150,23 @@ export async function checkReads(
   return passed
 }
 
+/** One field of the connection's number or account. */
+export async function fetchField(
+  http: Http,
+  connection: Connection,
+  id: string,
+  field: string,
+): Promise<string | undefined> {
+  const answer = await callProvider(http, connection, {
+    method: 'GET',
+    path: [id],
+    query: { fields: field },
+    timeoutMs: 15_000,
+  })
+  if (!answer.ok || errorOf(answer)) return undefined
+  return textOf(recordOf(answer.value)?.[field], 200) ?? undefined
+}
+
 const unknownPath = 2500
 const isTokenCode = (code: number | null) => code === 0 || code === 190
 const isPermissionCode = (code: number | null) =>

@@ -8,17 +8,19 @@ import { isIP } from 'node:net'
 import { isPublicAddress } from '../../common/address.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
-import { badRequest } from '../lib/errors.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import type { Connection } from './channel.ts'
+import type { StoredConnection } from './connection-rows.ts'
 import {
   defaultPace,
   defaultVersion,
-  lockConnection,
-  type StoredConnection,
-  saveConnection,
+  isAccount,
+  lockConnections,
+  readName,
+  storeConnection,
   webConnection,
-} from './connections.ts'
+} from './store-connection.ts'
 import { deleteTemplates } from './templates.ts'
 
 /** Absent settings keep their value, or get the default. */
@@ -31,25 +33,35 @@ export type ConnectionSettings = {
   base_url?: string | undefined
   api_version?: string | undefined
   messages_per_second?: number | undefined
+  name?: string | undefined
+  /** Web chat: the host of the site. Other channels know their address from the provider. */
+  address?: string | undefined
 }
+
+/** What a member connects: the default connection of a channel, another one besides it, or new settings for the connection `id`. */
+export type ConnectionChoice = { channel: ChannelName; isAnother?: boolean } | { id: string }
 
 /** Connects a channel with a member's settings, in the caller's transaction. */
 export async function configureConnection(
   sql: Sql,
   sealer: Sealer,
   workspaceId: string,
-  channel: ChannelName,
+  choice: ConnectionChoice,
   settings: ConnectionSettings,
 ): Promise<Connection> {
-  const stored = await lockConnection(sql, sealer, workspaceId, channel)
+  const { rows, channel, stored } = await lockChosen(sql, sealer, workspaceId, choice, settings)
+  const name = settings.name === undefined ? undefined : readName(settings.name)
   const messages_per_second = settings.messages_per_second ?? stored?.messages_per_second ?? defaultPace
   if (channel === 'web') {
-    return saveConnection(sql, sealer, workspaceId, { ...webConnection, messages_per_second })
+    const address = settings.address === undefined ? undefined : readHost(settings.address)
+    const input = { ...webConnection, messages_per_second, name, address }
+    return storeConnection(sql, sealer, workspaceId, rows, input, stored)
   }
   const base_url = readBaseUrl(channel, settings, stored)
   const kept = stored?.base_url === base_url ? stored : undefined
   const input = {
     channel,
+    name,
     base_url,
     account_id: requireSetting('account_id', settings.account_id ?? kept?.account_id),
     phone_number_id:
@@ -57,14 +69,56 @@ export async function configureConnection(
     access_token: requireSetting('access_token', settings.access_token ?? kept?.access_token),
     app_secret: requireSetting('app_secret', settings.app_secret ?? kept?.app_secret),
     verify_token: requireSetting('verify_token', settings.verify_token ?? (kept?.verify_token || randomToken())),
-    api_version: requireSetting('api_version', settings.api_version ?? kept?.api_version ?? defaultVersion),
+    api_version: requireSetting('api_version', settings.api_version ?? (kept?.api_version || defaultVersion)),
     messages_per_second,
     is_private: kept?.is_private ?? false,
     simulator: kept?.simulator ?? null,
   }
   const isSame = kept !== undefined && checkedSettings.every((name) => input[name] === kept[name])
-  if (channel === 'msgapp' && input.account_id !== kept?.account_id) await deleteTemplates(sql, workspaceId)
-  return saveConnection(sql, sealer, workspaceId, { ...input, state: isSame ? kept.state : 'unchecked' })
+  const twin = rows.find((row) => row.id !== stored?.id && row.disconnected_at === null && isAccount(row, input))
+  if (twin)
+    throw badRequest(`${channel === 'msgapp' ? 'phone_number_id' : 'account_id'}: already connected as ${twin.name}`)
+  const hasOtherNumbers = rows.some(
+    (row) =>
+      row.id !== stored?.id && row.disconnected_at === null && row.channel === channel && row.scope === stored?.scope,
+  )
+  if (channel === 'msgapp' && stored && input.account_id !== kept?.account_id && !hasOtherNumbers) {
+    await deleteTemplates(sql, workspaceId, stored.scope)
+  }
+  const state = isSame && kept.disconnected_at === null ? kept.state : 'unchecked'
+  return storeConnection(sql, sealer, workspaceId, rows, { ...input, state }, stored)
+}
+
+/** The connections of the workspace, locked, and the one that gets the settings; undefined: a new one. */
+async function lockChosen(
+  sql: Sql,
+  sealer: Sealer,
+  workspaceId: string,
+  choice: ConnectionChoice,
+  settings: ConnectionSettings,
+): Promise<{ rows: StoredConnection[]; channel: ChannelName; stored: StoredConnection | undefined }> {
+  const ids = { account_id: settings.account_id?.trim(), phone_number_id: settings.phone_number_id?.trim() }
+  const channel = 'channel' in choice ? choice.channel : 'msgapp'
+  const { rows, current } = await lockConnections(sql, sealer, workspaceId, { channel, ...ids })
+  if ('id' in choice) {
+    const stored = rows.find(({ id, disconnected_at }) => id === choice.id && disconnected_at === null)
+    if (!stored) throw notFound('channel')
+    return { rows, channel: stored.channel, stored }
+  }
+  if (!choice.isAnother) return { rows, channel, stored: current }
+  const disconnected = rows.filter((row) => row.channel === channel && row.disconnected_at !== null)
+  return { rows, channel, stored: disconnected.find((row) => isAccount(row, ids)) }
+}
+
+/** The host of a site, from a host name or a pasted URL; null for an empty text. */
+function readHost(input: string): string | null {
+  const text = input.trim()
+  if (text === '') return null
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
+  if (!url || url.username || url.password || !/^[^/?#@]+$/.test(url.host)) {
+    throw badRequest('address: must be the host of a site, such as shop.example')
+  }
+  return url.host
 }
 
 /** The settings that a check verifies. While they stay the same, its outcome stays valid. */
@@ -81,7 +135,7 @@ const providers = { msgapp: 'https://graph.facebook.com', social: 'https://graph
 
 /**
  * The URL of the connection: the requested one, the stored one, or the provider's. New secrets for a simulated connection
- * turn it into a real one.
+ * turn it into a real one. A disconnected connection has no secrets that belong to its URL.
  */
 function readBaseUrl(
   channel: keyof typeof providers,
@@ -92,7 +146,8 @@ function readBaseUrl(
   if (stored && base_url === stored.base_url) return base_url
   if (base_url) return requirePublicUrl(base_url)
   const becomesReal = stored?.simulator && access_token !== undefined
-  return stored && !becomesReal ? stored.base_url : providers[channel]
+  const isKept = stored?.disconnected_at === null && !becomesReal
+  return isKept ? stored.base_url : providers[channel]
 }
 
 function requirePublicUrl(text: string): string {

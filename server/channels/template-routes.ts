@@ -6,7 +6,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { DateTime, ListQuery, NullableText, type Static, Type } from '../lib/schema.ts'
 import type { Channel } from './channel.ts'
-import { getConnection, requireMsgapp } from './connections.ts'
+import { listAccounts, requireMsgapp } from './connections.ts'
 import { describeParams } from './template-params.ts'
 import { StructuredParams } from './template-schema.ts'
 import { getListedTemplate, type ListedTemplate, listTemplates, pageTemplates, refreshTemplates } from './templates.ts'
@@ -17,6 +17,7 @@ const TemplateView = Type.Object(
   {
     name: Type.String(),
     language: Type.String(),
+    account: NullableText({ description: 'The id of the provider account that owns it. Its numbers can send it.' }),
     category: Type.String({ description: 'In the spelling of the channel: `MARKETING`, `UTILITY`, `AUTHENTICATION`.' }),
     status: Type.String({
       description:
@@ -40,6 +41,7 @@ const TemplateView = Type.Object(
       {
         name: 'order_confirmed',
         language: 'en_US',
+        account: '102290129340398',
         category: 'UTILITY',
         status: 'APPROVED',
         status_reason: null,
@@ -54,6 +56,7 @@ const TemplateView = Type.Object(
 const MemberTemplate = Type.Object({
   name: Type.String(),
   language: Type.String(),
+  account: NullableText(),
   status: Type.String(),
   category: Type.String(),
   parameter_format: Type.String(),
@@ -70,6 +73,7 @@ const filters = {
   ),
   language: Type.Optional(Type.String({ maxLength: 20, description: 'Only templates in this language: `en_US`.' })),
   search: Type.Optional(Type.String({ maxLength: 512, description: 'A part of the name, in any case.' })),
+  account: Type.Optional(Type.String({ maxLength: 100, description: 'Only templates of this provider account.' })),
 }
 
 type TemplateRoutes = { db: Db; sealer: Sealer; channel: Channel }
@@ -81,11 +85,11 @@ export function templateTable({ db, sealer, channel }: TemplateRoutes): readonly
     components: Array.isArray(components) ? components.filter(isRecord) : [],
     params: describeParams(channel, { components, ...template }) as Static<typeof StructuredParams> | null,
   })
-  /** Fetches the list of the channel. Returns false without a connection: then there are no templates. */
+  /** Fetches the list of each provider account. Returns false without a connection: then there are no templates. */
   const refresh = async (workspaceId: string): Promise<boolean> => {
-    const connection = await getConnection(db, sealer, workspaceId, 'msgapp')
-    if (!connection) return false
-    if (await refreshTemplates(db, channel, connection)) return true
+    const connections = await listAccounts(db, sealer, workspaceId)
+    const fetched = await Promise.all(connections.map((connection) => refreshTemplates(db, channel, connection)))
+    if (fetched.every(Boolean)) return fetched.length > 0
     throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
   }
   return [
@@ -118,10 +122,16 @@ export function templateTable({ db, sealer, channel }: TemplateRoutes): readonly
       params: Type.Object({ name: Type.String({ description: 'The name of a template.' }) }),
       query: Type.Object({
         language: Type.Optional(Type.String({ maxLength: 20, description: '`en_US` when absent.' })),
+        account: Type.Optional(
+          Type.String({
+            maxLength: 100,
+            description: 'The provider account. When absent, that of the default number is preferred.',
+          }),
+        ),
       }),
       data: TemplateView,
-      run: async ({ caller: { workspaceId }, params: { name }, query: { language = 'en_US' } }) => {
-        const read = () => getListedTemplate(db, workspaceId, name, language)
+      run: async ({ caller: { workspaceId }, params: { name }, query: { language = 'en_US', account } }) => {
+        const read = () => getListedTemplate(db, workspaceId, { name, language, account })
         const template = (await read()) ?? ((await refresh(workspaceId)) ? await read() : undefined)
         if (!template) throw notFound('template')
         return show(template)
@@ -139,10 +149,8 @@ export function templateTable({ db, sealer, channel }: TemplateRoutes): readonly
       audit: 'template.refreshed',
       data: Type.Array(MemberTemplate),
       run: async ({ caller: { workspaceId } }) => {
-        const connection = await requireMsgapp(db, sealer, workspaceId)
-        if (!(await refreshTemplates(db, channel, connection))) {
-          throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
-        }
+        await requireMsgapp(db, sealer, workspaceId)
+        await refresh(workspaceId)
         return listTemplates(db, workspaceId)
       },
     }),

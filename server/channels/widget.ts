@@ -1,13 +1,14 @@
 /**
- * The settings of the web chat widget: its look, the details it asks for, and the sites that may embed it. They are part of
- * the web channel's connection and are deleted with it.
+ * The settings of the web chat widget of a site: its look, the details it asks for, and the hosts that may embed it. They are part of
+ * the connection of the site.
  *
  * A null title or greeting means the widget's own text, in the language of the page. Without allowed origins every site may
  * embed the widget.
  */
 import type { JSONValue } from 'postgres'
 import { badRequest, notFound } from '../lib/errors.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import { isUuid } from '../lib/id.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 
 export const positions = ['right', 'left'] as const
@@ -57,17 +58,32 @@ export function shownName(policy: Widget['member_names'], name: string | null | 
 /** The settings with the id of the connection, and the time at which its identity secret was created. */
 type StoredWidget = Widget & { id: string; identity_secret_at: string | null }
 
-/** Throws 404 while the web channel is not connected. */
-export async function requireWidget(sql: Sql, workspaceId: string): Promise<StoredWidget> {
+/** A site of a workspace. Without an id: the default one. */
+export type SiteRef = { id?: string | undefined }
+
+/** Condition on `channel_connections`: it is the site, and connected. */
+export function isSite(sql: Sql, { id }: SiteRef): Fragment {
+  const isNamed = id === undefined ? sql`channel = 'web'` : sql`id = ${isUuid(id) ? id : null}::uuid`
+  return sql`channel_name = 'web' and disconnected_at is null and ${isNamed}`
+}
+
+/** Throws 404 while the site is not connected. */
+export async function requireWidget(sql: Sql, workspaceId: string, site: SiteRef): Promise<StoredWidget> {
   const [row] = await sql<Row[]>`
-    select id, widget, identity_secret_at from channel_connections where workspace_id = ${workspaceId} and channel = 'web'`
+    select id, widget, identity_secret_at from channel_connections
+    where workspace_id = ${workspaceId} and ${isSite(sql, site)}`
   return toWidget(row)
 }
 
-export async function updateWidget(sql: Sql, workspaceId: string, changes: WidgetChanges): Promise<StoredWidget> {
+export async function updateWidget(
+  sql: Sql,
+  workspaceId: string,
+  site: SiteRef,
+  changes: WidgetChanges,
+): Promise<StoredWidget> {
   const [row] = await sql<Row[]>`
     update channel_connections set widget = widget || ${sql.json(readChanges(changes) as JSONValue)}, updated_at = now()
-    where workspace_id = ${workspaceId} and channel = 'web'
+    where workspace_id = ${workspaceId} and ${isSite(sql, site)}
     returning id, widget, identity_secret_at`
   return toWidget(row)
 }

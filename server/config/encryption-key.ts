@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parleyCommand } from '../../common/environment.ts'
-import { sealContext as connectionContext } from '../channels/connections.ts'
+import { sealContext as connectionContext } from '../channels/connection-rows.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 import { giveToOwnerOf } from '../lib/embedded/as-root.ts'
 import type { Sql } from '../lib/postgres/db.ts'
@@ -90,7 +90,7 @@ async function readCheck(sql: Sql): Promise<Sample | undefined> {
 /** The newest secrets that were sealed before the check existed. Older ones may have another key. */
 async function listSealed(sql: Sql): Promise<Sample[]> {
   const connections = await sql<{ workspace_id: string; channel: string; secrets: string }[]>`
-    select workspace_id, channel, secrets from channel_connections order by id desc limit 20`
+    select workspace_id, channel_name as channel, secrets from channel_connections where secrets <> '' order by id desc limit 20`
   const endpoints = await sql<{ workspace_id: string; id: string; secret: string }[]>`
     select workspace_id, id, secret from webhook_endpoints order by id desc limit 20`
   return [

@@ -12,7 +12,7 @@ import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { foldOrNull, textOrNull } from '../lib/text.ts'
 import { type AttributeChanges, type Attributes, mergeAttributes, requireAttributes } from './attributes.ts'
 import type { ExistsMode, NewContact } from './change.ts'
-import { type ImportedPerson, type TextField, textFields } from './import-file.ts'
+import { type TextField, textFields } from './contacts.ts'
 import { createPeople } from './people.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
 import { recordCreated } from './resource.ts'
@@ -25,8 +25,10 @@ export type BatchResult =
   | { index: number; error: { code: ErrorCode; message: string } }
 
 /** A valid item. A field that is undefined changes nothing. */
-type BatchItem = Pick<ImportedPerson, 'identity' | 'phone'> & {
+type BatchItem = {
   index: number
+  identity: string
+  phone: string
   texts: Partial<Record<TextField, string | null>>
   tags: Map<string, string> | undefined
   attributes: AttributeChanges

@@ -7,11 +7,13 @@ export const ContactName = Type.Object({
   name: NullableText(),
   phone: NullableText(),
   social_username: NullableText(),
+  username: NullableText(),
   email: NullableText(),
 })
 export type ContactName = Static<typeof ContactName>
 
 /** The name of contact `c` as JSON. */
 export const contactName = (sql: Sql): Fragment => sql`json_build_object(
-  'id', c.id, 'name', c.name, 'phone', c.phone, 'social_username', c.social_username, 'email', c.email
+  'id', c.id, 'name', c.name, 'phone', c.phone, 'social_username', c.social_username, 'username', c.username,
+  'email', c.email
 )`

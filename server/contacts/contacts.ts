@@ -15,6 +15,9 @@ import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { identityOfPhone } from './phone.ts'
 import { type ChannelName, type Contact, memberContact, publicContact } from './resource.ts'
 
+export const textFields = ['name', 'email', 'company'] as const
+export type TextField = (typeof textFields)[number]
+
 /** The longest texts of a contact, in characters. */
 export const contactLimits = { name: 500, email: 320, company: 500 } as const
 
@@ -147,6 +150,26 @@ export async function requireContact(sql: Sql, workspaceId: string, id: string):
   return contact
 }
 
+/** `identityList`: the expression of the identities of contact `c`. */
+export async function requireContactWithIdentities(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  identityList: (sql: Sql) => Fragment,
+): Promise<Contact> {
+  const [contact] = isUuid(id)
+    ? await sql<Contact[]>`
+        select ${memberContact.columns(sql)}, ${identityList(sql)} as identities
+        from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}`
+    : []
+  if (!contact) throw notFound('contact')
+  const { phone, identities = [] } = contact
+  // An identity has the canonical spelling of a number, the contact its own.
+  const own = phone && identityOfPhone(phone)
+  const spell = (address: string) => (phone && address === own ? phone : address)
+  return { ...contact, identities: identities.map((each) => ({ ...each, address: spell(each.address) })) }
+}
+
 /** Deletes a contact with its identities, tags and memberships. Returns false when it does not exist. */
 export async function deleteContact(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
   const deleted = await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${id} returning id`
@@ -209,7 +232,8 @@ function hasEmail(sql: Sql, email: string): Fragment {
 
 /**
  * Condition on contact `c`: one of its texts contains this. One or two characters would match nearly all contacts, so they
- * match beginnings only. A phone number is found as people write it, with spaces, brackets and hyphens.
+ * match beginnings only. A phone number is found as people write it, with spaces, brackets and hyphens, and a username of the primary
+ * channel with or without its @.
  */
 export function matches(sql: Sql, search: string): Fragment {
   return plannedPerCall(sql, toSearchCondition(sql, search))
@@ -217,14 +241,19 @@ export function matches(sql: Sql, search: string): Fragment {
 
 function toSearchCondition(sql: Sql, search: string): Fragment {
   const text = fold(search).replaceAll('\n', ' ')
-  if (lengthOf(search) < 3) return sql`c.search like ${`%\n${escapeLike(text)}%`}`
+  const username = /^@?([\p{L}\p{N}._-]+)$/u.exec(text)?.[1]
+  if (lengthOf(search) < 3) {
+    const begins = sql`c.search like ${`%\n${escapeLike(text)}%`}`
+    return username ? sql`(${begins} or c.username_key like ${`${escapeLike(username)}%`})` : begins
+  }
   const number = text.replace(/[\s()./-]/g, '')
   if (/^\+?\d{3,}$/.test(number)) {
     return number === text
       ? containsNumber(sql, number)
       : sql`(${contains(sql, text)} or ${containsNumber(sql, number)})`
   }
-  return contains(sql, text)
+  const isFound = contains(sql, text)
+  return username ? sql`(${isFound} or c.username_key like ${`%${escapeLike(username)}%`})` : isFound
 }
 
 const contains = (sql: Sql, text: string): Fragment => sql`c.search like ${`%${escapeLike(text)}%`}`

@@ -1,6 +1,7 @@
 /**
  * Contacts that are probably the same person as a given one. The rule is conservative: the same e-mail address, the same phone
- * number, or the same name together with the same company. An address that only a visitor of the web chat typed does not count:
+ * number (a contact without one has the number that the channel named together with its user id), or the same name together with the same
+ * company. An address that only a visitor of the web chat typed does not count:
  * a stranger who types the address of a customer would be offered as that customer.
  */
 
@@ -32,6 +33,7 @@ export async function listDuplicates(sql: Sql, workspaceId: string, id: string):
   for (const number of [...new Set([...numbers, ...(contact.phone ? [contact.phone] : [])])]) {
     await add('phone', sql`${matches(sql, number)} and c.phone = ${number}`)
   }
+  await add('phone', isReportedWith(sql, workspaceId, contact.id))
   // The search index finds the few candidates.
   if (email && !(await isEmailTyped(sql, workspaceId, contact.id))) {
     await add(
@@ -64,3 +66,16 @@ async function listNumbers(sql: Sql, workspaceId: string, contactId: string): Pr
     limit 10`
   return rows.map(({ external_id }) => external_id)
 }
+
+/** Condition on contact `c`: the channel named its number together with a user id of this contact, or the other way round. */
+const isReportedWith = (sql: Sql, workspaceId: string, contactId: string): Fragment => sql`c.id in (
+  select n.contact_id from contact_identities u
+  join contact_identities n
+    on n.workspace_id = u.workspace_id and n.channel = u.channel and n.external_id = u.reported_number
+  where u.workspace_id = ${workspaceId} and u.contact_id = ${contactId} and u.channel = 'msgapp'
+    and u.reported_number is not null
+  union all
+  select u.contact_id from contact_identities n
+  join contact_identities u on u.workspace_id = n.workspace_id and u.channel = n.channel and u.reported_number = n.external_id
+  where n.workspace_id = ${workspaceId} and n.contact_id = ${contactId} and n.channel = 'msgapp'
+)`

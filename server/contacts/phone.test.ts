@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { codePoint } from '../lib/test-text.ts'
 import { identityOfPhone, parsePhone, requirePhone } from './phone.ts'
 
@@ -104,4 +105,27 @@ test('a number with two spellings has one identity', () => {
     assert.equal(identityOfPhone(phone), phone)
   }
   fc.assert(fc.property(fc.string(), (text) => identityOfPhone(identityOfPhone(text)) === identityOfPhone(text)))
+})
+
+test('the short cut for numbers with the code 1 reads them as the library does', () => {
+  const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{${length}}$`))
+  const separator = fc.constantFrom('', ' ', '.', '-')
+  const text = fc
+    .tuple(
+      ...[fc.constantFrom('', '+1', '1', '+'), separator, fc.constantFrom('', '('), digits(3)],
+      ...[fc.constantFrom('', ')'), separator, digits(3), separator, digits(4)],
+    )
+    .map((parts) => parts.join(''))
+  const country = fc.constantFrom('US', 'CA', 'JM', 'AG', 'DO', 'PR', 'DE', 'MX')
+  fc.assert(
+    fc.property(text, country, (phone, defaultCountry) => {
+      const number = parsePhoneNumberFromString(phone, { defaultCountry, extract: false })
+      assert.equal(
+        parsePhone(phone, defaultCountry),
+        number?.isPossible() && !number.ext ? number.number : undefined,
+        phone,
+      )
+    }),
+    { numRuns: 3_000 },
+  )
 })

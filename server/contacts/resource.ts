@@ -1,6 +1,6 @@
 /** The contact: its schema with the SQL of its fields, and the event of its creation. */
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/postgres/db.ts'
-import { Column, resource } from '../lib/resource.ts'
+import { Column, NoColumn, resource } from '../lib/resource.ts'
 import {
   DateTime,
   ForMembers,
@@ -66,11 +66,29 @@ const identityChannels = (sql: Sql): Fragment => sql`array_to_string(array(
   select i.channel from contact_identities i where i.workspace_id = c.workspace_id and i.contact_id = c.id
 ), ' ')`
 
+const IdentitySchema = Type.Object(
+  {
+    channel: OneOf(channels),
+    address: Type.String({ description: 'The phone number, the user id of the provider or the id of the visitor.' }),
+    connection_id: NullableText({
+      format: 'uuid',
+      description:
+        'The connection that knows a user id or visitor. Null for a phone number, which every number of the workspace can reach.',
+    }),
+    last_seen_at: NullableText({
+      format: 'date-time',
+      description: "The customer's last message or visit with this identity. Null if there is none.",
+    }),
+  },
+  { title: 'Identity' },
+)
+
 export const ContactSchema = Type.Object(
   {
     id: Uuid,
     phone: NullableText({ pattern: '^\\+[1-9]\\d{1,14}$', description: 'E.164. Null for a contact without a number.' }),
     social_username: NullableText(),
+    username: ForMembers(NullableText({ description: 'The username on the primary channel.' })),
     channels: Column(
       Type.Array(OneOf(channels), { description: 'The channels on which the contact can be reached.' }),
       channelNames,
@@ -90,6 +108,13 @@ export const ContactSchema = Type.Object(
     opted_out_by: ForMembers(Type.Unsafe<Decider | null>({ type: ['string', 'null'], enum: [...deciders, null] })),
     created_at: DateTime,
     updated_at: DateTime,
+    identities: NoColumn(
+      Type.Optional(
+        Type.Array(IdentitySchema, {
+          description: 'How channels know the contact, the last seen first, at most 100. Only in `GET /contacts/{id}`.',
+        }),
+      ),
+    ),
   },
   { title: 'Contact', examples: [contactExample] },
 )

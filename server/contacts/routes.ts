@@ -24,6 +24,7 @@ import {
   matchesFilters,
   maxCountedContacts,
   requireContact,
+  requireContactWithIdentities,
 } from './contacts.ts'
 import { writeContacts } from './export.ts'
 import { readItem } from './items.ts'
@@ -60,6 +61,8 @@ export type ContactOptions = {
   mergeContacts: (workspaceId: string, id: string, otherId: string) => Promise<void>
   /** Condition on contact `c`: it is in this segment. Throws 404 when the segment does not exist. */
   inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>
+  /** The expression of the identities of contact `c`, as JSON. */
+  identityList: (sql: Sql) => Fragment
   /** Replaces references to the old name of a tag with its id, in the same transaction. */
   onTagRenamed: (sql: Sql, workspaceId: string, tag: { id: string; key_before: string }) => Promise<void>
 }
@@ -121,7 +124,7 @@ const toFilters = (query: FilterQuery, defaultCountry: string): ContactFilters =
 })
 
 export function contactTable(options: ContactOptions): readonly Row[] {
-  const { db, reads, slow, bulk, signals, eraseContact, mergeContacts, inSegment, onTagRenamed } = options
+  const { db, reads, slow, bulk, signals, eraseContact, mergeContacts, inSegment, identityList, onTagRenamed } = options
   return [
     row({
       call: 'POST /contacts',
@@ -262,12 +265,13 @@ export function contactTable(options: ContactOptions): readonly Row[] {
       call: 'GET /contacts/:id',
       operation: 'getContact',
       summary: 'Read a contact',
-      description: 'One contact, with its tags and the channels on which it can be reached.',
+      description:
+        'One contact, with its tags, the channels on which it can be reached, and the numbers and user ids by which they know it.',
       scope: 'contacts:read',
       members: roles,
       params: IdParams,
       data: ContactSchema,
-      run: ({ caller, params }) => requireContact(reads, caller.workspaceId, params.id),
+      run: ({ caller, params }) => requireContactWithIdentities(reads, caller.workspaceId, params.id, identityList),
     }),
     row({
       call: 'PATCH /contacts/:id',

@@ -84,6 +84,25 @@ export function readTagName(input: string, field: string): string {
   return name
 }
 
+/** The separators of names in one cell of a file. */
+export const tagSeparators = [';', '|', ','] as const
+export type TagSeparator = (typeof tagSeparators)[number]
+
+/** The names of a cell. A backslash escapes a separator and itself. Stops after `max` names and one more. */
+export function splitTags(cell: string, separator: TagSeparator, max = Number.POSITIVE_INFINITY): string[] {
+  const names = ['']
+  for (const [token, escaped] of cell.matchAll(/\\([\\;|,])|[^\\;|,]+|[\\;|,]/gu)) {
+    if (names.length > max) break
+    if (token === separator) names.push('')
+    else names.push((names.pop() ?? '') + (escaped ?? token))
+  }
+  return names
+}
+
+/** The names as one cell, separated by semicolons. */
+export const joinTags = (names: readonly string[]): string =>
+  names.map((name) => name.replace(/[\\;|]/g, '\\$&')).join(';')
+
 /** The tags of contact `c` as JSON, by name. */
 const tagsJson = (sql: Sql): Fragment => sql`coalesce((
   select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)

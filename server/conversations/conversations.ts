@@ -1,5 +1,5 @@
 /**
- * Conversations: one per contact and channel. The statements that write messages keep the last message and the unread
+ * Conversations: one per contact and connection. The statements that write messages keep the last message and the unread
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/resource.ts'
@@ -10,7 +10,7 @@ import { readValues } from '../lib/page-text.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import type { statuses } from './filter-fields.ts'
 import { findLabeled } from './labels.ts'
-import { type Conversation, publicConversation } from './resource.ts'
+import { type Conversation, foundConversation, publicConversation } from './resource.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
 
@@ -18,13 +18,14 @@ export type ConversationFilters = {
   status?: ConversationStatus | undefined
   contact_id?: string | undefined
   channel?: ChannelName | undefined
+  connection_id?: string | undefined
   /** A member's id, or `none`. */
   assigned_agent_id?: string | undefined
   /** The id or the name of a label. */
   label?: string | undefined
 }
 
-/** One page, newest first. A pool with prepared statements suits the filters `status`, `contact_id` and `channel` only. */
+/** One page, newest first. A pool with prepared statements suits the filters `status`, `contact_id`, `channel` and `connection_id` only. */
 export async function listConversations(
   sql: Sql,
   workspaceId: string,
@@ -33,7 +34,23 @@ export async function listConversations(
 ): Promise<Page<Conversation>> {
   const selected = await selectConversations(sql, workspaceId, filters)
   if (!selected) return { data: [], meta: { next_cursor: null } }
-  const range = sql`v.id < ${before} and ${selected.condition} order by v.id desc limit ${limit + 1}`
+  const { channel, connection_id, status, contact_id } = filters
+  const isIndexed = (channel || connection_id) && !status && !contact_id
+  // Each connection has an index of its own. The newest conversations are among the newest of each.
+  const newest = sql`v.id in (
+    select n.id from channel_connections k
+    cross join lateral (
+      select v.id from conversations v
+      where v.workspace_id = ${workspaceId} and v.connection_id = k.id and v.id < ${before} and ${selected.condition}
+      order by v.id desc
+      limit ${limit + 1}
+    ) n
+    where k.workspace_id = ${workspaceId} and ${channel ? sql`k.channel_name = ${channel}` : sql`true`}
+      and ${connection_id ? sql`k.id = ${connection_id}` : sql`true`}
+    order by n.id desc
+    limit ${limit + 1}
+  )`
+  const range = sql`${isIndexed ? newest : sql`v.id < ${before} and ${selected.condition}`} order by v.id desc limit ${limit + 1}`
   return publicConversation.writePage(sql, workspaceId, await readRows(sql, workspaceId, range), limit)
 }
 
@@ -44,12 +61,13 @@ export async function listConversations(
 export async function selectConversations(
   sql: Sql,
   workspaceId: string,
-  { status, contact_id, channel, assigned_agent_id: agentId, label }: ConversationFilters,
+  { status, contact_id, channel, connection_id, assigned_agent_id: agentId, label }: ConversationFilters,
 ): Promise<{ condition: Fragment } | undefined> {
   const conditions: Fragment[] = [sql`true`]
   if (status) conditions.push(sql`v.status = ${status}`)
   if (contact_id) conditions.push(sql`v.contact_id = ${contact_id}`)
   if (channel) conditions.push(sql`v.channel = ${channel}`)
+  if (connection_id) conditions.push(sql`v.connection_id = ${connection_id}`)
   if (agentId) conditions.push(sql`${agentOf(sql)} = ${agentId === 'none' ? unassigned : agentId}::uuid`)
   if (label !== undefined) {
     const labeled = await findLabeled(sql, workspaceId, [label])
@@ -103,7 +121,7 @@ export async function listConversationsById(
   ids: readonly string[],
 ): Promise<Conversation[]> {
   return sql<Conversation[]>`
-    select ${publicConversation.columns(sql)}
+    select ${foundConversation.columns(sql)}
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`

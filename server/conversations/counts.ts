@@ -34,7 +34,7 @@ const countUpToMax = (sql: Sql, workspaceId: string, condition: Fragment): Fragm
 export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<InboxCounts, 'mine'>> {
   const count = (condition: Fragment) => countUpToMax(sql, workspaceId, condition)
   const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
-    select ${count(hasInboxStatus(sql, 'open'))} as open, ${count(hasInboxStatus(sql, 'pending'))} as pending,
+    select ${count(hasInboxStatus(sql, workspaceId, 'open'))} as open, ${count(hasInboxStatus(sql, workspaceId, 'pending'))} as pending,
       ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open'`)} as unassigned,
       ${count(sql`v.unread_count > 0 and ${inboxStatusOf(sql)} = 'open'`)} as unread`
   return requireRow(counts, 'the inbox count')
@@ -97,7 +97,7 @@ async function countOpen(sql: Sql, workspaceId: string): Promise<OpenCounts> {
     open_conversations as (
       select v.workspace_id, v.id, ${agentOf(sql)} as agent
       from conversations v
-      where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, 'open')}
+      where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, workspaceId, 'open')}
       limit ${maxOpen + 1}
     )
     select 'label' as kind, cl.label_id as id, count(*)::int as count

@@ -1,9 +1,11 @@
 /**
  * The fields that a segment's filter can use: those of contacts, and those of their conversations.
  *
- * A contact has at most one conversation per channel. "is" means that one of them matches, "is not" that none does.
+ * A contact has at most one conversation per connection. "is" means that one of them matches, "is not" that none does.
  */
+import { isUuid } from '../lib/id.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { fold } from '../lib/text.ts'
 import { contactFields, type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
 
 export const statuses = ['open', 'pending', 'closed'] as const
@@ -15,6 +17,10 @@ export const statuses = ['open', 'pending', 'closed'] as const
 export const receivedAt = (sql: Sql): Fragment => sql`greatest(v.last_received_at, v.last_inbound_at)`
 
 const statusValue = { value: 'status', fault: notOneOf(statuses) } as const
+const connectionValue = {
+  value: 'connection',
+  fault: (value: string) => (value.trim() ? undefined : 'required'),
+} as const
 
 export const filterFields: FilterFields = {
   ...contactFields,
@@ -24,10 +30,29 @@ export const filterFields: FilterFields = {
       where v.workspace_id = c.workspace_id and v.contact_id = c.id
     )`,
   ),
+  connection: {
+    has: { takes: connectionValue, condition: hasConnection },
+    not_has: {
+      takes: connectionValue,
+      condition: (sql, workspaceId, value) => sql`not ${hasConnection(sql, workspaceId, value)}`,
+    },
+  },
   conversation_status: {
     is: { takes: statusValue, condition: (sql, _, value) => hasStatus(sql, value) },
     is_not: { takes: statusValue, condition: (sql, _, value) => sql`not ${hasStatus(sql, value)}` },
   },
+}
+
+/** Condition on contact `c`: it has a conversation on the connection with this id or name. */
+function hasConnection(sql: Sql, workspaceId: string, value: string): Fragment {
+  const hasName = sql`k.name_key = ${fold(value.trim())}`
+  const isNamed = isUuid(value) ? sql`(k.id = ${value} or ${hasName})` : hasName
+  return sql`exists (
+    select from conversations v
+    where v.workspace_id = c.workspace_id and v.contact_id = c.id and v.connection_id in (
+      select k.id from channel_connections k where k.workspace_id = ${workspaceId} and ${isNamed}
+    )
+  )`
 }
 
 const hasStatus = (sql: Sql, status: string) => sql`

@@ -2,7 +2,7 @@
  * Which conversations a list of the inbox scans: ranges of its indexes, and conditions to check on each row (see `inbox.ts`).
  */
 import { matches } from '../contacts/contacts.ts'
-import { type ChannelName, channels as channelNames } from '../contacts/resource.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { findTagged } from '../contacts/tags.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
@@ -17,6 +17,8 @@ export type InboxFilters = {
   status?: ConversationStatus | undefined
   /** Of several values of a filter, one must match. */
   channels?: readonly ChannelName[] | undefined
+  /** Ids. */
+  connections?: readonly string[] | undefined
   contact_id?: string | undefined
   /** Ids of members, or `nobody`. */
   agents?: readonly string[] | undefined
@@ -89,8 +91,11 @@ async function findContacts(
   return found.length > maxContacts ? undefined : found.map(({ id }) => id)
 }
 
-/** The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. */
-export type ScanPlan = { ranges: Fragment[]; conditions: Fragment[] }
+/**
+ * The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. `ofConnections`: each range is
+ * scanned once for every connection `k` with this condition; otherwise once.
+ */
+export type ScanPlan = { ranges: Fragment[]; conditions: Fragment[]; ofConnections?: Fragment | undefined }
 
 export function planScan(
   sql: Sql,
@@ -99,11 +104,15 @@ export function planScan(
   selection: Selection,
   order: Order,
 ): ScanPlan {
-  const { ranges, conditions } = planRanges(sql, workspaceId, filters, selection, order)
+  const { ranges, conditions, ofConnections } = planRanges(sql, workspaceId, filters, selection, order)
   // The index of waiting customers is not sorted by the last message: there it is checked for each row.
   return order === 'waiting'
     ? { ranges, conditions: [...conditions, ...periodOf(sql, filters, sql`w.arrived_at`)] }
-    : { ranges: ranges.map((range) => joinAnd(sql, [range, ...periodOf(sql, filters, arrival(sql))])), conditions }
+    : {
+        ranges: ranges.map((range) => joinAnd(sql, [range, ...periodOf(sql, filters, arrival(sql))])),
+        conditions,
+        ofConnections,
+      }
 }
 
 /** The conditions of the period on the time `at`. */
@@ -121,7 +130,7 @@ function planRanges(
   { contactIds, conversationIds, checked }: Selection,
   order: Order,
 ): ScanPlan {
-  const { status, channels, contact_id, agents, waiting_minutes, has_no_reply, unread, search } = filters
+  const { status, channels, connections, contact_id, agents, waiting_minutes, has_no_reply, unread, search } = filters
   // Each once: a row of two ranges would be listed twice.
   const agentIds = agents && [...new Set(agents.map((agent) => (agent === 'nobody' ? unassigned : agent)))]
   // A person's conversations are listed whatever their messages are.
@@ -129,6 +138,7 @@ function planRanges(
   const has = {
     inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
     channel: channels && sql`w.channel = any(${[...channels]}::text[])`,
+    connection: connections && sql`w.connection_id = any(${[...connections]}::uuid[])`,
     agent: agentIds && sql`w.agent = any(${agentIds}::uuid[])`,
     unread: unread && sql`w.unread_count > 0`,
     label:
@@ -179,10 +189,12 @@ function planRanges(
     // Each number of agents is another text.
     return { ranges: agentIds.length > 1 ? ranges.map((range) => plannedPerCall(sql, range)) : ranges, conditions }
   }
-  const ranges = (channels ?? channelNames).flatMap((name) =>
-    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one}`),
-  )
-  return { ranges, conditions: conditionsBut('channel', ...isCovered) }
+  const ranges = scannedStatuses.map((one) => sql`${inboxStatusOf(sql)} = ${one}`)
+  const ofConnections = joinAnd(sql, [
+    channels ? sql`k.channel_name = any(${[...channels]}::text[])` : sql`true`,
+    connections ? sql`k.id = any(${[...connections]}::uuid[])` : sql`true`,
+  ])
+  return { ranges, conditions: conditionsBut('channel', 'connection', ...isCovered), ofConnections }
 }
 
 const joinAnd = (sql: Sql, conditions: readonly Fragment[]): Fragment =>
@@ -198,6 +210,7 @@ export const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.create
 export const inboxStatusOf = (sql: Sql): Fragment =>
   sql`(case when v.inbox_at is null then 'automated' else v.status end)`
 const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
-/** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
-export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
-  sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`
+/** Condition: conversation `v` is in the inbox with this status. The list of connections lets it use an index. */
+export const hasInboxStatus = (sql: Sql, workspaceId: string, status: ConversationStatus): Fragment =>
+  sql`v.connection_id = any(array(select k.id from channel_connections k where k.workspace_id = ${workspaceId}))
+    and ${inboxStatusOf(sql)} = ${status}`

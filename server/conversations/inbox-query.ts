@@ -27,6 +27,7 @@ export const inboxFilters = {
   ),
   status: Type.Optional(OneOf(statuses)),
   channel: Type.Optional(Type.String({ maxLength: 100, description: several(channels.join(', ')) })),
+  connection: Type.Optional(Type.String({ maxLength: maxIdsLength, description: several('the ids of connections') })),
   assigned: Type.Optional(
     Type.String({ maxLength: maxIdsLength, description: several("`me`, `nobody`, or a member's id") }),
   ),
@@ -66,11 +67,14 @@ export function readInboxQuery({ member }: { member: { id: string } }, query: St
   if (agents && !agents.every((one) => one === 'me' || one === 'nobody' || isUuid(one))) {
     throw badRequest("assigned: must be `me`, `nobody` or a member's id")
   }
+  const connections = readList('connection', query.connection)
+  if (connections && !connections.every(isUuid)) throw badRequest("connection: must be a connection's id")
   const days = readWhole('active_days', query.active_days, maxActiveDays)
   const after = readTime('active_after', query.active_after)
   return {
     ...{ sort, status },
     channels: readChannels(query.channel),
+    connections,
     agents: agents && [...new Set(agents.map((one) => (one === 'me' ? member.id : one.toLowerCase())))],
     labels: readNames('label', query.label),
     tags: readNames('tag', query.tag),

@@ -5,7 +5,7 @@
  * do not. A conversation with automated messages only is listed with its contact, in a search, and without a status filter,
  * by its creation.
  *
- * A page merges sorted ranges of an index: one range per channel and status, or per status of an agent, or all unread
+ * A page merges sorted ranges of an index: one range per connection and status, or per status of an agent, or all unread
  * conversations, or all with a waiting customer. So a page costs the same among a hundred conversations and among a million.
  * Conditions that no index covers are checked for at most `maxScanned` conversations: then a page may be short, and its cursor
  * continues after the last one scanned.
@@ -93,23 +93,23 @@ async function scanByWait(
 async function scanPage(
   sql: Sql,
   workspaceId: string,
-  { ranges, conditions }: ScanPlan,
+  plan: ScanPlan,
   order: Order,
   cursor: string,
   limit: number,
 ): Promise<Scan> {
   const { isDescending, direction } = directionOf(sql, order)
   const after = decodePosition(cursor) ?? (isDescending ? newestPosition : oldestPosition)
-  const scanned = conditions.length > 0 ? maxScanned : limit + 1
-  const isMatch = allOf(sql, conditions)
-  const merged = mergeRanges(sql, workspaceId, ranges, order, after, scanned)
+  const scanned = plan.conditions.length > 0 ? maxScanned : limit + 1
+  const isMatch = allOf(sql, plan.conditions)
+  const merged = mergeRanges(sql, workspaceId, plan, order, after, scanned)
   const rows = await sql<ScannedEntry[]>`
     select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as at_us
     from (
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
-        select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.at,
-          ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
+        select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent,
+          s.at, ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
           row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
@@ -134,24 +134,33 @@ async function scanPage(
 function mergeRanges(
   sql: Sql,
   workspaceId: string,
-  ranges: readonly Fragment[],
+  { ranges, ofConnections }: ScanPlan,
   order: Order,
   after: { at: string; id: string },
   limit: number,
 ): Fragment {
   const { isAfter, direction } = directionOf(sql, order)
   const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  const ofConnection = ofConnections ? sql`v.connection_id = k.id` : sql`true`
   return ranges
     .map(
       (range) => sql`(
-        select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
+        select v.id, v.contact_id, v.channel, v.connection_id, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
           ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
         from conversations v
-        where v.workspace_id = ${workspaceId} and ${range}
+        where v.workspace_id = ${workspaceId} and ${ofConnection} and ${range}
           and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
         order by ${at} ${direction}, v.id ${direction}
         limit ${limit}
       )`,
+    )
+    .map((range) =>
+      ofConnections
+        ? sql`(
+            select r.* from channel_connections k cross join lateral ${range} r
+            where k.workspace_id = ${workspaceId} and ${ofConnections}
+          )`
+        : range,
     )
     .reduce((one, other) => sql`${one} union all ${other}`)
 }
@@ -173,12 +182,12 @@ export async function countMatches(
 ): Promise<{ count: number; has_more: boolean }> {
   const selection = await findSelection(sql, workspaceId, filters)
   if (!selection) return { count: 0, has_more: false }
-  const { ranges, conditions } = planScan(sql, workspaceId, filters, selection, 'newest')
-  const merged = mergeRanges(sql, workspaceId, ranges, 'newest', newestPosition, maxScannedForCount)
+  const plan = planScan(sql, workspaceId, filters, selection, 'newest')
+  const merged = mergeRanges(sql, workspaceId, plan, 'newest', newestPosition, maxScannedForCount)
   const [row] = await sql<{ count: number; has_more: boolean }[]>`
-    select (count(*) filter (where ${allOf(sql, conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
+    select (count(*) filter (where ${allOf(sql, plan.conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
     from (
-      select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent
+      select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent
       from (${merged}) s
       order by s.at desc, s.id desc
       limit ${maxScannedForCount}

@@ -1,5 +1,6 @@
 /** The conversation: its schema with the SQL of its fields. */
 import { contentTypes } from '../channels/channel.ts'
+import { EmbeddedConnection, embeddedConnectionExample } from '../channels/resource.ts'
 import { channels, contactExample } from '../contacts/resource.ts'
 import { TagList } from '../contacts/tags.ts'
 import { Column, Joined, NoColumn, resource } from '../lib/resource.ts'
@@ -23,6 +24,7 @@ const EmbeddedContact = Type.Object(
     id: Uuid,
     phone: NullableText(),
     social_username: NullableText(),
+    username: ForMembers(NullableText({ description: 'The username on the primary channel.' })),
     name: NullableText(),
     email: NullableText(),
     company: NullableText(),
@@ -43,6 +45,7 @@ const embeddedExample = {
 export const conversationExample = {
   id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4',
   channel: 'msgapp',
+  connection: embeddedConnectionExample,
   contact_id: contactExample.id,
   status: 'open',
   assigned_agent_id: null,
@@ -75,6 +78,15 @@ export const ConversationSchema = Type.Object(
   {
     id: Uuid,
     channel: OneOf(channels),
+    connection: Column(
+      NullableObject(EmbeddedConnection, { description: 'The number, social account or site. Replies leave from it.' }),
+      (sql) => sql`(
+        select row_to_json(k) from (
+          select k.id, k.name, k.address from channel_connections k
+          where k.workspace_id = v.workspace_id and k.id = v.connection_id
+        ) k
+      )`,
+    ),
     contact_id: Uuid,
     status: OneOf(statuses),
     assigned_agent_id: NullableText({ format: 'uuid', description: 'The member it is assigned to.' }),
@@ -164,3 +176,10 @@ export type InboxRow = Required<Conversation>
 export const publicConversation = resource('v', toPublic(ConversationSchema))
 /** With those that only members see; `a` is the assigned member. */
 export const memberConversation = resource('v', ConversationSchema)
+
+/** The public fields with the contact as members see it. Without the title of the resource, which has more fields for members. */
+export const FoundConversation = Type.Object({
+  ...toPublic(ConversationSchema).properties,
+  contact: ConversationSchema.properties.contact,
+})
+export const foundConversation = resource('v', FoundConversation)

@@ -48,6 +48,9 @@ const ConversationsQuery = ListQuery({
   status: Type.Optional(OneOf(statuses, { description: 'All when absent.' })),
   contact_id: Type.Optional(Type.String({ format: 'uuid', description: 'Only conversations of this contact.' })),
   channel: Type.Optional(OneOf(channels, { description: 'All when absent.' })),
+  connection_id: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Only conversations of this connection (`GET /connections`).' }),
+  ),
   assigned_agent_id: Type.Optional(
     Type.String({
       maxLength: 100,

@@ -7,7 +7,6 @@
  */
 
 import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
-import type { ChannelName } from '../contacts/resource.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { changedAt } from '../lib/postgres/changes.ts'
 import { jsonObject, type Sql } from '../lib/postgres/db.ts'
@@ -20,7 +19,10 @@ export type Thread = {
   name: string | null
   email: string | null
   social_username: string | null
+  username: string | null
   conversation_id: string
+  /** The connection of the conversation. */
+  connection_id: string | null
   last_inbound_at: string | null
   last_broadcast_message_id: string | null
   /** Whether this call created the contact, for the first of several entries of the same person. */
@@ -41,35 +43,49 @@ export type Lookup = {
   createdId?: string
 }
 
-/** The threads of these people, in order; undefined for an unknown person. */
+/**
+ * The threads of these people, in order; undefined for an unknown person. Without a connection it is the conversation, among those whose
+ * connection is not disconnected, in which the customer wrote last, or else the one with the last message.
+ */
 export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promise<(FoundThread | undefined)[]> {
   const indexes: number[] = []
   const workspaceIds: string[] = []
   const channels: string[] = []
+  const connectionIds: (string | null)[] = []
   const identities: string[] = []
   people.forEach((who, index) => {
     for (const identity of identitiesOf(who)) {
       indexes.push(index)
       workspaceIds.push(who.workspace_id)
       channels.push(who.channel)
+      connectionIds.push(who.connection_id ?? null)
       identities.push(identity)
     }
   })
   const found = await sql<(FoundThread & { index: number })[]>`
     with known_people as (
-      select distinct on (p.index) p.index, p.workspace_id, p.channel, i.contact_id,
+      select distinct on (p.index) p.index, p.workspace_id, p.channel, p.connection_id, i.contact_id,
         count(*) over (partition by p.index, i.contact_id)::int as identity_count
-      from unnest(${indexes}::int[], ${workspaceIds}::uuid[], ${channels}::text[], ${identities}::text[]) with ordinality
-        as p (index, workspace_id, channel, identity, rank)
+      from unnest(${indexes}::int[], ${workspaceIds}::uuid[], ${channels}::text[], ${connectionIds}::uuid[],
+        ${identities}::text[]) with ordinality as p (index, workspace_id, channel, connection_id, identity, rank)
       join contact_identities i
         on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.identity
       order by p.index, p.rank
     )
-    select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
-      v.id as conversation_id, v.last_inbound_at, v.last_broadcast_message_id
+    select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username, c.username,
+      v.id as conversation_id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id
     from known_people p
     join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
-    left join conversations v on v.workspace_id = p.workspace_id and v.contact_id = p.contact_id and v.channel = p.channel`
+    left join lateral (
+      select v.id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id from conversations v
+      where v.workspace_id = p.workspace_id and v.contact_id = p.contact_id and v.channel = p.channel
+        and case when p.connection_id is not null then v.connection_id = p.connection_id else exists (
+          select from channel_connections k
+          where k.workspace_id = v.workspace_id and k.id = v.connection_id and k.disconnected_at is null
+        ) end
+      order by v.last_inbound_at desc nulls last, v.last_message_at desc nulls last
+      limit 1
+    ) v on true`
   const threads: (FoundThread | undefined)[] = people.map(() => undefined)
   for (const row of found) threads[row.index] = row
   return threads
@@ -110,13 +126,13 @@ export async function resolveContacts(sql: Sql, lookups: readonly Lookup[]): Pro
 }
 
 function toNewThread(who: PersonRef, created: CreatedPerson): FoundThread {
-  const { contact_id, phone, name, email, social_username, external_id, second_id } = created
+  const { contact_id, phone, name, email, social_username, username, external_id, second_id } = created
   const identity_count = identitiesOf(who).filter(
     (identity) => identity === external_id || identity === second_id,
   ).length
   return {
-    ...{ contact_id, phone, name, email, social_username, identity_count },
-    ...{ conversation_id: null, last_inbound_at: null, last_broadcast_message_id: null },
+    ...{ contact_id, phone, name, email, social_username, username, identity_count },
+    ...{ conversation_id: null, connection_id: null, last_inbound_at: null, last_broadcast_message_id: null },
   }
 }
 
@@ -166,7 +182,7 @@ export async function lockThreadsOf(sql: Sql, workspaceId: string, contactId: st
     for update`
 }
 
-/** Stores details that the contacts did not have yet: a further id, a name, a phone number, an e-mail address. */
+/** Stores details that the contacts did not have yet: a further id, a name, a phone number, an e-mail address, a user name. */
 async function storeNewDetails(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
   const learnt = lookups.flatMap(({ who, thread }) => {
     if (!thread) return []
@@ -175,30 +191,37 @@ async function storeNewDetails(sql: Sql, lookups: readonly Lookup[]): Promise<vo
       (!thread.phone && who.phone) ||
       (!thread.name && who.name) ||
       (!thread.email && who.email) ||
-      (who.channel === 'social' && !thread.social_username && who.username)
+      (who.channel === 'social' && !thread.social_username && who.username) ||
+      (who.channel === 'msgapp' && who.username && who.username !== thread.username)
     return hasNews ? [{ ...who, contact_id: thread.contact_id }] : []
   })
   if (learnt.length > 0) await enrichPeople(sql, learnt)
 }
 
-/** Creates the conversations of contacts that have none. One that another caller creates meanwhile is not set. */
+/**
+ * Creates the conversations of contacts that have none on their connection. One that another caller creates meanwhile is not set. Without a
+ * connection a trigger chooses that of the channel.
+ */
 async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promise<void> {
-  const keyOf = (contactId: string, channel: ChannelName) => `${contactId} ${channel}`
   const missing = lookups.flatMap(({ who, thread }) => (thread && !thread.conversation_id ? [{ who, thread }] : []))
   if (missing.length === 0) return
+  const keyOf = ({ who, thread }: (typeof missing)[number]) =>
+    `${thread.contact_id} ${who.connection_id ?? who.channel}`
   const rows = new Map(
-    missing.map(({ who: { workspace_id, channel }, thread: { contact_id } }) => {
+    missing.map((one) => {
+      const { workspace_id, channel, connection_id = null } = one.who
       const id = newId()
-      return [keyOf(contact_id, channel), { workspace_id, channel, contact_id, id, created_at: timeOfId(id) }] as const
+      const { contact_id } = one.thread
+      return [keyOf(one), { workspace_id, channel, connection_id, contact_id, id, created_at: timeOfId(id) }] as const
     }),
   )
-  const created = await sql<{ id: string; channel: ChannelName; contact_id: string }[]>`
+  const created = await sql<{ id: string; connection_id: string | null }[]>`
     with
     -- The conversations to create.
     input as (
       select *
       from json_to_recordset(${JSON.stringify([...rows.values()])}::text::json) as i (
-        workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz
+        workspace_id uuid, channel text, connection_id uuid, contact_id uuid, id uuid, created_at timestamptz
       )
     ),
     -- Their contacts. The lock waits for a transaction that erases or merges one: it is gone afterwards.
@@ -210,13 +233,13 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
     ),
     -- Without conversations that another statement created in the meantime. Sorted, so that two cannot deadlock.
     inserted_conversations as (
-      insert into conversations as v (workspace_id, id, contact_id, channel, created_at, updated_at)
-      select i.workspace_id, i.id, i.contact_id, i.channel, i.created_at,
+      insert into conversations as v (workspace_id, id, contact_id, channel, connection_id, created_at, updated_at)
+      select i.workspace_id, i.id, i.contact_id, i.channel, i.connection_id, i.created_at,
         ${changedAt(sql, sql`i.created_at`)}
       from input i join locked_contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
-      order by i.workspace_id, i.contact_id, i.channel
+      order by i.workspace_id, i.contact_id, i.connection_id
       on conflict do nothing
-      returning v.workspace_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at
+      returning v.workspace_id, v.connection_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at
     ),
     ${emit(sql, {
       event: 'conversation.created',
@@ -232,7 +255,12 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
         ) as conversation`,
       ),
     })}
-    select id, channel, contact_id from inserted_conversations`
-  const ids = new Map(created.map(({ contact_id, channel, id }) => [keyOf(contact_id, channel), id]))
-  for (const { who, thread } of missing) thread.conversation_id = ids.get(keyOf(thread.contact_id, who.channel)) ?? null
+    select id, connection_id from inserted_conversations`
+  const connectionIds = new Map(created.map(({ id, connection_id }) => [id, connection_id]))
+  for (const one of missing) {
+    const { id } = rows.get(keyOf(one)) ?? { id: '' }
+    if (!connectionIds.has(id)) continue
+    one.thread.conversation_id = id
+    one.thread.connection_id = connectionIds.get(id) ?? null
+  }
 }

@@ -11,7 +11,7 @@ import { Readable } from 'node:stream'
 import { seedTemplates } from '../../simulator/wire/templates.ts'
 import { optedOutReason } from '../broadcasts/broadcasts.ts'
 import { addCounts, recipientFollower } from '../broadcasts/counts.ts'
-import { noPhoneReason } from '../broadcasts/fill.ts'
+import { noPhoneReason } from '../broadcasts/reach.ts'
 import type { Template } from '../channels/channel.ts'
 import { replaceTemplates } from '../channels/templates.ts'
 import { addTags, readTagNames, resolveTags } from '../contacts/tags.ts'
@@ -179,7 +179,7 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
     ),
     -- Those that a provider reports on: the others have no outcome.
     sent_messages as (
-      select m.workspace_id, m.created_at, m.status, m.status_before
+      select m.workspace_id, m.created_at, m.status, m.status_before, v.connection_id
       from inserted_messages m
       join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
       where m.direction = 'outbound' and v.channel <> 'web'

@@ -162,6 +162,10 @@ test('the demo history leaves no pending work and completes no checklist step', 
   const known = await listRecentCustomers(db)
   assert.ok(known.some(({ channel, id: phone }) => channel === 'msgapp' && phone === demoPeople.samuel.phone))
   assert.ok(known.some(({ channel, username }) => channel === 'social' && username === 'kit.and.clay'))
+  assert.ok(known.every(({ channel, username }) => channel === 'social' || username === null))
+  const connections = await db`select id from channel_connections where workspace_id = ${id}`
+  const own = known.filter(({ workspace_id }) => workspace_id === id)
+  assert.ok(own.every(({ connection_id }) => connections.some((each) => each.id === connection_id)))
   const answer = await fetch(`${url}/v1/contacts?limit=100`, { headers: { authorization: `Bearer ${demo.api_key}` } })
   const contacts: Json = await answer.json()
   assert.equal(contacts.data.length, Object.keys(demoPeople).length)
@@ -248,7 +252,7 @@ test('a demo that cannot be created completely is not created', async (t) => {
   const full = new Error('the disk is full')
   const store = { ...broken.store, put: () => Promise.reject(full) }
   await assert.rejects(resolveDemo({ ...broken, store }), full)
-  for (const table of ['workspaces', 'contacts', 'messages', 'message_outcomes']) {
+  for (const table of ['workspaces', 'contacts', 'messages', 'connection_outcomes']) {
     assert.equal((await db`select 1 from ${db(table)}`).length, 0, table)
   }
   assert.ok(await resolveDemo(broken), 'the next start makes it')

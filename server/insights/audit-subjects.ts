@@ -8,13 +8,13 @@ export async function nameSubjects(
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await sql<{ id: string; name: string }[]>`
-    select s.id, coalesce(c.name, c.phone, c.social_username, c.email) as name
+    select s.id, coalesce(c.name, c.phone, c.social_username, c.username, c.email) as name
     from (
       select id, contact_id from conversations where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
       union all
       select id, id from contacts where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
     ) s
     join contacts c on c.workspace_id = ${workspaceId} and c.id = s.contact_id
-    where coalesce(c.name, c.phone, c.social_username, c.email) is not null`
+    where coalesce(c.name, c.phone, c.social_username, c.username, c.email) is not null`
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

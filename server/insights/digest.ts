@@ -18,7 +18,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
-import type { ChannelName } from '../contacts/resource.ts'
 import { nowMs } from '../lib/clock.ts'
 import { idAt } from '../lib/id.ts'
 import { type Db, isCollision, isLockTimeout, type Sql } from '../lib/postgres/db.ts'
@@ -50,7 +49,7 @@ const wideMs = 120_000
 /** Above every id. */
 const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-type DigestMessage = IndexableMessage & Omit<CountableMessage, 'channel'>
+type DigestMessage = IndexableMessage & Omit<CountableMessage, 'channel' | 'connection_id'>
 
 /** Reads the messages from an id up to the newest, batch by batch. */
 type Pass = { from: string; startedMs: number; isWide: boolean }
@@ -164,7 +163,7 @@ async function digestBatch(
   const sliceCount = await digestMessages(sql, [...late, ...undigested].sort(byId), state.slice_count)
   const changed = requested.filter(({ is_digested }) => is_digested)
   await updateWords(sql, changed)
-  await recountMessages(sql, await withChannels(sql, changed))
+  await recountMessages(sql, await withConnections(sql, changed))
   const waits = await restoreWaits(sql, requested)
   const served = new Set(requested.map(({ id }) => id))
   for (const id of waits.lockedOut) served.delete(id)
@@ -190,7 +189,7 @@ async function digestBatch(
 /** Indexes and counts undigested messages, in the order of their ids. Returns the new number of slices. */
 async function digestMessages(sql: Sql, undigested: readonly DigestMessage[], sliceCount: number): Promise<number> {
   if (undigested.length === 0) return sliceCount
-  const messages = await withChannels(sql, undigested)
+  const messages = await withConnections(sql, undigested)
   const locked = new Set(messages.map(({ id }) => id))
   // A transaction is deleting the conversations of the others. If it rolls back, the requests bring their messages back.
   for (const { workspace_id, id } of undigested) {
@@ -261,23 +260,25 @@ async function readRequested(
     join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id`
 }
 
-/** The messages whose conversation could be locked, with its channel. */
-async function withChannels<Read extends DigestMessage>(sql: Sql, messages: readonly Read[]) {
+/** The messages whose conversation could be locked, with its channel and connection. */
+async function withConnections<Read extends DigestMessage>(sql: Sql, messages: readonly Read[]) {
   if (messages.length === 0) return []
-  const channels = await lockConversations(sql, messages)
+  const conversations = await lockConversations(sql, messages)
   return messages.flatMap((message) => {
-    const channel = channels.get(message.conversation_id)
-    return channel ? [{ ...message, channel }] : []
+    const source = conversations.get(message.conversation_id)
+    return source ? [{ ...message, ...source }] : []
   })
 }
 
+type Source = Pick<CountableMessage, 'channel' | 'connection_id'>
+
 /** Locks the conversations of these messages against deletion. Skips those that a transaction is deleting. */
-async function lockConversations(sql: Sql, messages: readonly DigestMessage[]): Promise<Map<string, ChannelName>> {
+async function lockConversations(sql: Sql, messages: readonly DigestMessage[]): Promise<Map<string, Source>> {
   const workspaceIds = new Map(messages.map(({ workspace_id, conversation_id }) => [conversation_id, workspace_id]))
-  const locked = await sql<{ id: string; channel: ChannelName }[]>`
-    select v.id, v.channel
+  const locked = await sql<({ id: string } & Source)[]>`
+    select v.id, v.channel, v.connection_id
     from unnest(${[...workspaceIds.values()]}::uuid[], ${[...workspaceIds.keys()]}::uuid[]) as i (workspace_id, id)
     join conversations v on v.workspace_id = i.workspace_id and v.id = i.id
     for key share of v skip locked`
-  return new Map(locked.map(({ id, channel }) => [id, channel]))
+  return new Map(locked.map(({ id, ...source }) => [id, source]))
 }

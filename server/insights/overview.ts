@@ -5,14 +5,17 @@
  * finer counters would cost each of them more. So they are those of all days in UTC that the period touches.
  *
  * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So its time does not depend on the
- * number of messages: a day has at most 96 rows per channel.
+ * number of messages: a day has at most 96 rows per connection.
+ *
+ * With a connection, everything but the webhooks is that of this connection. Release 0.1.0 did not count by connection, so these figures
+ * begin on the day after the last one that it counted.
  */
 import { type ChannelName, channels } from '../contacts/resource.ts'
 import { readInboxCounts } from '../conversations/inbox-counts.ts'
-import { requireRow, type Sql } from '../lib/postgres/db.ts'
-import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { type Funnel, sumOutcomes, sumOutcomesOf } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/resource.ts'
-import { countedPeriods } from './periods.ts'
+import { countedPeriods, countedPeriodsOf } from './periods.ts'
 
 type Traffic = { inbound: number; outbound: number }
 type ChannelTraffic = Record<ChannelName, Traffic>
@@ -28,6 +31,8 @@ export type Overview = {
   /** Of all messages. Null: there are none. */
   first_day: string | null
   funnel: Funnel
+  /** Of the funnel of a connection, if it has no data of the first days. */
+  funnel_since: string | null
   responses: Average & {
     within: { five_minutes: number; one_hour: number; one_day: number }
     days: ({ day: string } & Average)[]
@@ -56,18 +61,30 @@ const maxQueued = 1_000
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** The last `count` days, including today, in the time zone of the workspace. */
-export async function readOverview(sql: Sql, workspaceId: string, count: number): Promise<Overview> {
+/** The last `count` days, including today, in the time zone of the workspace: of all connections, or of one. */
+export async function readOverview(
+  sql: Sql,
+  workspaceId: string,
+  count: number,
+  connectionId?: string,
+): Promise<Overview> {
   const range = await readRange(sql, workspaceId, count)
+  const isAll = connectionId === undefined
+  const periods = isAll
+    ? countedPeriods(sql, workspaceId)
+    : countedPeriodsOf(sql, workspaceId, connectionId, range.connections_since)
+  const funnelDay = range.since.slice(0, 10)
   const days = Array.from({ length: count }, (_, i) => addDays(range.today, i - count + 1))
   const firstDay = addDays(range.today, 1 - count)
-  const [conversations, counters, first_day, hours, funnel, webhooks] = await Promise.all([
-    readInboxCounts(sql, workspaceId),
-    listDays(sql, workspaceId, range),
-    getFirstDay(sql, workspaceId, range.time_zone),
-    count === 1 ? listHours(sql, workspaceId, range) : [],
-    sumOutcomes(sql, workspaceId, range.since.slice(0, 10)),
-    listEndpointHealth(sql, workspaceId),
+  const [conversations, counters, first_day, hours, { since: funnel_since, ...funnel }, webhooks] = await Promise.all([
+    readInboxCounts(sql, workspaceId, connectionId),
+    listDays(sql, periods, range),
+    isAll ? getFirstDay(sql, workspaceId, range.time_zone) : getFirstDayOf(sql, periods, range.time_zone),
+    count === 1 ? listHours(sql, periods, range) : [],
+    isAll
+      ? { ...(await sumOutcomes(sql, workspaceId, funnelDay)), since: null }
+      : sumOutcomesOf(sql, workspaceId, connectionId, funnelDay),
+    isAll ? listEndpointHealth(sql, workspaceId) : [],
   ])
   const current = counters.filter(({ day }) => day >= firstDay)
   const previous = counters.filter(({ day }) => day < firstDay)
@@ -78,6 +95,7 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
     hours,
     first_day,
     funnel,
+    funnel_since,
     responses: toResponses(days, current),
     previous: isComparable
       ? {
@@ -100,6 +118,8 @@ type Range = {
   /** The period before. */
   before_since: string
   before_until: string
+  /** When counting by connection began. Null: it always did. */
+  connections_since: string | null
 }
 
 async function readRange(sql: Sql, workspaceId: string, count: number): Promise<Range> {
@@ -108,7 +128,13 @@ async function readRange(sql: Sql, workspaceId: string, count: number): Promise<
       (today - ${count - 1}::int)::timestamp at time zone time_zone as since,
       (today + 1)::timestamp at time zone time_zone as until,
       (today - ${2 * count - 1}::int)::timestamp at time zone time_zone as before_since,
-      ((now() at time zone time_zone) - make_interval(days => ${count}::int)) at time zone time_zone as before_until
+      ((now() at time zone time_zone) - make_interval(days => ${count}::int)) at time zone time_zone as before_until,
+      -- The first midnight after the last day (UTC) that release 0.1.0 counted.
+      (
+        select ((((max(day) + 1)::timestamp at time zone 'utc' at time zone time_zone) + interval '1 day -1 microsecond')::date)::timestamp
+          at time zone time_zone
+        from message_days where workspace_id = ${workspaceId}
+      ) as connections_since
     from (
       select time_zone, (now() at time zone time_zone)::date as today from workspaces where id = ${workspaceId}
     ) w`
@@ -130,7 +156,7 @@ type DayCounters = ChannelCounters & {
 
 async function listDays(
   sql: Sql,
-  workspaceId: string,
+  periods: Fragment,
   { time_zone, since, before_since, before_until }: Range,
 ): Promise<DayCounters[]> {
   return sql<DayCounters[]>`
@@ -138,15 +164,15 @@ async function listDays(
       sum(p.outbound)::int as outbound, sum(p.answers)::int as answers, sum(p.answer_seconds)::float8 as answer_seconds,
       sum(p.within_five_minutes)::int as within_five_minutes, sum(p.within_one_hour)::int as within_one_hour,
       sum(p.within_one_day)::int as within_one_day
-    from ${countedPeriods(sql, workspaceId)} p
+    from ${periods} p
     where p.at >= ${before_since} and (p.at >= ${since} or p.at < ${before_until})
     group by 1, 2`
 }
 
-async function listHours(sql: Sql, workspaceId: string, { since, until }: Range): Promise<OverviewHour[]> {
+async function listHours(sql: Sql, periods: Fragment, { since, until }: Range): Promise<OverviewHour[]> {
   const counters = await sql<(ChannelCounters & { at: string })[]>`
     select p.at, p.channel, p.inbound, p.outbound
-    from ${countedPeriods(sql, workspaceId)} p
+    from ${periods} p
     where p.at >= ${since}`
   return toHours(since, until, counters)
 }
@@ -172,6 +198,12 @@ async function getFirstDay(sql: Sql, workspaceId: string, timeZone: string): Pro
       (select min(at) from message_periods where workspace_id = ${workspaceId}),
       ((select min(day) from message_days where workspace_id = ${workspaceId}) + time '12:00') at time zone 'utc'
     ) at time zone ${timeZone})::date::text as day`
+  return first?.day ?? null
+}
+
+async function getFirstDayOf(sql: Sql, periods: Fragment, timeZone: string): Promise<string | null> {
+  const [first] = await sql<{ day: string | null }[]>`
+    select (min(p.at) at time zone ${timeZone})::date::text as day from ${periods} p`
   return first?.day ?? null
 }
 

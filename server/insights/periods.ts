@@ -1,5 +1,5 @@
 /**
- * Counters per quarter of an hour and channel: messages, answers, and how long customers waited for an answer. The days and hours of every
+ * Counters per quarter of an hour and connection: messages, answers, and how long customers waited for an answer. The days and hours of every
  * time zone begin with a quarter, so a read adds them up to those of the workspace.
  *
  * A customer waits from the first unanswered message until the next message of an agent. A failed message is not an
@@ -16,6 +16,7 @@ export type CountableMessage = {
   conversation_id: string
   id: string
   channel: ChannelName
+  connection_id: string
   direction: 'inbound' | 'outbound'
   sender_type: 'customer' | 'agent' | 'bot'
   content_type: string
@@ -27,6 +28,7 @@ export type Period = {
   workspace_id: string
   at: string
   channel: ChannelName
+  connection_id: string
   inbound: number
   outbound: number
   answers: number
@@ -78,14 +80,16 @@ export function countAnswer(period: Period, id: string, since: number, n: 1 | -1
 
 const periodMs = 900_000
 
-export function periodOf(periods: Map<string, Period>, { workspace_id, channel, id }: CountableMessage): Period {
+export function periodOf(periods: Map<string, Period>, message: CountableMessage): Period {
+  const { workspace_id, channel, connection_id, id } = message
   const ms = Date.parse(timeOfId(id))
   const at = new Date(ms - (ms % periodMs)).toISOString()
-  const key = `${workspace_id} ${at} ${channel}`
+  const key = `${workspace_id} ${at} ${connection_id}`
   const known = periods.get(key)
   if (known) return known
   const within = { within_five_minutes: 0, within_one_hour: 0, within_one_day: 0 }
-  const period = { workspace_id, at, channel, inbound: 0, outbound: 0, answers: 0, answer_seconds: 0, ...within }
+  const counters = { inbound: 0, outbound: 0, answers: 0, answer_seconds: 0, ...within }
+  const period = { workspace_id, at, channel, connection_id, ...counters }
   periods.set(key, period)
   return period
 }
@@ -101,15 +105,15 @@ export async function listWaits(sql: Sql, messages: readonly CountableMessage[])
 
 export async function addPeriods(sql: Sql, periods: readonly Period[]): Promise<void> {
   await sql`
-    insert into message_periods as p (workspace_id, at, channel, inbound, outbound, answers, answer_seconds,
+    insert into message_periods as p (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
       within_five_minutes, within_one_hour, within_one_day)
-    select workspace_id, at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour,
-      within_one_day
+    select workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds, within_five_minutes,
+      within_one_hour, within_one_day
     from json_to_recordset(${JSON.stringify(periods)}::text::json) as i (
-      workspace_id uuid, at timestamptz, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
-      within_five_minutes int, within_one_hour int, within_one_day int
+      workspace_id uuid, at timestamptz, channel text, connection_id uuid, inbound int, outbound int, answers int,
+      answer_seconds bigint, within_five_minutes int, within_one_hour int, within_one_day int
     )
-    on conflict (workspace_id, at, channel) do update set
+    on conflict (workspace_id, at, channel, connection_id) do update set
       inbound = p.inbound + excluded.inbound, outbound = p.outbound + excluded.outbound,
       answers = p.answers + excluded.answers, answer_seconds = p.answer_seconds + excluded.answer_seconds,
       within_five_minutes = p.within_five_minutes + excluded.within_five_minutes,
@@ -130,6 +134,19 @@ export const countedPeriods = (sql: Sql, workspaceId: string): Fragment => sql`(
     within_one_hour, within_one_day
   from message_days
   where workspace_id = ${workspaceId}
+)`
+
+/** Those of one connection since a time. Release 0.1.0 did not count by connection: the caller begins after it. */
+export const countedPeriodsOf = (
+  sql: Sql,
+  workspaceId: string,
+  connectionId: string,
+  since: string | null,
+): Fragment => sql`(
+  select at, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour, within_one_day
+  from message_periods
+  where workspace_id = ${workspaceId} and connection_id = ${connectionId}
+    and at >= coalesce(${since}::timestamptz, timestamptz '-infinity')
 )`
 
 /** Writes the difference between two lists of waits. */

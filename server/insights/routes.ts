@@ -3,9 +3,10 @@
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { contentTypes } from '../channels/channel.ts'
+import { requirePublicConnection } from '../channels/connections.ts'
 import { ContactName } from '../contacts/contact-name.ts'
 import { channels } from '../contacts/resource.ts'
-import { ConversationSchema } from '../conversations/resource.ts'
+import { FoundConversation } from '../conversations/resource.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
@@ -19,7 +20,6 @@ import {
   NullableText,
   OneOf,
   Type,
-  toPublic,
   Uuid,
 } from '../lib/schema.ts'
 import { directions } from '../messages/resource.ts'
@@ -41,8 +41,7 @@ const SearchResultSchema = Type.Object({
     created_at: DateTime,
   }),
   snippet: Type.String({ description: 'About 120 characters around the first match, as plain text.' }),
-  // Without the title of the resource, which has more fields for members.
-  conversation: Type.Object(toPublic(ConversationSchema).properties),
+  conversation: FoundConversation,
 })
 
 const Count = Type.Integer({ minimum: 0 })
@@ -60,6 +59,10 @@ const OverviewSchema = Type.Object({
   }),
   first_day: NullableText({ format: 'date', description: 'The first day with messages.' }),
   funnel: Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count }),
+  funnel_since: NullableText({
+    format: 'date',
+    description: 'The first day of the funnel of a connection, if earlier days were not counted by connection.',
+  }),
   responses: Type.Object({
     ...average,
     within: Type.Object({ five_minutes: Count, one_hour: Count, one_day: Count }),
@@ -74,6 +77,7 @@ const OverviewSchema = Type.Object({
   ),
   open_conversations: Count,
   unassigned_conversations: Count,
+  /** Of the workspace. Empty for one connection. */
   webhooks: Type.Array(
     Type.Object({
       id: Uuid,
@@ -138,10 +142,12 @@ export const insightsTable = ({ db, slow, broadcastNames }: InsightsOptions): re
   row({
     call: 'GET /overview',
     members: roles,
-    query: Type.Object({ days: Type.Optional(OneOf(ranges)) }),
+    query: Type.Object({ days: Type.Optional(OneOf(ranges)), connection_id: Type.Optional(Type.String()) }),
     data: OverviewSchema,
-    run: async ({ caller, query }) => {
-      const overview = await readOverview(db, caller.workspaceId, Number(query.days ?? '30'))
+    run: async ({ caller, query: { days = '30', connection_id } }) => {
+      const { workspaceId } = caller
+      const connection = connection_id && (await requirePublicConnection(db, workspaceId, connection_id))
+      const overview = await readOverview(db, workspaceId, Number(days), connection ? connection.id : undefined)
       const webhooks = overview.webhooks.map((endpoint) => shownTo(caller.member, endpoint))
       return { ...overview, webhooks }
     },

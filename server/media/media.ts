@@ -11,7 +11,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import type { Channel, FetchedMedia, MediaReference } from '../channels/channel.ts'
-import { getConnection } from '../channels/connections.ts'
+import { getConnection, getConnectionById } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import { newId } from '../lib/id.ts'
@@ -48,6 +48,8 @@ type ClaimedMedia = {
   workspace_id: string
   id: string
   channel: ChannelName
+  /** Null in rows of an earlier release: the default connection of the channel. */
+  connection_id: string | null
   source: MediaReference
   token: string
   mime_type: string | null
@@ -174,7 +176,10 @@ async function fetchMedia(
   if (row.attempt_count > times.retryMs.length + 1) return giveUp('no attempt completed')
   const channel = channels[row.channel]
   if (!channel) return giveUp(`no such channel: ${row.channel}`)
-  const connection = await getConnection(db, sealer, row.workspace_id, row.channel)
+  const { workspace_id: workspaceId, connection_id: connectionId } = row
+  const connection = connectionId
+    ? await getConnectionById(db, sealer, workspaceId, connectionId)
+    : await getConnection(db, sealer, workspaceId, row.channel)
   if (!connection) return retryLater(row, 'the channel is not connected', times)
 
   const request = channel.fetchMedia(connection, row.source, maxBytes).catch((error: unknown): FetchedMedia => {
@@ -252,7 +257,7 @@ function claimMedia(sql: Sql, limit: number, slots: MediaSlots, { leaseMs }: Tim
     update media m
     set attempt_count = m.attempt_count + 1, next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
     from locked_media l where m.workspace_id = l.workspace_id and m.id = l.id
-    returning m.workspace_id, m.id, m.channel, m.source, m.token, m.mime_type, m.filename, m.attempt_count`
+    returning m.workspace_id, m.id, m.channel, m.connection_id, m.source, m.token, m.mime_type, m.filename, m.attempt_count`
 }
 
 /** Whether the row still exists: the message may have been deleted, or the contact erased. */

@@ -5,10 +5,10 @@
 
 import { writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
+import { leaveBodyUnread, takeFile, uploadTimeoutMs } from '../lib/http/file-body.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, Type } from '../lib/schema.ts'
 import type { Store } from '../lib/store.ts'
-import { leaveBodyUnread, takeFile, uploadTimeoutMs } from './file-body.ts'
 import { createUpload, maxUploadBytes } from './uploads.ts'
 
 const UploadView = Type.Object(

@@ -18,6 +18,12 @@ export async function deleteFilesOf(sql: Sql, store: Pick<Store, 'delete'>, work
         (select id from media where workspace_id = ${workspaceId} ${isAfter(sql, last)} order by id limit ${chunkSize})
         union all
         (select id from uploads where workspace_id = ${workspaceId} ${isAfter(sql, last)} order by id limit ${chunkSize})
+        union all
+        (
+          select id from contact_imports
+          where workspace_id = ${workspaceId} and has_file ${isAfter(sql, last)}
+          order by id limit ${chunkSize}
+        )
       ) files
       order by id limit ${chunkSize}`
     for (let i = 0; i < files.length; i += concurrentDeletes) {

@@ -215,7 +215,7 @@ test('a contact erased while a broadcast is filled is no recipient', async (t) =
   const onChunk = () => {
     isErased ??= Promise.all([erase(first?.id ?? ''), erase(last?.id ?? '')]).then(() => {})
   }
-  await fillBroadcast({ db, fields: filterFields, workspaceId, id, onChunk, isStopped: () => false })
+  await fillBroadcast({ db, channel: {}, fields: filterFields, workspaceId, id, onChunk, isStopped: () => false })
   await isErased
   const broadcast = await get(`/broadcasts/${id}`)
   assert.deepEqual([broadcast.total_count, broadcast.skipped_count, broadcast.pending_count], [5_000, 2, 4_998])

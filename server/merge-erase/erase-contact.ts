@@ -6,14 +6,15 @@
  * After an interruption the contact still exists with fewer messages, and the next request continues. A customer who writes
  * after the erasure is a new contact: nothing is left to recognize them by, not even that they opted out.
  *
- * Some data expires by itself: the bodies of webhook events after thirty days, stored answers and early reports after hours, and that a
- * visitor types after minutes.
+ * Some data expires by itself: the bodies of webhook events after thirty days, rejected rows of imports after seven, stored answers and
+ * early reports after hours, and that a visitor types after minutes.
  * Files are deleted from the store of this process. If processes do not share a store, the others keep their copies.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { blockFilling, eraseSentRecipients, eraseUnsentRecipients, lockSendingBroadcasts } from '../broadcasts/erase.ts'
 import { deleteContact, requireContact } from '../contacts/contacts.ts'
 import { lockThreadsOf } from '../conversations/threads.ts'
+import { deleteChangesOf } from '../imports/changes.ts'
 import { deleteWords } from '../insights/word-index.ts'
 import { notFound } from '../lib/errors.ts'
 import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
@@ -63,6 +64,7 @@ export const createEraser =
         }
         media.push(...(await deleteUnsentFilesOf(sql, workspaceId, contactId)))
         if (!(await deleteContact(sql, workspaceId, contactId))) throw notFound('contact')
+        await deleteChangesOf(sql, workspaceId, contactId)
       }),
     )
     await deleteFiles(store, media, log)

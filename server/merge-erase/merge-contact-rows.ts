@@ -4,6 +4,7 @@
  */
 import { maxAttributes } from '../contacts/attributes.ts'
 import { maxTags } from '../contacts/tags.ts'
+import { giveChanges } from '../imports/changes.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 
@@ -39,7 +40,7 @@ export async function requireWithinLimits(sql: Sql, workspaceId: string, { toId,
   }
 }
 
-/** Moves fields, identities, tags and notes, and deletes the merged contact. The caller has locked both. */
+/** Moves fields, identities, tags, notes and what imports changed, and deletes the merged contact. The caller has locked both. */
 export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fromId }: Merge): Promise<void> {
   await sql`
     update contact_identities set contact_id = ${toId}
@@ -61,6 +62,7 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
       company = coalesce(c.company, f.company), company_key = coalesce(c.company_key, f.company_key),
       social_username = coalesce(c.social_username, f.social_username),
       social_username_key = coalesce(c.social_username_key, f.social_username_key),
+      username = coalesce(c.username, f.username), username_key = coalesce(c.username_key, f.username_key),
       attributes = f.attributes || c.attributes,
       -- A person who opted out as one of the two contacts gets no broadcasts.
       opted_out_at = coalesce(c.opted_out_at, f.opted_out_at), opted_out_by = coalesce(c.opted_out_by, f.opted_out_by),
@@ -69,4 +71,5 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
     from contacts f
     where c.workspace_id = ${workspaceId} and c.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`
   await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${fromId}`
+  await giveChanges(sql, workspaceId, fromId, toId)
 }

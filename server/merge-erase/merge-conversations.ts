@@ -1,5 +1,5 @@
 /**
- * Merging two contacts: their conversations. A channel that only the merged contact has keeps its conversation, with the other
+ * Merging two contacts: their conversations. A connection on which only the merged contact has a conversation keeps it, with the other
  * contact. Where both have one, everything in it moves into the conversation of the contact that stays.
  */
 
@@ -26,7 +26,7 @@ export async function listMoves(sql: Sql, workspaceId: string, { toId, fromId }:
     select f.channel, f.id as "fromId", t.id as "toId"
     from conversations f
     left join conversations t
-      on t.workspace_id = f.workspace_id and t.contact_id = ${toId} and t.channel = f.channel
+      on t.workspace_id = f.workspace_id and t.contact_id = ${toId} and t.connection_id = f.connection_id
     where f.workspace_id = ${workspaceId} and f.contact_id = ${fromId}
     order by f.id`
 }

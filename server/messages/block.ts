@@ -1,5 +1,5 @@
 /**
- * Blocking a contact on one channel.
+ * Blocking a contact on one connection.
  *
  * A block is stored first, then made at the channel, if it has such a call: the provider then passes on no messages. Without the call,
  * or if it fails, the service alone blocks: messages are stored, but do not reopen the conversation (`receiving/store-inbound.ts`).
@@ -8,7 +8,7 @@
  * outcome of a block may be unknown, and the stored block ends only after that.
  */
 import type { BlockAnswer, Channel } from '../channels/channel.ts'
-import { getConnection } from '../channels/connections.ts'
+import { getConnectionById } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { type Actor, authorOf } from '../conversations/timeline.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -34,7 +34,8 @@ export async function setBlocked(
   const thread = await requireThread(db, workspaceId, conversationId)
   if ((thread.blocked_at !== null) === isBlocked) return
   const channel = channels[thread.channel]
-  const connection = await getConnection(db, sealer, workspaceId, thread.channel)
+  const connection =
+    thread.connection_id === null ? undefined : await getConnectionById(db, sealer, workspaceId, thread.connection_id)
   /** The outcome for each identity of the contact. None without a connection or such a call of the channel. */
   const callChannel = async (isOn: boolean): Promise<BlockAnswer[]> => {
     const answers: BlockAnswer[] = []

@@ -95,7 +95,7 @@ async function listSince(
       from (
         select v.id, v.contact_id, v.last_message_text
         from conversations v
-        where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, 'open')}
+        where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, workspaceId, 'open')}
           and coalesce(v.inbox_at, v.created_at) >= ${since} and ${isWanted}
           and v.id not in (select id from viewed_conversations)
         order by coalesce(v.inbox_at, v.created_at) desc

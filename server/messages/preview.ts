@@ -1,6 +1,6 @@
 /** Renders a template as a customer would see it, while a member is choosing its values. Writes nothing. */
 import type { Channel, ShownCard, TemplateParams } from '../channels/channel.ts'
-import { getTemplate } from '../channels/templates.ts'
+import { getListedTemplate } from '../channels/templates.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 
@@ -14,13 +14,21 @@ type PreviewedCard = {
 }
 export type TemplatePreview = PreviewedCard & { footer: string | null; cards: PreviewedCard[]; missing: string[] }
 
+type TemplateChoice = {
+  name: string
+  language: string
+  params: TemplateParams
+  /** The provider account that owns it. When absent, that of the default number is preferred. */
+  account: string | undefined
+}
+
 export async function previewTemplate(
   sql: Sql,
   workspaceId: string,
   channel: Pick<Channel, 'previewTemplate'>,
-  { name, language, params }: { name: string; language: string; params: TemplateParams },
+  { name, language, params, account }: TemplateChoice,
 ): Promise<TemplatePreview> {
-  const template = await getTemplate(sql, workspaceId, name, language)
+  const template = await getListedTemplate(sql, workspaceId, { name, language, account })
   if (!template) throw badRequest(`name: there is no template ${name} in ${language}`)
   const previewed = channel.previewTemplate?.(template, params)
   if (!previewed?.ok) {

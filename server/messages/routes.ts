@@ -22,6 +22,13 @@ const NewMessage = Type.Object(
     to: Type.String({
       description: 'A phone number. Without a country code the default country of the workspace applies.',
     }),
+    from: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        description:
+          'The number that sends: its connection id, or the number itself. Without it the number of the conversation in which the customer wrote last, or else the default number.',
+      }),
+    ),
     ...contentFields,
     name: Type.Optional(
       Type.String({ maxLength: 500, description: "The contact's name; replaces the stored name if different." }),
@@ -87,7 +94,7 @@ const CheckedMessage = Type.Object(
 )
 
 function readRequest({ workspaceId, defaultCountry }: KeyCaller, body: Static<typeof NewMessage>) {
-  const to = { phone: body.to, defaultCountry, name: body.name }
+  const to = { phone: body.to, defaultCountry, from: body.from, name: body.name }
   return { workspaceId, to, requested: readRequestedContent(body), replyTo: body.reply_to_message_id }
 }
 

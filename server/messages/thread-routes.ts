@@ -5,7 +5,7 @@
 import type { Session } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import { requireContact } from '../contacts/contacts.ts'
+import { getConnectionById } from '../channels/connections.ts'
 import { assignReplier } from '../conversations/changes.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { type InboxContext, requireInboxRow } from '../conversations/inbox.ts'
@@ -66,8 +66,8 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
     signals.inboxChanged(workspaceId, [conversation.id])
     return requireInboxRow(db, workspaceId, inbox, conversation.id)
   }
-  const preview = (workspaceId: string, template: Static<typeof TemplateSchema>) =>
-    previewTemplate(db, workspaceId, templates, readTemplate(template))
+  const preview = (workspaceId: string, template: Static<typeof TemplateSchema>, account: string | undefined) =>
+    previewTemplate(db, workspaceId, templates, { ...readTemplate(template), account })
   return [
     row({
       call: 'GET /conversations/:id/messages',
@@ -123,16 +123,17 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
       members: writers,
       audit: false,
       params: IdParams,
-      body: Type.Object({ template: TemplateSchema }),
+      body: Type.Object({
+        template: TemplateSchema,
+        from: Type.Optional(Uuid),
+      }),
       data: Type.Object({ conversation_id: Uuid, message_id: Uuid }),
       status: 201,
       run: async ({ caller, params, body, idempotency }) => {
         const { workspaceId, member, defaultCountry } = caller
-        const { phone } = await requireContact(db, workspaceId, params.id)
-        if (!phone) throw badRequest('the contact has no phone number')
         const { conversation_id, message_id } = await sender.send({
           workspaceId,
-          to: { phone, defaultCountry },
+          to: { contactId: params.id, defaultCountry, from: body.from },
           requested: readRequestedContent({ type: 'template', template: body.template }, true),
           memberId: member.id,
           subject: idempotency?.subject,
@@ -146,9 +147,12 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
       members: writers,
       audit: false,
       isQuiet: true,
-      body: TemplateSchema,
+      body: Type.Object({
+        ...TemplateSchema.properties,
+        account: Type.Optional(Type.String({ maxLength: 100, description: 'The provider account that owns it.' })),
+      }),
       data: TemplatePreview,
-      run: ({ caller, body }) => preview(caller.workspaceId, body),
+      run: ({ caller, body: { account, ...template } }) => preview(caller.workspaceId, template, account),
     }),
     row({
       call: 'POST /conversations/:id/templates/preview',
@@ -159,9 +163,10 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
       body: TemplateSchema,
       data: TemplatePreview,
       run: async ({ caller: { workspaceId }, params, body }) => {
-        const { channel } = await requireConversation(db, workspaceId, params.id)
+        const { channel, connection } = await requireConversation(db, workspaceId, params.id)
         if (channel !== 'msgapp') throw badRequest('only the msgapp channel has templates')
-        return preview(workspaceId, body)
+        const number = connection ? await getConnectionById(db, sealer, workspaceId, connection.id) : undefined
+        return preview(workspaceId, body, number?.account_id)
       },
     }),
   ]

@@ -53,6 +53,9 @@ const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { freq: 3 
 
 const tagNames = ['VIP', 'étage', 'Straße', 'Οδός', '50%', '50_', 'back\\slash', 'İ', 'null', '__proto__']
 
+/** One connection per channel: the trigger of conversations chooses it. */
+const connections = channels.map((channel) => ({ id: newId(), channel, name: `${channel} Straße` }))
+
 const aPerson = (tags: readonly Tag[]): fc.Arbitrary<Omit<Person, 'id'>> =>
   fc.record({
     name: maybe(aText),
@@ -79,6 +82,10 @@ function meets(person: Person, { field, op, value = '' }: Rule): boolean {
   if (field === 'tag') {
     const has = person.tags.some(({ id, name }) => fold(name) === fold(value.trim()) || id === value.toLowerCase())
     return op === 'has' ? has : !has
+  }
+  if (field === 'connection') {
+    const named = connections.find(({ id, name }) => fold(name) === fold(value.trim()) || id === value.toLowerCase())
+    return person.conversations.some(({ channel }) => channel === named?.channel) === (op === 'has')
   }
   if (field === 'channel') return person.channels.includes(value) === (op === 'has')
   if (field === 'opted_out') return (person.opted_out_at !== null) === (value === 'true')
@@ -159,6 +166,10 @@ function aRule(people: readonly Person[], tags: readonly Tag[]): fc.Arbitrary<Ru
   const values: Record<string, fc.Arbitrary<string>> = {
     tag,
     channel: fc.constantFrom(...channels),
+    connection: fc.oneof(
+      inAnyCase(fc.constantFrom(...connections.map(({ name }) => name), 'unknown')),
+      fc.constantFrom(...connections.map(({ id }) => id), newId()),
+    ),
     created_at: moment,
     last_inbound_at: moment,
     conversation_status: fc.constantFrom(...statuses),
@@ -176,10 +187,18 @@ async function insertPeople(
   workspaceId: string,
   people: readonly Person[],
   tags: readonly Tag[],
+  sites: typeof connections,
 ): Promise<void> {
   const key = (text: Text) => (text === null ? null : fold(text))
   const insert = (table: string, rows: Record<string, unknown>[]) =>
     db`insert into ${db(table)} ${db(rows.map((row) => ({ workspace_id: workspaceId, ...row })))}`
+  await insert(
+    'channel_connections',
+    sites.map(({ id, channel, name }) => ({
+      ...{ id, channel, channel_name: channel, name, name_key: fold(name), secrets: '' },
+      ...{ created_at: agoOf(0), updated_at: agoOf(0) },
+    })),
+  )
   await insert(
     'tags',
     tags.map(({ id, name }) => ({ id, name, name_key: fold(name), color: '#000000', created_at: agoOf(0) })),
@@ -225,11 +244,12 @@ async function startWithPeople(t: TestContext) {
   // A tag may be named like the id of another one: that text matches both.
   tags.push({ id: newId(), name: tags[0]?.id ?? '' })
   const people = fc.sample(aPerson(tags), { seed, numRuns: 200 }).map((person) => ({ ...person, id: newId() }))
-  await insertPeople(db, workspaceId, people, tags)
+  await insertPeople(db, workspaceId, people, tags, connections)
   // The neighbour knows the same people by other ids, every one of them with every tag.
   const twinTags = tags.map(({ name }) => ({ id: newId(), name }))
   const twins = people.map((person) => ({ ...person, id: newId(), tags: twinTags }))
-  await insertPeople(db, neighbourId, twins, twinTags)
+  const twinConnections = connections.map((connection) => ({ ...connection, id: newId() }))
+  await insertPeople(db, neighbourId, twins, twinTags, twinConnections)
   return { db, workspaceId, people, tags }
 }
 

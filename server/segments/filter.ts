@@ -33,7 +33,7 @@ export const maxRules = 50
 export const maxTotalRules = 200
 
 /** The kind of a value, for the input of the dashboard. */
-export const valueKinds = ['text', 'tag', 'channel', 'time', 'status', 'boolean', 'number'] as const
+export const valueKinds = ['text', 'tag', 'channel', 'connection', 'time', 'status', 'boolean', 'number'] as const
 
 /** The kind of value of an op. `fault` returns the error of an invalid value. */
 type ValueRule = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }

@@ -63,6 +63,7 @@ test('members build segments: every field describes its operators, and a filter 
     text: 'ann',
     tag: 'vip',
     channel: 'web',
+    connection: 'Sales',
     time: '30d',
     status: 'open',
     boolean: 'true',

@@ -2,7 +2,7 @@
  * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
- * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake the engines of all processes (`signals/live.ts`), those of this
+ * `deliveriesQueued`, `mediaPending`, `broadcastReady` and `importReady` wake the engines of all processes (`signals/live.ts`), those of this
  * process at once. The others reach the open streams of all processes.
  */
 import type { Live } from './live.ts'
@@ -14,6 +14,8 @@ export type Signals = {
   mediaPending(): void
   /** A broadcast was accepted, resumed or canceled. */
   broadcastReady(): void
+  /** A file is to be checked or imported, or an import undone. */
+  importReady(): void
   /** Something of the workspace changed: the pages of its members load it again. */
   changed(workspaceId: string): void
   /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
@@ -34,7 +36,7 @@ export type Signals = {
   on(signal: EngineSignal, wake: () => void): () => void
 }
 
-type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady'
+type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady' | 'importReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
@@ -49,6 +51,7 @@ const topics: Record<EngineSignal, string> = {
   deliveriesQueued: 'deliveries',
   mediaPending: 'media',
   broadcastReady: 'broadcasts',
+  importReady: 'imports',
 }
 
 export function createSignals(live: Live): Signals {
@@ -56,6 +59,7 @@ export function createSignals(live: Live): Signals {
     deliveriesQueued: new Set(),
     mediaPending: new Set(),
     broadcastReady: new Set(),
+    importReady: new Set(),
   }
   const send = (signal: EngineSignal) => () => {
     for (const wake of listeners[signal]) wake()
@@ -65,6 +69,7 @@ export function createSignals(live: Live): Signals {
     deliveriesQueued: send('deliveriesQueued'),
     mediaPending: send('mediaPending'),
     broadcastReady: send('broadcastReady'),
+    importReady: send('importReady'),
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
     inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
     memberChanged: (memberId) => live.announce(memberTopic(memberId)),

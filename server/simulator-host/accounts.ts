@@ -9,16 +9,18 @@
 import { randomInt } from 'node:crypto'
 import type { KnownCustomer, SimulatorAccount } from '../../simulator/simulator.ts'
 import type { Connection } from '../channels/channel.ts'
+import type { SimulatorKind } from '../channels/connection-rows.ts'
+import { callbackUrl, listBuiltInConnections } from '../channels/connections.ts'
 import {
-  callbackUrl,
   defaultPace,
   defaultVersion,
-  listBuiltInConnections,
   lockConnection,
-  type SimulatorKind,
+  lockConnections,
+  readName,
   saveConnection,
+  storeConnection,
   webConnection,
-} from '../channels/connections.ts'
+} from '../channels/store-connection.ts'
 import { deleteTemplates } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
@@ -60,19 +62,57 @@ async function connectChannel(
   // Ids and tokens of the real provider are not sent to a simulator.
   const kept = stored?.simulator ? stored : undefined
   if (channel === 'msgapp' && !kept) await deleteTemplates(db, workspaceId)
-  return saveConnection(db, sealer, workspaceId, {
-    channel,
+  const ids = {
     account_id: kept?.account_id || randomDigits(),
     phone_number_id: channel === 'msgapp' ? kept?.phone_number_id || randomDigits() : '',
-    base_url: graphUrl(simulatorUrl),
-    api_version: defaultVersion,
+  }
+  const secrets = {
     access_token: kept?.access_token || randomToken(),
     app_secret: kept?.app_secret || randomToken(),
     verify_token: kept?.verify_token || randomToken(),
-    messages_per_second,
+  }
+  const input = { channel, ...ids, ...secrets, messages_per_second, ...simulatedBy(kind, simulatorUrl) }
+  const address = channel === 'msgapp' ? simulatedNumber(ids.phone_number_id) : undefined
+  return saveConnection(db, sealer, workspaceId, { ...input, address })
+}
+
+const simulatedBy = (kind: SimulatorKind, simulatorUrl: string) =>
+  ({
+    base_url: graphUrl(simulatorUrl),
+    api_version: defaultVersion,
     is_private: true,
     simulator: kind,
     state: 'connected',
+  }) as const
+
+/** The phone number of a simulated number, in E.164. */
+const simulatedNumber = (phoneNumberId: string): string => `+1555${phoneNumberId.slice(-7)}`
+
+type AddOptions = Omit<ConnectOptions, 'onlyMissing'> & {
+  name: string
+  /** The number belongs to the provider account of the default number, and has its token. */
+  isSameAccount: boolean
+}
+
+/** Connects one more simulated number. */
+export async function addSimulatedNumber(options: AddOptions): Promise<Connection> {
+  const { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond = defaultPace, isSameAccount } = options
+  const { rows } = await lockConnections(db, sealer, workspaceId, { channel: 'msgapp' })
+  const first = rows.find((row) => row.channel === 'msgapp' && row.is_default)
+  if (isSameAccount && !first?.simulator) throw badRequest('--same-account: the workspace has no simulated number')
+  const account = isSameAccount ? first : undefined
+  const phone_number_id = randomDigits()
+  return storeConnection(db, sealer, workspaceId, rows, {
+    channel: 'msgapp',
+    name: readName(options.name),
+    address: simulatedNumber(phone_number_id),
+    account_id: account?.account_id ?? randomDigits(),
+    phone_number_id,
+    access_token: account?.access_token ?? randomToken(),
+    app_secret: account?.app_secret ?? randomToken(),
+    verify_token: randomToken(),
+    messages_per_second: messagesPerSecond,
+    ...simulatedBy(kind, simulatorUrl),
   })
 }
 
@@ -96,33 +136,34 @@ const maxCustomers = 500
  */
 export async function listRecentCustomers(db: Sql): Promise<KnownCustomer[]> {
   return db<KnownCustomer[]>`
-    select k.workspace_id, k.channel, i.external_id as id, c.name, c.social_username as username, v.last_inbound_at
+    select k.workspace_id, k.channel_name as channel, k.id as connection_id,
+      regexp_replace(i.external_id, '^[0-9]+/', '') as id, c.name, v.last_inbound_at,
+      case k.channel_name when 'social' then c.social_username else c.username end as username
     from channel_connections k
     cross join unnest(array['open', 'pending', 'closed']) as s (status)
     cross join lateral (
       select v.contact_id, v.last_inbound_at from conversations v
-      where v.workspace_id = k.workspace_id and v.channel = k.channel and v.status = s.status
+      where v.workspace_id = k.workspace_id and v.connection_id = k.id and v.status = s.status
         and coalesce(v.last_message_at, v.created_at) > now() - make_interval(days => ${recentDays})
       order by coalesce(v.last_message_at, v.created_at) desc
       limit ${maxCustomers}
     ) v
     join contacts c on c.workspace_id = k.workspace_id and c.id = v.contact_id
-    join contact_identities i on i.workspace_id = k.workspace_id and i.channel = k.channel and i.contact_id = v.contact_id
-    where k.simulator = 'built_in' and k.channel in ('msgapp', 'social') and v.last_inbound_at is not null`
+    join contact_identities i on i.workspace_id = k.workspace_id and i.channel = k.channel_name and i.contact_id = v.contact_id
+    where k.simulator = 'built_in' and k.channel_name in ('msgapp', 'social') and v.last_inbound_at is not null`
 }
 
 /** Registers the accounts with a standalone simulator. */
 export async function registerSimulatorAccounts(
   db: Sql,
   simulatorUrl: string,
-  connections: Record<ChannelName, Connection>,
+  { msgapp, social }: { msgapp: Connection; social?: Connection },
   publicOrigin: string,
 ): Promise<void> {
-  const { msgapp, social } = connections
   const [workspace] = await db<{ workspace_name: string; is_demo: boolean }[]>`
     select name as workspace_name, is_demo from workspaces where id = ${msgapp.workspace_id}`
   if (!workspace) throw badRequest('--workspace: not found')
-  for (const connection of [msgapp, social]) {
+  for (const connection of social ? [msgapp, social] : [msgapp]) {
     await register(simulatorUrl, toAccount(connection, workspace, publicOrigin))
   }
 }
@@ -150,12 +191,17 @@ function toAccount(
   publicOrigin: string,
 ): SimulatorAccount {
   const { workspace_id, account_id, phone_number_id, access_token, app_secret, verify_token } = connection
+  const display_phone_number = phone_number_id && simulatedNumber(phone_number_id).slice(1)
   return {
     workspace_id,
     channel: connection.channel === 'social' ? 'social' : 'msgapp',
+    connection_id: connection.id,
+    name: connection.name,
+    address: connection.address ?? (display_phone_number && `+${display_phone_number}`),
+    is_channel_default: connection.is_default,
     account_id,
     phone_number_id,
-    display_phone_number: phone_number_id && `1555${phone_number_id.slice(-7)}`,
+    display_phone_number,
     business_name: workspace_name,
     access_token,
     app_secret,

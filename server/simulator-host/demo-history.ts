@@ -4,6 +4,7 @@ import type { ShownTemplate } from '../channels/channel.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 
 type PastMessage = Pick<PastPhone, 'workspace_id' | 'channel' | 'name' | 'username'> & {
+  connection_id: string
   phone: string
   id: string
   at: string
@@ -23,12 +24,13 @@ type PastMessage = Pick<PastPhone, 'workspace_id' | 'channel' | 'name' | 'userna
  */
 export async function listDemoHistory(sql: Sql): Promise<PastPhone[]> {
   const messages = await sql<PastMessage[]>`
-    select w.id as workspace_id, v.channel, i.external_id as phone, c.name, c.social_username as username, m.external_id as id,
+    select w.id as workspace_id, v.channel, k.id as connection_id, i.external_id as phone, c.name,
+      case when v.channel = 'social' then c.social_username end as username, m.external_id as id,
       m.created_at as at, m.direction, m.content_type as type, m.content_text as text, m.content, m.media_url,
       m.template_name, m.status, r.external_id as reply_to
     from workspaces w
-    join channel_connections k on k.workspace_id = w.id and k.simulator = 'built_in' and k.channel in ('msgapp', 'social')
-    join conversations v on v.workspace_id = w.id and v.id < w.id and v.channel = k.channel
+    join channel_connections k on k.workspace_id = w.id and k.simulator = 'built_in' and k.channel_name in ('msgapp', 'social')
+    join conversations v on v.workspace_id = w.id and v.id < w.id and v.connection_id = k.id
     join messages m on m.workspace_id = w.id and m.conversation_id = v.id and m.id < w.id
     left join messages r on r.workspace_id = w.id and r.conversation_id = v.id and r.id = m.reply_to_message_id
     join contacts c on c.workspace_id = w.id and c.id = v.contact_id
@@ -37,9 +39,9 @@ export async function listDemoHistory(sql: Sql): Promise<PastPhone[]> {
     order by m.id`
   const phones = new Map<string, PastPhone & { bubbles: Bubble[] }>()
   for (const message of messages) {
-    const { workspace_id, channel, phone: id, name, username } = message
-    const key = `${channel} ${id}`
-    const phone = phones.get(key) ?? { workspace_id, channel, id, name, username, bubbles: [] }
+    const { workspace_id, channel, connection_id, phone: id, name, username } = message
+    const key = `${connection_id} ${id}`
+    const phone = phones.get(key) ?? { workspace_id, channel, connection_id, id, name, username, bubbles: [] }
     // Again at the end: its message is the newest so far.
     phones.delete(key)
     phones.set(key, phone)

@@ -145,7 +145,8 @@ const senderJson = (sql: Sql, workspaceId: string, memberNames: Widget['member_n
 
 /** The conversation of a visitor, if they have written. It may have messages of other visitors (`isOfVisitor`). */
 export async function findConversation(db: Db, site: Connection, visitorId: string): Promise<string | undefined> {
-  const who = { workspace_id: site.workspace_id, channel: 'web', phone: null, user_id: visitorId } as const
+  const { workspace_id, id: connection_id } = site
+  const who = { workspace_id, channel: 'web', connection_id, phone: null, user_id: visitorId } as const
   const [thread] = await findThreads(db, [who])
   return thread?.conversation_id ?? undefined
 }

@@ -30,7 +30,7 @@ export function renderBubble(
   const line = JSON.parse(journal.read(entry)) as { bubble: Bubble; at: string; body: Json }
   const { id, from, status, error, phone } = entry
   if (from === 'customer') return { ...line.bubble, status, error }
-  const state = accounts.resolveState(phone.workspace_id, phone.channel)
+  const state = accounts.resolveState({ w: phone.workspace_id, c: phone.channel, n: phone.connection_id })
   return { id, from, at: line.at, status, error, ...renderSent(state, line.body, media) }
 }
 

@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { isBlocked } from '../graph/objects.ts'
-import { type AccountState, type Channel, parseAccount, recordCustomer } from '../state/accounts.ts'
+import { type AccountState, type Channel, ownerOf, recordCustomer, recordUserId } from '../state/accounts.ts'
 import { parseFault } from '../state/faults.ts'
 import { journalFullMessage } from '../state/journal.ts'
 import type { PhoneEntry } from '../state/phones.ts'
@@ -27,6 +27,7 @@ import {
 } from '../wire/http.ts'
 import { keyOf, waIdOf, wireJson } from '../wire/ids.ts'
 import type { World } from '../world.ts'
+import { parseAccount } from './account.ts'
 import { pageUrl, renderBubble } from './bubbles.ts'
 import { fillInAccountIds, recordSenders } from './custom-callback.ts'
 import { inboundBubble, readInbound } from './inbound.ts'
@@ -91,17 +92,42 @@ async function readObject(request: IncomingMessage): Promise<Json> {
   return body
 }
 
-async function requireState(world: World, body: Json, channel: Channel): Promise<AccountState> {
-  const workspaceId = body.workspace_id ?? undefined
-  if (workspaceId !== undefined && typeof workspaceId !== 'string') throw badRequest('workspace_id: a string')
+function optionalId(body: Json, name: 'workspace_id' | 'connection_id'): string | undefined {
+  const value = body[name] ?? undefined
+  if (value !== undefined && typeof value !== 'string') throw badRequest(`${name}: a string`)
+  return value
+}
+
+/** The account of the connection that the call names, or the default of the channel. */
+async function requireState(world: World, body: Json, value: unknown, fallback: Channel): Promise<AccountState> {
+  const workspaceId = optionalId(body, 'workspace_id')
+  const connectionId = optionalId(body, 'connection_id')
+  if (connectionId !== undefined) {
+    const state = await requireConnection(world, workspaceId, connectionId)
+    const { channel } = state
+    if (channelOf(value, channel) === channel) return state
+    throw badRequest(`channel: ${connectionId} is a connection of ${channel}`)
+  }
+  const channel = channelOf(value, fallback)
   const state = await world.accounts.find(workspaceId, channel)
   if (state) return state
   const which = workspaceId === undefined ? 'there is no default workspace with' : `${workspaceId} has`
   throw new ControlError(404, 'not_found', `workspace_id: ${which} no ${channel} connection to this simulator`)
 }
 
-function channelOf(value: unknown): Channel {
-  const channel = value ?? 'msgapp'
+async function requireConnection(
+  world: World,
+  workspaceId: string | undefined,
+  connectionId: string,
+): Promise<AccountState> {
+  const state = await world.accounts.findConnection(workspaceId, connectionId)
+  if (state) return state
+  const where = workspaceId === undefined ? 'this simulator' : `workspace ${workspaceId}`
+  throw new ControlError(404, 'not_found', `connection_id: ${where} has no connection ${connectionId}`)
+}
+
+function channelOf(value: unknown, fallback: Channel): Channel {
+  const channel = value ?? fallback
   if (channel !== 'msgapp' && channel !== 'social') throw badRequest('channel: msgapp or social')
   return channel
 }
@@ -123,22 +149,24 @@ function requireCapacity({ journal, callbacks, quotas }: World): void {
 /** A customer writes. The answer follows the first attempt to post the callback. */
 async function postInbound({ world, request, response }: Call): Promise<void> {
   const body = await readObject(request)
-  const state = await requireState(world, body, channelOf(body.channel))
+  const state = await requireState(world, body, body.channel, 'msgapp')
   requireCapacity(world)
   if (isBlockedSender(state, body)) throw new ControlError(409, 'blocked', 'from: the business has blocked this user')
   const inbound = await readInbound(world, state, body)
   const wire = wireJson(inboundCallback(world, state, inbound))
   const number = world.nextCallback()
-  const { workspace_id, channel } = state
+  const { workspace_id, channel, connection_id } = state
   const { phone, name, username, messageId, at } = inbound
   const keys =
     channel === 'social' ? [inbound.userId] : [...new Set([waIdOf(inbound.number), inbound.userId])].filter(Boolean)
   const bubble = inboundBubble(inbound)
-  const head = wireJson({ k: 'i', q: number, w: workspace_id, c: channel, keys, phone, at, name, username, bubble })
+  const head = wireJson({ k: 'i', q: number, ...ownerOf(state), keys, phone, at, name, username, bubble })
   const entry = await new Promise<PhoneEntry>((resolve) => {
     world.journal.append(`${head.slice(0, -1)},"body":${wire}}`, (offset, length) => {
       for (const key of keys) recordCustomer(state, key, at, { name, username })
-      resolve(world.phones.addInbound({ workspace_id, channel, phone, name, username, id: messageId, offset, length }))
+      if (channel === 'msgapp') recordUserId(state.business, inbound.userId, waIdOf(inbound.number))
+      const message = { phone, name, username, id: messageId, offset, length }
+      resolve(world.phones.addInbound({ workspace_id, channel, connection_id, ...message }))
     })
   })
   world.phones.publish(entry)
@@ -160,15 +188,19 @@ async function getSent({ world, response, query }: Call): Promise<void> {
   const key = to === null ? undefined : keyOf(to)
   const keys = key === undefined ? undefined : [...new Set([key, waIdOf(key)])]
   const workspaceId = query.get('workspace_id') ?? undefined
+  const connectionId = query.get('connection_id') ?? undefined
+  const wanted = connectionId === undefined ? undefined : await requireConnection(world, workspaceId, connectionId)
+  const isWanted = (sender: AccountState) =>
+    wanted ? sender === wanted : workspaceId === undefined || sender.workspace_id === workspaceId
   response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' })
   let before = '{"data":['
-  for (const lines of world.sent.lines(world.journal, { keys, workspaceId })) {
+  for (const lines of world.sent.lines(world.journal, { keys, isWanted })) {
     let text = ''
-    for (const line of lines) {
+    for (const { line, sender } of lines) {
       const from = line.indexOf('"message_id"')
       // The index compares hashes of recipients, so a line may have another recipient.
       if (keys && !keys.some((each) => line.slice(0, from).includes(`"r":"${each}"`))) continue
-      text += `${before}{${line.slice(from)}`
+      text += `${before}{${withConnection(line.slice(from), sender)}`
       before = ','
     }
     if (text !== '' && !response.write(text) && !response.destroyed) {
@@ -183,8 +215,17 @@ async function getSent({ world, response, query }: Call): Promise<void> {
   response.end(before === ',' ? ']}' : '{"data":[]}')
 }
 
+/** Names the connection after the channel. Older lines do not have it. */
+function withConnection(row: string, { connection_id }: AccountState): string {
+  if (connection_id === undefined) return row
+  const at = row.indexOf(',"to":')
+  return `${row.slice(0, at)},"connection_id":"${connection_id}"${row.slice(at)}`
+}
+
 async function postFault({ world, request, response }: Call): Promise<void> {
   const fault = parseFault(await readObject(request))
+  const { workspace_id, connection_id } = fault
+  if (connection_id !== null) await requireConnection(world, workspace_id ?? undefined, connection_id)
   if (!world.faults.add(fault)) {
     throw badRequest(`faults: at most ${world.quotas.faults}; DELETE /simulator/control/faults removes them`)
   }
@@ -196,7 +237,7 @@ async function postCallback({ world, request, response }: Call): Promise<void> {
   const call = await readObject(request)
   if (call.body === undefined) throw badRequest('body: required')
   const isInstagram = isObject(call.body) && call.body.object === 'instagram'
-  const state = await requireState(world, call, channelOf(call.channel ?? (isInstagram ? 'social' : 'msgapp')))
+  const state = await requireState(world, call, call.channel, isInstagram ? 'social' : 'msgapp')
   fillInAccountIds(state, call.body)
   recordSenders(state, call.body)
   const { status, message } = await world.callbacks.post(state, wireJson(call.body))
@@ -249,7 +290,10 @@ async function requireWorkspace(world: World, query: URLSearchParams): Promise<A
 
 async function getPhones({ world, response, query }: Call): Promise<void> {
   const { account, workspace_id } = await requireWorkspace(world, query)
-  const names = new Map(world.accounts.list().map((state) => [state.workspace_id, state.account?.business_name ?? '']))
+  const known = world.accounts.list()
+  const names = new Map(known.map((state) => [state.workspace_id, state.account?.business_name ?? '']))
+  const connections = known.filter((state) => state.workspace_id === workspace_id).flatMap(describeConnection)
+  const chats = world.phones.list(workspace_id, new Set(connections.map(({ connection_id }) => connection_id)))
   sendData(response, {
     workspace: {
       workspace_id,
@@ -257,15 +301,24 @@ async function getPhones({ world, response, query }: Call): Promise<void> {
       display_phone_number: account?.display_phone_number ?? '',
     },
     workspaces: [...names].map(([id, name]) => ({ workspace_id: id, business_name: name })),
+    connections,
     has_dashboard: !world.isStandalone,
-    phones: world.phones.list(workspace_id).map(({ channel, id, name, username, entries }) => ({
+    phones: chats.map(({ channel, connection_id, id, name, username, entries }) => ({
       channel,
+      connection_id,
       id,
       name,
       username,
       messages: entries.map((entry) => renderBubble(world, entry)),
     })),
   })
+}
+
+/** A number as the page shows it; none for an account that was registered without a connection. */
+function describeConnection({ account, channel, connection_id }: AccountState) {
+  if (!account || connection_id === undefined) return []
+  const { name = channel, display_phone_number: number, is_channel_default: is_default = true } = account
+  return [{ connection_id, channel, name, address: account.address ?? number.replace(/^(?=\d)/, '+'), is_default }]
 }
 
 async function getStream({ world, response, query }: Call): Promise<void> {

@@ -1,5 +1,5 @@
 /** `POST /simulator/control/callback`: a body of the caller's own, completed with the ids of the account. */
-import { type AccountState, recordCustomer } from '../state/accounts.ts'
+import { type AccountState, recordCustomer, recordUserId } from '../state/accounts.ts'
 import { isObject, type Json, objectsIn } from '../wire/http.ts'
 import { keyOf, waIdOf } from '../wire/ids.ts'
 
@@ -38,8 +38,11 @@ export function recordSenders(state: AccountState, body: unknown): void {
       for (const { from, from_user_id, timestamp } of isObject(value) ? objectsIn(value.messages) : []) {
         const at = Number(timestamp) * 1000
         if (!(at > 0)) continue
-        if (typeof from === 'string') recordCustomer(state, waIdOf(keyOf(from)), at, unnamed)
-        if (typeof from_user_id === 'string') recordCustomer(state, from_user_id, at, unnamed)
+        const number = typeof from === 'string' ? waIdOf(keyOf(from)) : ''
+        if (number !== '') recordCustomer(state, number, at, unnamed)
+        if (typeof from_user_id !== 'string') continue
+        recordCustomer(state, from_user_id, at, unnamed)
+        recordUserId(state.business, from_user_id, number)
       }
     }
     if (state.channel !== 'social') continue

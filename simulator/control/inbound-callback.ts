@@ -13,8 +13,8 @@ export function inboundCallback(world: World, state: AccountState, inbound: Inbo
 
 function messageCallback(world: World, state: AccountState, inbound: InboundMessage): Json {
   const { number, userId, name, username, at, messageId } = inbound
-  const knownName = name ?? state.customers.get(waIdOf(number) || userId)?.name
-  const profile = { ...(knownName ? { name: knownName } : {}), ...(username ? { username } : {}) }
+  const known = state.customers.get(waIdOf(number) || userId)
+  const profile = { name: name || known?.name || undefined, username: username || known?.username || undefined }
   const contact = { profile, ...(number ? { wa_id: number } : {}), user_id: userId }
   const message = {
     ...contextOf(world, state, inbound),
@@ -30,14 +30,15 @@ function messageCallback(world: World, state: AccountState, inbound: InboundMess
 
 /** The message that is replied to, if the phone still holds it. */
 function repliedEntry(world: World, state: AccountState, { phone, replyTo }: InboundMessage) {
-  return world.phones.find(state.workspace_id, state.channel, phone)?.entries.find(({ id }) => id === replyTo)
+  return world.phones.find(state, phone)?.entries.find(({ id }) => id === replyTo)
 }
 
 function contextOf(world: World, state: AccountState, inbound: InboundMessage): Json {
-  const { replyTo, type, number } = inbound
+  const { replyTo, type, number, userId } = inbound
   if (replyTo === null || type === 'reaction') return {}
   const isOwn = repliedEntry(world, state, inbound)?.from === 'customer'
-  return { context: { from: isOwn ? number : state.account?.display_phone_number, id: replyTo } }
+  const from = isOwn ? number : state.account?.display_phone_number
+  return { context: { ...(from ? { from } : { from_user_id: userId }), id: replyTo } }
 }
 
 function messageContent(world: World, state: AccountState, inbound: InboundMessage): Json {

@@ -1,11 +1,11 @@
 /** The body of `POST /simulator/control/inbound`: a customer's message, and its bubble on the phone. */
 import { socialIdPattern } from '../graph/social.ts'
-import type { AccountState } from '../state/accounts.ts'
+import { type AccountState, userIdOfNumber } from '../state/accounts.ts'
 import type { Media } from '../state/media.ts'
 import { type MediaType, mediaTypes } from '../state/sample-media.ts'
 import type { Bubble, Location } from '../wire/bubble.ts'
 import { badRequest, isObject, type Json, objectsIn, parseMimeType } from '../wire/http.ts'
-import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from '../wire/ids.ts'
+import { createMid, createWamid, keyOf, userIdPattern, waIdOf } from '../wire/ids.ts'
 import type { World } from '../world.ts'
 import { pageUrl, renderContact } from './bubbles.ts'
 
@@ -120,24 +120,21 @@ export async function readInbound(world: World, state: AccountState, body: Json)
   }
 }
 
-function readSender(
-  { channel, account }: AccountState,
-  body: Json,
-): Pick<InboundMessage, 'phone' | 'number' | 'userId'> {
+function readSender(state: AccountState, body: Json): Pick<InboundMessage, 'phone' | 'number' | 'userId'> {
   const [from, userId] = [optionalText(body, 'from'), optionalText(body, 'user_id')]
-  if (channel === 'social') {
+  if (state.channel === 'social') {
     const id = from ?? userId
     if (id === null || !socialIdPattern.test(id) || /["\\]/.test(id)) throw badRequest('from: a user id is required')
     return { phone: id, number: '', userId: id }
   }
   if (userId !== null && !userIdPattern.test(userId)) throw badRequest('user_id: such as US.13491208655302741918')
   if (from === null) {
-    if (userId === null) throw badRequest('from: a number in E.164 is required')
+    if (userId === null) throw badRequest('from: a number in E.164 is required, or user_id')
     return { phone: userId, number: '', userId }
   }
   const number = keyOf(from)
   if (!/^\d{6,15}$/.test(number)) throw badRequest('from: not a phone number in E.164')
-  return { phone: `+${number}`, number, userId: userId ?? userIdOf(account?.account_id ?? '', waIdOf(number)) }
+  return { phone: `+${number}`, number, userId: userId ?? userIdOfNumber(state, waIdOf(number)) }
 }
 
 /** ISO 8601 or unix seconds. */

@@ -4,12 +4,12 @@
  * A timer wheel with 20 ms slots holds the reports, so a thousand messages a
  * second need one timer. Reports that are due together are batched.
  */
-import type { AccountState } from '../state/accounts.ts'
+import { type AccountState, userIdOfNumber } from '../state/accounts.ts'
 import type { FaultEffects } from '../state/faults.ts'
 import type { PhoneEntry } from '../state/phones.ts'
 import { messagesCallback, messagingCallback } from '../wire/callback.ts'
 import { statusError } from '../wire/errors.ts'
-import { userIdOf, wireJson } from '../wire/ids.ts'
+import { wireJson } from '../wire/ids.ts'
 import type { Callbacks, QueuedReport, Report } from './callbacks.ts'
 
 export type Status = 'sent' | 'delivered' | 'read' | 'failed'
@@ -155,14 +155,16 @@ export function formatStatuses(state: AccountState, batch: readonly QueuedReport
   const statuses = batch.map(({ item, step }) => {
     const { status, afterMs, error } = stepsOf(item.plan)[step] ?? unknownStep
     const { id, at, recipient, callback_data, content } = item
+    // The number of a message to a user id is known if the customer has shown it.
     const isUserId = recipient.includes('.')
-    const userId = isUserId ? recipient : userIdOf(state.account?.account_id ?? '', recipient)
-    if (status !== 'failed' && !contacts.has(recipient)) contacts.set(recipient, contactOf(state, recipient, userId))
+    const number = isUserId ? state.business.numbers.get(recipient) : recipient
+    const userId = isUserId ? recipient : userIdOfNumber(state, recipient)
+    if (status !== 'failed' && !contacts.has(userId)) contacts.set(userId, contactOf(state, number, userId))
     return {
       id,
       status,
       timestamp: String(Math.floor((at + afterMs) / 1000)),
-      ...(isUserId ? {} : { recipient_id: recipient }),
+      ...(number ? { recipient_id: number } : {}),
       recipient_user_id: userId,
       ...(callback_data === undefined ? {} : { biz_opaque_callback_data: callback_data }),
       ...(status === 'sent' && 'category' in content ? { pricing: pricingOf(content) } : {}),
@@ -173,12 +175,14 @@ export function formatStatuses(state: AccountState, batch: readonly QueuedReport
   return wireJson(messagesCallback(state.account, { ...withContacts, statuses }))
 }
 
-function contactOf(state: AccountState, recipient: string, userId: string) {
+function contactOf({ customers }: AccountState, number: string | undefined, userId: string) {
+  const customer = customers.get(number || userId) ?? customers.get(userId)
+  const username = customer?.username ?? undefined
   // Every user of the network has a profile name. The simulator knows only the number of one who never wrote.
-  const name = state.customers.get(recipient)?.name ?? (recipient === userId ? userId : `+${recipient}`)
+  const name = customer?.name ?? (number ? `+${number}` : (username ?? userId))
   return {
-    profile: { name },
-    ...(recipient === userId ? {} : { wa_id: recipient }),
+    profile: { name, username },
+    wa_id: number || undefined,
     user_id: userId,
   }
 }

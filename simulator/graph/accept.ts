@@ -27,16 +27,18 @@ type AcceptedMessage = {
 /** Answers after the message is in the journal, so an accepted message survives a crash. */
 export function accept(world: World, state: AccountState, response: ServerResponse, message: AcceptedMessage): void {
   const { id, recipient, to, at, plan, effects, body, text, reportFields, answer } = message
-  const { workspace_id, channel } = state
+  const { workspace_id, channel, connection_id } = state
   const { duplicateStatuses } = effects
+  const connection = connection_id === undefined ? '' : `,"n":"${connection_id}"`
   // A journal line holds no newline, so a multi-line body is serialised again.
   const raw = text.includes('\n') ? JSON.stringify(body) : text
   const line =
-    `{"k":"m","p":"${plan}"${duplicateStatuses ? ',"x":1' : ''},"r":"${recipient}","message_id":"${id}",` +
+    `{"k":"m","p":"${plan}"${duplicateStatuses ? ',"x":1' : ''}${connection},"r":"${recipient}","message_id":"${id}",` +
     `"workspace_id":"${workspace_id}","channel":"${channel}","to":"${to}","at":"${new Date(at).toISOString()}","body":${raw}}`
   world.journal.append(line, (offset, length) => {
-    const seq = world.sent.add(workspace_id, recipient, offset, length)
+    const seq = world.sent.add(state, recipient, offset, length)
     const entry = world.phones.add(workspace_id, channel, to, {
+      connection_id,
       id,
       from: 'business',
       offset,

@@ -2,7 +2,8 @@
  * The provider's API: `/simulator/graph/v25.0/{object}[/{edge}[/{id}]]`.
  *
  * The version is optional, and any version is accepted. A token gives access to
- * the objects of its account. For other objects the answer is "does not exist".
+ * the numbers and objects of its accounts. For other objects the answer is
+ * "does not exist".
  */
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -166,7 +167,8 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
     return success()
   }
   if (edge === 'phone_numbers' && isOwn && method === 'GET') {
-    return sendObject(response, { data: [describeNumber(state)] })
+    const numbers = world.accounts.list().filter(({ business }) => business === state.business)
+    return sendObject(response, { data: numbers.map(describeNumber) })
   }
   const objectCall = edge === undefined ? undefined : objectCalls[edge]
   if (objectCall && (isNumber || channel === 'social')) {
@@ -197,7 +199,7 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
 }
 
 function sendTemplate(state: AccountState, method: string, id: string, response: ServerResponse) {
-  const template = [...state.templates.values()].find((each) => each.id === id)
+  const template = [...state.business.templates.values()].find((each) => each.id === id)
   if (template && method === 'GET') return sendObject(response, templateResource(template))
   sendFailure(response, noSuchObject(method, id))
 }
@@ -255,7 +257,7 @@ function describeNumber({ account, workspace_id }: AccountState): Json {
 function describeAccount({ account, channel }: AccountState): Json {
   const name = account?.business_name ?? ''
   if (channel === 'social') {
-    const username = name.toLowerCase().replace(/[^a-z0-9]+/g, '.') || 'business'
+    const username = account?.address || name.toLowerCase().replace(/[^a-z0-9]+/g, '.') || 'business'
     return { id: account?.account_id, user_id: account?.account_id, name, username, account_type: 'BUSINESS' }
   }
   return {

@@ -1,12 +1,12 @@
 /** `POST /{phone_number_id}/messages`: validate, apply rate limits, write to the journal, then accept. */
 import type { ServerResponse } from 'node:http'
 import { type InFlightMessage, type PlanName, planOf } from '../delivery/statuses.ts'
-import { type AccountState, findTemplate } from '../state/accounts.ts'
+import { type AccountState, findTemplate, userIdOfNumber } from '../state/accounts.ts'
 import type { MediaStore } from '../state/media.ts'
 import { isWindowOpen, takeAllowance, takePair } from '../state/rate-limits.ts'
 import { type Failure, failure } from '../wire/errors.ts'
 import { isObject, type Json, sendJson } from '../wire/http.ts'
-import { createWamid, keyOf, userIdOf, waIdOf } from '../wire/ids.ts'
+import { createWamid, keyOf, waIdOf } from '../wire/ids.ts'
 import { checkContent, checkEnvelope } from '../wire/message-checks.ts'
 import type { Params } from '../wire/params.ts'
 import { checkTemplate } from '../wire/template-checks.ts'
@@ -37,6 +37,7 @@ export function acceptMessage(world: World, state: AccountState, params: Params,
   const isTemplate = body.type === 'template'
   const refusal =
     (key === account.display_phone_number ? failure(131021) : undefined) ??
+    (isByUserId && world.accounts.isForeignUserId(state, to) ? failure(131026, foreignUserId) : undefined) ??
     (isTemplate
       ? checkTemplateSend(state, body.template, isByUserId, world.media)
       : checkContent(body, isMediaOf(state, world.media))) ??
@@ -51,7 +52,7 @@ export function acceptMessage(world: World, state: AccountState, params: Params,
   const id = createWamid(isByUserId ? to.replace(/\D/g, '').slice(0, 15) : key, 'business')
   const contact = isByUserId
     ? `{"input":"${to}","user_id":"${to}"}`
-    : `{"input":${JSON.stringify(to)},"wa_id":"${key}"${body.recipient === undefined ? '' : `,"user_id":"${userIdOf(account.account_id, key)}"`}}`
+    : `{"input":${JSON.stringify(to)},"wa_id":"${key}"${body.recipient === undefined ? '' : `,"user_id":"${userIdOfNumber(state, key)}"`}}`
   const status = isTemplate ? ',"message_status":"accepted"' : ''
   accept(world, state, response, {
     id,
@@ -66,6 +67,8 @@ export function acceptMessage(world: World, state: AccountState, params: Params,
     answer: `{"messaging_product":"whatsapp","contacts":[${contact}],"messages":[{"id":"${id}"${status}}]}`,
   })
 }
+
+const foreignUserId = 'The user id belongs to another business.'
 
 /** The fields of a message that its status reports need; replay reads them from the journal. */
 export function messageReportFields(

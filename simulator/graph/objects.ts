@@ -1,10 +1,10 @@
 /**
- * Settings of a business: the profile and settings of its number, QR codes,
- * blocked users, and the menus of its social account. The journal stores them
- * by name, so they survive a restart.
+ * Settings of a business: its profile, settings and the menus of its social
+ * account; and objects of a number: QR codes, blocked users, its registration.
+ * The journal stores them by name, so they survive a restart.
  */
 import { randomBytes } from 'node:crypto'
-import type { AccountState } from '../state/accounts.ts'
+import { type AccountState, ownerOf } from '../state/accounts.ts'
 import { isWindowOpen } from '../state/rate-limits.ts'
 import { type Failure, failure, failureBody } from '../wire/errors.ts'
 import { isObject, type Json } from '../wire/http.ts'
@@ -29,14 +29,14 @@ const maxObjects = 5_000
 /** Handlers by edge of the number or account. They return `undefined` for a method that does not exist. */
 export const objectCalls: Record<string, (call: ObjectCall) => Promise<Answer | undefined>> = {
   async whatsapp_business_profile({ world, state, method, values }) {
-    const profile = { ...state.objects.get('profile'), messaging_product: 'whatsapp' }
+    const profile = { ...state.business.objects.get('profile'), messaging_product: 'whatsapp' }
     if (method === 'GET') return { data: [chooseFields(profile, values.fields, ['messaging_product'])] }
     if (method !== 'POST') return undefined
     const known = ['about', 'address', 'description', 'email', 'vertical', 'websites']
     return (await put(world, state, 'profile', { ...profile, ...pick(values, known) })) ?? success
   },
   async settings({ world, state, method, values }) {
-    const settings = state.objects.get('settings') ?? {}
+    const settings = state.business.objects.get('settings') ?? {}
     if (method === 'GET') return settings
     if (method !== 'POST') return undefined
     return (await put(world, state, 'settings', { ...settings, ...values })) ?? success
@@ -69,7 +69,7 @@ export const objectCalls: Record<string, (call: ObjectCall) => Promise<Answer | 
   },
   message_qrdls: qrCodes,
   async messenger_profile({ world, state, method, values }) {
-    const profile = state.objects.get('messenger_profile') ?? {}
+    const profile = state.business.objects.get('messenger_profile') ?? {}
     if (method === 'GET') {
       const shown = chooseFields(profile, values.fields, [])
       return { data: Object.keys(shown).length > 0 ? [shown] : [] }
@@ -143,23 +143,31 @@ async function qrCodes({ world, state, method, rest, values }: ObjectCall): Prom
   return { ...qrCode, ...image }
 }
 
+/** Whether an object belongs to the number. All others belong to its provider account. */
+export const isObjectOfNumber = (name: string): boolean => name === 'deregistered' || /^(blocked|qr)\//.test(name)
+
+const objectsOf = (state: AccountState, name: string) =>
+  isObjectOfNumber(name) ? state.objects : state.business.objects
+
 export async function put(world: World, state: AccountState, name: string, value: Json): Promise<Failure | undefined> {
-  if (!state.objects.has(name) && state.objects.size >= maxObjects) return failure(100, `at most ${maxObjects} objects`)
+  const objects = objectsOf(state, name)
+  if (!objects.has(name) && objects.size >= maxObjects) return failure(100, `at most ${maxObjects} objects`)
   const full = await write(world, state, name, value)
-  if (!full) state.objects.set(name, value)
+  if (!full) objects.set(name, value)
   return full
 }
 
 async function remove(world: World, state: AccountState, name: string): Promise<Failure | undefined> {
-  if (!state.objects.has(name)) return undefined
+  const objects = objectsOf(state, name)
+  if (!objects.has(name)) return undefined
   const full = await write(world, state, name, null)
-  if (!full) state.objects.delete(name)
+  if (!full) objects.delete(name)
   return full
 }
 
-async function write(world: World, { workspace_id: w, channel: c }: AccountState, name: string, value: Json | null) {
+async function write(world: World, state: AccountState, name: string, value: Json | null) {
   if (!world.journal.hasCapacity()) return journalFullFailure(world)
-  await world.journal.record(wireJson({ k: 'o', w, c, name, value }))
+  await world.journal.record(wireJson({ k: 'o', ...ownerOf(state), name, value }))
   return undefined
 }
 

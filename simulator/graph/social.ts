@@ -104,7 +104,7 @@ export async function postAttachment(world: World, state: AccountState, params: 
 const attachmentName = (id: unknown) => `attachment/${String(id)}`
 
 /** The link of an attachment: its own, or that of the upload it refers to. */
-export function linkOfAttachment({ objects }: AccountState, { payload }: Json): string | undefined {
+export function linkOfAttachment({ business: { objects } }: AccountState, { payload }: Json): string | undefined {
   if (!isObject(payload)) return undefined
   const url =
     payload.attachment_id === undefined ? payload.url : objects.get(attachmentName(payload.attachment_id))?.url

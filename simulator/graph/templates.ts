@@ -1,6 +1,6 @@
 /** `/{account}/message_templates`: list, create and delete templates. Each change causes a callback. */
 import type { ServerResponse } from 'node:http'
-import type { AccountState } from '../state/accounts.ts'
+import { type AccountState, ownerOf, templateOwner } from '../state/accounts.ts'
 import { failure } from '../wire/errors.ts'
 import { type Json, sendJson, sendObject } from '../wire/http.ts'
 import { wireJson } from '../wire/ids.ts'
@@ -19,7 +19,7 @@ export async function listTemplates(
     (['name', 'language', 'status', 'category'] as const).every(
       (field) => (query.get(field) ?? template[field]) === template[field],
     )
-  const all = [...state.templates.values()].filter(matches)
+  const all = [...state.business.templates.values()].filter(matches)
   const limit = Math.min(Math.max(Math.trunc(Number(query.get('limit') ?? 25)) || 25, 1), 1000)
   const after = query.get('after')
   const from = after === null ? 0 : all.findIndex(({ id }) => cursorOf(id) === after) + 1
@@ -48,14 +48,16 @@ export async function postTemplate(
   values: Json,
   response: ServerResponse,
 ): Promise<void> {
-  const template = parseTemplate(state.workspace_id, values, (key) => state.templates.has(key))
+  const { w, c, a } = ownerOf(state)
+  const { templates } = state.business
+  const template = parseTemplate(templateOwner({ w, c, a }), values, (key) => templates.has(key))
   if ('code' in template) return sendFailure(response, template)
-  if (state.templates.size >= world.quotas.templates) {
+  if (templates.size >= world.quotas.templates) {
     return sendFailure(response, failure(100, `at most ${world.quotas.templates} templates`, { subcode: 2388019 }))
   }
   if (!world.journal.hasCapacity()) return sendFailure(response, journalFullFailure(world))
-  await world.journal.record(wireJson({ k: 't', w: state.workspace_id, template: templateResource(template) }))
-  state.templates.set(templateKey(template), template)
+  await world.journal.record(wireJson({ k: 't', w, a, template: templateResource(template) }))
+  templates.set(templateKey(template), template)
   const { id, status, category } = template
   sendObject(response, { id, status, category })
   deliverTemplateStatus(world, state, template, status)
@@ -68,7 +70,9 @@ export async function deleteTemplates(
   response: ServerResponse,
 ): Promise<void> {
   const [name, id] = [query.get('name'), query.get('hsm_id')]
-  const deleted = [...state.templates.values()].filter((each) => each.name === name && (id === null || each.id === id))
+  const { w, a } = ownerOf(state)
+  const { templates } = state.business
+  const deleted = [...templates.values()].filter((each) => each.name === name && (id === null || each.id === id))
   if (deleted.length === 0) {
     return sendFailure(
       response,
@@ -76,8 +80,8 @@ export async function deleteTemplates(
     )
   }
   for (const template of deleted) {
-    await world.journal.record(wireJson({ k: 't', w: state.workspace_id, deleted: templateKey(template) }))
-    state.templates.delete(templateKey(template))
+    await world.journal.record(wireJson({ k: 't', w, a, deleted: templateKey(template) }))
+    templates.delete(templateKey(template))
     deliverTemplateStatus(world, state, template, 'DELETED')
   }
   sendJson(response, 200, '{"success":true}')
@@ -86,6 +90,6 @@ export async function deleteTemplates(
 function deliverTemplateStatus(world: World, state: AccountState, template: Template, event: string): void {
   const body = wireJson(templateCallback(state.account?.account_id ?? '', template, event, Date.now()))
   const number = world.nextCallback()
-  const line = `{"k":"i","q":${number},"w":"${state.workspace_id}","c":"${state.channel}","body":${body}}`
-  world.journal.append(line, () => void world.callbacks.deliver(state, body, number))
+  const head = wireJson({ k: 'i', q: number, ...ownerOf(state) })
+  world.journal.append(`${head.slice(0, -1)},"body":${body}}`, () => void world.callbacks.deliver(state, body, number))
 }

@@ -20,6 +20,8 @@ type FaultMode = (typeof faultModes)[number]
 export type Fault = {
   to: string | null
   workspace_id: string | null
+  /** The number whose sends fail; null for all. */
+  connection_id: string | null
   mode: FaultMode
   code: number | null
   /** Sends it still applies to; null until it is cleared. */
@@ -74,7 +76,7 @@ export function createFaults(max: number) {
     const effects: FaultEffects = { ...noEffects, ...own }
     const hits = faults
       .filter((fault) => appliesTo(fault, state, key))
-      .sort((one, other) => Number(other.to !== null) - Number(one.to !== null))
+      .sort((one, other) => specificity(other) - specificity(one))
     const refusing = hits.find(({ mode }) => refusals.has(mode))
     // A refused send has no status reports, so only its delay applies.
     for (const fault of refusing ? [refusing, ...hits.filter(({ mode }) => mode === 'delay')] : hits) {
@@ -102,8 +104,12 @@ export function createFaults(max: number) {
 
 const refusals: ReadonlySet<FaultMode> = new Set(['reject', 'hang', 'http_500', 'throttle'])
 
-function appliesTo({ to, workspace_id }: Fault, state: AccountState, key: string): boolean {
+/** A fault of one recipient takes precedence, then one of a connection. */
+const specificity = ({ to, connection_id }: Fault) => 2 * Number(to !== null) + Number(connection_id !== null)
+
+function appliesTo({ to, workspace_id, connection_id }: Fault, state: AccountState, key: string): boolean {
   if (workspace_id !== null && workspace_id !== state.workspace_id) return false
+  if (connection_id !== null && connection_id !== state.connection_id) return false
   if (to === null) return true
   const wanted = keyOf(to)
   return wanted === key || (state.channel === 'msgapp' && waIdOf(wanted) === key)
@@ -144,6 +150,7 @@ export function parseFault(body: Json): Fault {
   return {
     to: text('to'),
     workspace_id: text('workspace_id'),
+    connection_id: text('connection_id'),
     mode,
     code: whole('code', 0),
     count: whole('count', 1),

@@ -14,6 +14,11 @@
  *   t  a template that was created or deleted
  *   o  an object that was set or deleted
  *   u  a file that was stored or deleted
+ *   c  a connection that takes over the lines of its workspace and channel without one
+ *
+ * `n` is the connection and `a` the provider account that a line belongs to.
+ * Lines of earlier versions, and of accounts that were registered without a
+ * connection, have neither.
  *
  * A last line without a newline was interrupted by a crash. Its caller got no
  * answer, so the next start cuts it off.

@@ -58,3 +58,21 @@ test('a client is disconnected when more than 1 MiB of events wait, and its slot
   assert.equal(state.isDestroyed, true)
   assert.ok(phones.subscribe('w', createResponse().response))
 })
+
+test('a customer has one chat with each number, and chats with removed numbers are omitted', () => {
+  const { phones } = start()
+  const message = { from: 'business', offset: 0, length: 1, status: 'accepted' } as const
+  for (const [id, connection_id] of [
+    ['b', 'sales'],
+    ['c', 'support'],
+    ['d', 'sales'],
+  ]) {
+    phones.add('w', 'msgapp', '+14155550100', { ...message, id: id ?? '', connection_id })
+  }
+
+  const idsOf = (...connectionIds: string[]) =>
+    phones.list('w', new Set(connectionIds)).map(({ entries }) => entries.map(({ id }) => id))
+
+  assert.deepEqual(idsOf('sales', 'support'), [['b', 'd'], ['c'], ['a']])
+  assert.deepEqual(idsOf('support'), [['c'], ['a']])
+})

@@ -1,9 +1,10 @@
 /**
- * The simulated customers' phones, and the event stream that updates the page.
+ * The chats on the simulated customers' phones, and the event stream that
+ * updates the page. A customer has one chat with each number of a workspace.
  *
- * A phone holds positions in the journal; bubbles are rendered when a page
+ * A chat holds positions in the journal; bubbles are rendered when a page
  * reads them. Only those from before the journal are held themselves. Each
- * workspace keeps the 200 phones used last, and each phone its last 100
+ * workspace keeps the 200 chats used last, and each chat its last 100
  * bubbles.
  *
  * A stream is written at the client's pace. Up to 1 MiB of events wait for a
@@ -12,7 +13,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Bubble, BubbleError, BubbleStatus } from '../wire/bubble.ts'
-import type { Channel } from './accounts.ts'
+import type { AccountState, Channel } from './accounts.ts'
 import { evictOldest } from './quotas.ts'
 
 /** One bubble: its position in the journal and its latest status. */
@@ -31,6 +32,8 @@ export type PhoneEntry = {
 type Phone = {
   readonly workspace_id: string
   readonly channel: Channel
+  /** The number that the chat is with; undefined for an account without a connection. */
+  readonly connection_id: string | undefined
   /** E.164 on msgapp, a user id elsewhere. */
   readonly id: string
   name: string | null
@@ -40,14 +43,17 @@ type Phone = {
 
 /** The messages of a customer from before the journal, oldest first. */
 export type PastPhone = Pick<Phone, 'workspace_id' | 'channel' | 'id' | 'name' | 'username'> & {
+  connection_id?: string
   bubbles: readonly Bubble[]
 }
 
 export type Phones = ReturnType<typeof createPhones>
 
-type NewEntry = Pick<PhoneEntry, 'id' | 'from' | 'offset' | 'length' | 'status'>
+type NewEntry = Pick<PhoneEntry, 'id' | 'from' | 'offset' | 'length' | 'status'> & {
+  connection_id?: string | undefined
+}
 
-type InboundEntry = Pick<Phone, 'workspace_id' | 'channel' | 'name' | 'username'> &
+type InboundEntry = Pick<Phone, 'workspace_id' | 'channel' | 'connection_id' | 'name' | 'username'> &
   Pick<PhoneEntry, 'id' | 'offset' | 'length'> & { phone: string }
 
 const maxEntries = 100
@@ -55,6 +61,9 @@ const maxListed = 50
 const maxPhones = 200
 const heartbeatMs = 15_000
 const maxBufferedBytes = 1024 * 1024
+
+const keyOf = (channel: Channel, connectionId: string | undefined, id: string) =>
+  `${channel} ${connectionId ?? ''} ${id}`
 
 export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStreams: number) {
   /** By workspace; the phone used last is the last entry. */
@@ -71,17 +80,17 @@ export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStr
   }
 
   function add(workspaceId: string, channel: Channel, id: string, input: NewEntry): PhoneEntry {
-    const { id: messageId, from, offset, length, status } = input
+    const { connection_id, id: messageId, from, offset, length, status } = input
     let phones = phonesByWorkspace.get(workspaceId)
     if (!phones) {
       phones = new Map()
       phonesByWorkspace.set(workspaceId, phones)
     }
-    const key = channel + id
+    const key = keyOf(channel, connection_id, id)
     let phone = phones.get(key)
     if (phone) phones.delete(key)
     else {
-      phone = { workspace_id: workspaceId, channel, id, name: null, username: null, entries: [] }
+      phone = { workspace_id: workspaceId, channel, connection_id, id, name: null, username: null, entries: [] }
       evictOldest(phones, maxPhones)
     }
     phones.set(key, phone)
@@ -99,39 +108,47 @@ export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStr
     add,
     /** Adds the phones of a history, the one used last at the end. Called before the journal's phones are restored. */
     addHistory(history: readonly PastPhone[]) {
-      for (const { workspace_id, channel, id, name, username, bubbles } of history) {
+      for (const { workspace_id, channel, connection_id, id, name, username, bubbles } of history) {
         const phones = phonesByWorkspace.get(workspace_id) ?? new Map<string, Phone>()
         phonesByWorkspace.set(workspace_id, phones)
-        const phone: Phone = { workspace_id, channel, id, name, username, entries: [] }
+        const phone: Phone = { workspace_id, channel, connection_id, id, name, username, entries: [] }
         phone.entries = bubbles.slice(-maxEntries).map((bubble) => ({
           ...{ phone, bubble, id: bubble.id, from: bubble.from, offset: 0, length: 0 },
           ...{ status: bubble.status, error: bubble.error },
         }))
-        phones.set(channel + id, phone)
+        phones.set(keyOf(channel, connection_id, id), phone)
       }
     },
     /** Adds a customer's message with the status `delivered`, which nearly every one gets. */
-    addInbound({ workspace_id, channel, phone, name, username, id, offset, length }: InboundEntry): PhoneEntry {
-      const entry = add(workspace_id, channel, phone, { id, from: 'customer', offset, length, status: 'delivered' })
+    addInbound(input: InboundEntry): PhoneEntry {
+      const { workspace_id, channel, connection_id, phone, name, username, id, offset, length } = input
+      const message = { connection_id, id, from: 'customer', offset, length, status: 'delivered' } as const
+      const entry = add(workspace_id, channel, phone, message)
       entry.phone.name = name ?? entry.phone.name
       entry.phone.username = username ?? entry.phone.username
       return entry
     },
     /** Sends the bubble to the open pages. */
     publish(entry: PhoneEntry) {
-      const { workspace_id, channel, id: phone, name, username } = entry.phone
-      send(workspace_id, 'bubble', () => ({ channel, phone, name, username, bubble: renderBubble(entry) }))
+      const { workspace_id, channel, connection_id, id: phone, name, username } = entry.phone
+      const source = { channel, connection_id, phone }
+      send(workspace_id, 'bubble', () => ({ ...source, name, username, bubble: renderBubble(entry) }))
     },
     setStatus(entry: PhoneEntry, status: BubbleStatus, error: PhoneEntry['error']) {
       entry.status = status
       entry.error = error
-      const { phone, id } = entry
-      send(phone.workspace_id, 'status', () => ({ channel: phone.channel, phone: phone.id, id, status, error }))
+      const { id } = entry
+      const { workspace_id, channel, connection_id, id: phone } = entry.phone
+      send(workspace_id, 'status', () => ({ channel, connection_id, phone, id, status, error }))
     },
-    list: (workspaceId: string) =>
-      [...(phonesByWorkspace.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxListed),
-    find: (workspaceId: string, channel: Channel, phone: string) =>
-      phonesByWorkspace.get(workspaceId)?.get(channel + phone),
+    /** The chats used last, the newest first. Chats with a number that is no longer connected are omitted. */
+    list: (workspaceId: string, connectionIds: ReadonlySet<string>) =>
+      [...(phonesByWorkspace.get(workspaceId)?.values() ?? [])]
+        .filter(({ connection_id: id }) => id === undefined || connectionIds.has(id))
+        .reverse()
+        .slice(0, maxListed),
+    find: ({ workspace_id, channel, connection_id }: AccountState, phone: string) =>
+      phonesByWorkspace.get(workspace_id)?.get(keyOf(channel, connection_id, phone)),
     /** Streams changes to the client; false when the maximum number of streams is open. */
     subscribe(workspaceId: string, response: ServerResponse): boolean {
       if (streamCount >= maxStreams) return false

@@ -12,7 +12,7 @@ export const defaultQuotas = {
   /** From the DNS lookup to the last byte. */
   downloadMs: 10_000,
   downloadsAtOnce: 4,
-  /** Customers of one account whose window and name are kept. */
+  /** Customers of one number whose window and name are kept, and user ids of one account. */
   customers: 500_000,
   /** Templates of one account; the provider allows an unverified business the same number. */
   templates: 250,

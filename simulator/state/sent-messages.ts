@@ -5,11 +5,15 @@
  * messages cost 20 MB. A message's index in this list is its `seq`.
  */
 import { hash } from '../wire/ids.ts'
+import type { AccountState } from './accounts.ts'
 import type { Journal, JournalPosition } from './journal.ts'
 
 export type SentMessages = ReturnType<typeof createSentMessages>
 
-type Filter = { keys: readonly string[] | undefined; workspaceId: string | undefined }
+type Filter = { keys: readonly string[] | undefined; isWanted: (sender: AccountState) => boolean }
+
+/** A line of the journal, and the number that sent the message. */
+type SentLine = { line: string; sender: AccountState }
 
 const batchBytes = 1024 * 1024
 
@@ -18,8 +22,9 @@ export function createSentMessages() {
   let offsets = new Float64Array(1024)
   let lengths = new Uint32Array(1024)
   let keyHashes = new Uint32Array(1024)
-  let workspaces = new Uint16Array(1024)
-  const workspaceNumbers = new Map<string, number>()
+  let senderIndexes = new Uint16Array(1024)
+  const senders: AccountState[] = []
+  const indexes = new Map<AccountState, number>()
 
   function grow() {
     const capacity = size * 2
@@ -30,7 +35,7 @@ export function createSentMessages() {
     offsets = copy(new Float64Array(capacity), offsets)
     lengths = copy(new Uint32Array(capacity), lengths)
     keyHashes = copy(new Uint32Array(capacity), keyHashes)
-    workspaces = copy(new Uint16Array(capacity), workspaces)
+    senderIndexes = copy(new Uint16Array(capacity), senderIndexes)
   }
 
   return {
@@ -38,17 +43,17 @@ export function createSentMessages() {
       return size
     },
     /** `key` is the recipient as `keyOf` and `waIdOf` return it. Returns the `seq`. */
-    add(workspaceId: string, key: string, offset: number, length: number): number {
+    add(sender: AccountState, key: string, offset: number, length: number): number {
       if (size === offsets.length) grow()
-      let workspace = workspaceNumbers.get(workspaceId)
-      if (workspace === undefined) {
-        workspace = workspaceNumbers.size
-        workspaceNumbers.set(workspaceId, workspace)
+      let index = indexes.get(sender)
+      if (index === undefined) {
+        index = senders.push(sender) - 1
+        indexes.set(sender, index)
       }
       offsets[size] = offset
       lengths[size] = length
       keyHashes[size] = hash(key)
-      workspaces[size] = workspace
+      senderIndexes[size] = index
       return size++
     },
     positionOf: (seq: number): JournalPosition => ({ offset: offsets[seq] ?? 0, length: lengths[seq] ?? 0 }),
@@ -56,18 +61,18 @@ export function createSentMessages() {
      * Reads the journal lines of matching messages in order, about 1 MiB at a time. Keys are compared by hash, so the
      * caller must check the recipient in the line.
      */
-    *lines(journal: Journal, { keys, workspaceId }: Filter): Iterable<string[]> {
-      const workspace = workspaceId === undefined ? undefined : workspaceNumbers.get(workspaceId)
-      if (workspaceId !== undefined && workspace === undefined) return
+    *lines(journal: Journal, { keys, isWanted }: Filter): Iterable<SentLine[]> {
+      const wantedSenders = senders.map((sender) => (isWanted(sender) ? sender : undefined))
       const wantedHashes = keys?.map((key) => hash(key))
-      let batch: string[] = []
+      let batch: SentLine[] = []
       let bytes = 0
       const upTo = size
       for (let seq = 0; seq < upTo; seq++) {
-        if (workspace !== undefined && workspaces[seq] !== workspace) continue
+        const sender = wantedSenders[senderIndexes[seq] ?? -1]
+        if (!sender) continue
         if (wantedHashes && !wantedHashes.includes(keyHashes[seq] ?? 0)) continue
         const length = lengths[seq] ?? 0
-        batch.push(journal.read({ offset: offsets[seq] ?? 0, length }))
+        batch.push({ line: journal.read({ offset: offsets[seq] ?? 0, length }), sender })
         bytes += length
         if (bytes < batchBytes) continue
         yield batch

@@ -38,10 +38,10 @@ const defaultLanguage = 'en_US'
 /** The path of a sample picture that does not expire. It needs no sign-in. */
 export const samplePicture = '/simulator/media/88099999999999990000'
 
-/** The documented templates. Ids differ between workspaces. `origin` serves the sample picture. */
-export function seedTemplates(workspaceId: string, origin: string): Template[] {
+/** The documented templates. Ids differ between owners. `origin` serves the sample picture. */
+export function seedTemplates(owner: string, origin: string): Template[] {
   const seed = (name: string, components: Json[], more: Partial<Template> = {}) =>
-    createTemplate(workspaceId, { name, language: defaultLanguage, category: 'UTILITY', components, ...more })
+    createTemplate(owner, { name, language: defaultLanguage, category: 'UTILITY', components, ...more })
   const picture = {
     type: 'HEADER',
     format: 'IMAGE',

@@ -308,8 +308,16 @@ test('send rejects options that would have no effect', () => {
   ]
   for (const [sending, message] of refused) assert.throws(() => toMessage(sending), { code: 'bad_option', message })
   const media = 'https://shop.test/a.PNG?b=c.mp3'
-  const image = { to, name: 'Ann', type: 'image', media_url: media, text: 'x', filename: undefined }
-  assert.deepEqual(toMessage({ to, name: 'Ann', media, text: 'x' }), image)
+  const image = {
+    to,
+    from: '+15550001111',
+    name: 'Ann',
+    type: 'image',
+    media_url: media,
+    text: 'x',
+    filename: undefined,
+  }
+  assert.deepEqual(toMessage({ to, from: '+15550001111', name: 'Ann', media, text: 'x' }), image)
   assert.equal(toMessage({ to, media, type: 'document' }).type, 'document')
   assert.equal(toMessage({ to, media: 'https://shop.test/a' }).type, 'document')
   assert.deepEqual(toMessage({ to, text: 'Keep it?', button: ['Yes', 'No'] }).interactive, {

@@ -4,10 +4,11 @@
  */
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Redirect, useLocation, useSearch } from 'wouter'
-import { Button, InputField, SegmentedControl } from '../../../ui/controls.tsx'
+import { Button, InputField, SegmentedControl, SelectField } from '../../../ui/controls.tsx'
 import { Card, Note } from '../../../ui/display.tsx'
 import { Confirm, useToast } from '../../../ui/overlays.tsx'
 import { describeError, isNotFound, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
+import { describeConnection, useNumbers } from '../lib/connections.ts'
 import { formatNumber, formatTime, toDatetimeLocal } from '../lib/time.ts'
 import { ItemNotFound } from '../shell/errors.tsx'
 import { imagesOf, useHasBrokenImage } from '../templates/image-check.ts'
@@ -130,7 +131,7 @@ export function ComposeForm(props: ComposeProps) {
 
 type LoadedProps = ComposeProps & { templates: readonly Template[] }
 
-function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProps) {
+function LoadedForm({ templates: allTemplates, draft, onChange, saving, editedId }: LoadedProps) {
   const [isSubmitted, setSubmitted] = useState(false)
   const [isConfirming, setConfirming] = useState(false)
   const [isFlushing, setFlushing] = useState(false)
@@ -138,7 +139,12 @@ function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProp
   const sections = useRef<HTMLDivElement>(null)
   const toast = useToast()
   const [, navigate] = useLocation()
-  const check = useDraftCheck(draft, templates)
+  const senders = useNumbers()
+  // The number of a draft may be disconnected since.
+  const sender = senders.find(({ id }) => id === draft.from) ?? senders[0]
+  const from = sender && (draft.from !== '' || senders.length > 1) ? sender.id : ''
+  const templates = sender ? allTemplates.filter(({ account }) => account === sender.account_id) : allTemplates
+  const check = useDraftCheck(draft, templates, from)
   const { numbers, chosen, missing, todos, preview, body, isChecking } = check
 
   const stale = ['GET /broadcasts', 'GET /broadcasts/{id}'] as const
@@ -200,6 +206,16 @@ function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProp
           value={draft.name}
           onChange={(event) => change({ name: event.target.value })}
         />
+        {sender && senders.length > 1 && (
+          <SelectField
+            label={text.from}
+            hint={text.fromHint(sender.messages_per_second)}
+            error={errors.from}
+            value={sender.id}
+            options={senders.map((each) => [each.id, describeConnection(each)])}
+            onChange={({ target }) => change({ from: target.value })}
+          />
+        )}
       </Card>
       <Card title={text.audience}>
         <Audience draft={draft} numbers={numbers} error={errors.audience} onChange={change} />
@@ -232,6 +248,7 @@ function LoadedForm({ templates, draft, onChange, saving, editedId }: LoadedProp
       <Card title={text.test}>
         <TestSend
           draft={draft}
+          from={from}
           template={
             chosen && missing.length === 0 ? { ...draft.template, ...refOf(chosen), params: sampleValues } : undefined
           }

@@ -2,6 +2,7 @@
 import { Link } from 'wouter'
 import { Card, Note } from '../../../ui/display.tsx'
 import { isNotFound, useCall } from '../lib/api.ts'
+import { describeConnection, useNumbers } from '../lib/connections.ts'
 import { useNow } from '../lib/hooks.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useCanWrite } from '../lib/session.tsx'
@@ -106,7 +107,9 @@ function startText({ scheduled_at }: Broadcast): string {
 }
 
 function About({ broadcast }: { broadcast: Broadcast }) {
-  const { template, author, created_at, scheduled_at, started_at, completed_at } = broadcast
+  const { template, author, connection_id, created_at, scheduled_at, started_at, completed_at } = broadcast
+  const numbers = useNumbers()
+  const sender = numbers.find(({ id }) => id === connection_id)
   const name = template.name && (
     <>
       <Link href={hrefOf(template)}>{template.name}</Link> <span className="soft small">{template.language}</span>
@@ -117,6 +120,7 @@ function About({ broadcast }: { broadcast: Broadcast }) {
       facts={{
         [text.template]: name,
         [text.audience]: <AudienceText broadcast={broadcast} />,
+        [text.from]: numbers.length > 1 && (sender ? describeConnection(sender) : text.fromGone),
         [text.author]: author?.name,
         [text.created]: formatTime(created_at),
         [text.scheduled]: scheduled_at && formatTime(scheduled_at),
@@ -157,9 +161,13 @@ function SegmentLink({ id }: { id: string }) {
   return query.data ? <Link href={`/segments/${id}`}>{query.data.name}</Link> : words.common.loading
 }
 
-function MessagePreview({ broadcast: { template, params } }: { broadcast: Broadcast }) {
+function MessagePreview({ broadcast: { template, params, connection_id } }: { broadcast: Broadcast }) {
   const query = useCall('GET /templates', {})
-  const loaded = query.data?.find(({ name, language }) => name === template.name && language === template.language)
+  const sender = useNumbers().find(({ id }) => id === connection_id)
+  const loaded = query.data?.find(
+    ({ name, language, account }) =>
+      name === template.name && language === template.language && (!sender || account === sender.account_id),
+  )
   if (!template.name) return null
   if (loaded) return <TemplatePreview template={loaded} params={params} />
   return query.data ? <p className="soft small">{text.templateGone}</p> : null

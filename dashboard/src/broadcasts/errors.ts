@@ -7,6 +7,7 @@ const { compose: text } = words.broadcasts
 
 export type ComposeErrors = {
   name?: string
+  from?: string
   audience?: string
   template?: string
   at?: string
@@ -29,6 +30,7 @@ export function readErrors(error: unknown): ComposeErrors {
     return { values: { [field.slice(valuePrefix.length)]: message } }
   }
   if (field === 'name') return { values: {}, name: capitalize(rule) }
+  if (field === 'from') return { values: {}, from: capitalize(rule) }
   if (field === 'scheduled_at') return { values: {}, at: capitalize(rule) }
   if (field.startsWith('template')) return { values: {}, template: capitalize(rule) }
   if (/^(recipients|segment_id|audience)/.test(field)) return { values: {}, audience: capitalize(rule) }

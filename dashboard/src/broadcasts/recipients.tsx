@@ -74,7 +74,8 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
 
 type Recipient = ItemOf<'GET /broadcasts/{id}/recipients'>
 
-const nameOf = ({ name, phone }: Pick<Recipient, 'name' | 'phone'>): string => name ?? phone ?? text.erased
+const nameOf = ({ name, phone, username }: Pick<Recipient, 'name' | 'phone' | 'username'>): string =>
+  name ?? phone ?? (username ? `@${username}` : null) ?? text.erased
 
 const columns: Column<Recipient>[] = [
   {
@@ -88,7 +89,9 @@ const columns: Column<Recipient>[] = [
         ) : (
           <span>{nameOf(recipient)}</span>
         )}
-        {recipient.name && recipient.phone && <span className="soft small numeric">{recipient.phone}</span>}
+        {recipient.name && (recipient.phone || recipient.username) && (
+          <span className="soft small numeric">{recipient.phone ?? `@${recipient.username}`}</span>
+        )}
       </div>
     ),
   },

@@ -13,9 +13,9 @@ const { compose: text } = words.broadcasts
 
 type Sent = DataOf<'POST /broadcasts/test'>
 
-type TestSendProps = { draft: Draft; template: Body['template'] | undefined; onChange: Change }
+type TestSendProps = { draft: Draft; from: string; template: Body['template'] | undefined; onChange: Change }
 
-export function TestSend({ draft: { testTo: to }, template, onChange }: TestSendProps) {
+export function TestSend({ draft: { testTo: to }, from, template, onChange }: TestSendProps) {
   const [sent, setSent] = useState<Sent>()
   // A retry after a lost connection reuses the `Idempotency-Key`. After an answer, the next test gets a new key.
   const attempt = useRef({ body: '', idempotencyKey: '' })
@@ -31,9 +31,10 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
   })
   const send = () => {
     if (!template) return
-    const body = JSON.stringify({ template, to })
+    const message = { template, to, ...(from ? { from } : {}) }
+    const body = JSON.stringify(message)
     if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: newIdempotencyKey() }
-    test.mutate({ body: { template, to }, idempotencyKey: attempt.current.idempotencyKey })
+    test.mutate({ body: message, idempotencyKey: attempt.current.idempotencyKey })
   }
   const error = fieldErrorOf(test.error, 'to', 'template')
   return (

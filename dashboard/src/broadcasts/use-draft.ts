@@ -15,6 +15,8 @@ export type Draft = {
   /** Of all contacts or of the segments, those that do not get it. */
   excluded_segment_ids: readonly string[]
   numbers: string
+  /** The connection id of the number that sends it; empty: the default one. */
+  from: string
   /** `contact_fields` is false for the literal values of a broadcast of the API. */
   template: { name: string; language: string; contact_fields?: boolean } | null
   params: TemplateParams
@@ -32,6 +34,7 @@ const empty: Draft = {
   segment_ids: [],
   excluded_segment_ids: [],
   numbers: '',
+  from: '',
   template: null,
   params: {},
   ownValues: null,
@@ -42,7 +45,7 @@ const empty: Draft = {
 
 export type Change = (changes: Partial<Draft>) => void
 
-/** A new draft, with the template or the segment of the URL: `?template=…&language=…`, `?segment=…`. */
+/** A new draft, with the template, its number or the segment of the URL: `?template=…&language=…&from=…`, `?segment=…`. */
 export function newDraft(query: URLSearchParams): Draft {
   const name = query.get('template')
   const segment = query.get('segment')
@@ -50,6 +53,7 @@ export function newDraft(query: URLSearchParams): Draft {
     ...empty,
     ...(name ? { template: { name, language: query.get('language') ?? 'en_US' } } : {}),
     ...(segment ? { segment_ids: [segment] } : {}),
+    from: /^[0-9a-f-]{36}$/.exec(query.get('from') ?? '')?.[0] ?? '',
   }
 }
 
@@ -69,6 +73,7 @@ export function toDraft(source: Source): Draft {
     segment_ids: segmentIds,
     excluded_segment_ids: audience?.excluded_segment_ids ?? [],
     numbers: recipients.map(toLine).join('\n'),
+    from: source.from ?? '',
     template: template.name ? { ...templateRef, contact_fields: template.contact_fields } : null,
     params: template.params,
     ownValues: source.has_own_values ? { template: templateRef, byNumber: Object.fromEntries(ownValues) } : null,
@@ -83,11 +88,12 @@ const toLine = ({ to, name }: Source['recipients'][number]): string =>
 
 /** What a save sends: the fields that have changed `since`, or all of them. */
 export function contentOf(draft: Draft, since?: Draft): InputOf<'POST /broadcasts/drafts'>['body'] {
-  const { name, template, params, isLater, at } = draft
+  const { name, from, template, params, isLater, at } = draft
   const has = (...fields: (keyof Draft)[]) => !since || fields.some((field) => draft[field] !== since[field])
   const ms = isLater ? new Date(at).getTime() : Number.NaN
   return {
     ...(has('name') ? { name } : {}),
+    ...(has('from') && (from || since) ? { from: from || null } : {}),
     ...(template && has('template', 'params') ? { template: { ...template, params } } : {}),
     ...(has('source', 'segment_ids', 'excluded_segment_ids', 'numbers', 'ownValues', 'template')
       ? peopleOf(draft)
@@ -165,12 +171,13 @@ const isFuture = (at: string): boolean => at !== '' && new Date(at).getTime() > 
 /** The request body without the name. */
 export type Body = Omit<InputOf<'POST /broadcasts'>['body'], 'name'>
 
-type BodySource = AudienceSource & Pick<Draft, 'template' | 'params' | 'ownValues' | 'isLater' | 'at'>
+type BodySource = AudienceSource & Pick<Draft, 'from' | 'template' | 'params' | 'ownValues' | 'isLater' | 'at'>
 
 function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefined {
-  const { source, template, params, isLater, at } = draft
+  const { source, from, template, params, isLater, at } = draft
   if (!template) return undefined
   return {
+    ...(from ? { from } : {}),
     template: { ...template, params },
     ...(source === 'numbers' ? { recipients: withOwnValues(draft, recipients) } : { audience: audienceOf(draft) }),
     ...(isLater ? { scheduled_at: new Date(at).toISOString() } : {}),
@@ -180,8 +187,11 @@ function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefi
 /** Debounce of preview requests. */
 const debounceMs = 400
 
-/** Checks a draft while the member edits it: lists the missing parts, and previews the recipients once only the name is missing. */
-export function useDraftCheck(draft: Draft, templates: readonly Template[]) {
+/**
+ * Checks a draft while the member edits it: lists the missing parts, and previews the recipients once only the name is missing.
+ * `templates`: those of the number that sends it. `from`: its connection id; empty: the default one.
+ */
+export function useDraftCheck(draft: Draft, templates: readonly Template[], from: string) {
   const { source, segment_ids, excluded_segment_ids, template: selected, params, ownValues, isLater, at } = draft
   const numbers = useMemo(() => parseRecipients(draft.numbers), [draft.numbers])
   const chosen = templates.find(
@@ -192,8 +202,10 @@ export function useDraftCheck(draft: Draft, templates: readonly Template[]) {
   const isReady = todos.every((todo) => todo === 'name')
   const body = useMemo(() => {
     const audience = { source, segment_ids, excluded_segment_ids }
-    return isReady ? bodyOf({ ...audience, template: selected, params, ownValues, isLater, at }, numbers) : undefined
-  }, [isReady, source, segment_ids, excluded_segment_ids, numbers, selected, params, ownValues, isLater, at])
+    return isReady
+      ? bodyOf({ ...audience, from, template: selected, params, ownValues, isLater, at }, numbers)
+      : undefined
+  }, [isReady, source, segment_ids, excluded_segment_ids, numbers, from, selected, params, ownValues, isLater, at])
   const settledBody = useDebounced(body, debounceMs)
   const query = useCall(
     'POST /broadcasts/preview',

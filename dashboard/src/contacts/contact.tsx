@@ -5,8 +5,9 @@ import { Button, Field, Form, InputField, SubmitButton } from '../../../ui/contr
 import { Avatar, Badge, Card, ErrorNote } from '../../../ui/display.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type DataOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { useConnectionNames } from '../lib/connections.ts'
 import { fieldErrorsOf, useFocusOnError } from '../lib/field-errors.ts'
-import { nameOf } from '../lib/people.ts'
+import { nameOf, usernamesOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { ItemNotFound } from '../shell/errors.tsx'
@@ -117,6 +118,7 @@ function ContactDetails({ contact }: { contact: Contact }) {
 
 function Conversations({ contactId }: { contactId: string }) {
   const pages = usePages('GET /conversations', { query: { contact_id: contactId } }, { live: true })
+  const connectionNameOf = useConnectionNames()
   return (
     <QueryView query={pages} lines={3}>
       {() =>
@@ -124,12 +126,14 @@ function Conversations({ contactId }: { contactId: string }) {
           <p className="card-body soft">{texts.noConversations}</p>
         ) : (
           <ul className="contacts-conversations lined">
-            {pages.items.map(({ id, channel, status, last_message_text: text, last_message_at: at }) => (
+            {pages.items.map(({ id, channel, connection, status, last_message_text: text, last_message_at: at }) => (
               <li key={id}>
                 <Link href={`/inbox/${id}`}>
                   <ChannelMark channel={channel} />
                   <span className="grow">
-                    <strong>{words.channels[channel]}</strong>
+                    <strong>
+                      {[words.channels[channel], connectionNameOf({ channel, connection })].filter(Boolean).join(' · ')}
+                    </strong>
                     <span className="soft small cut">{text && (channel === 'social' ? text : withoutMarks(text))}</span>
                   </span>
                   <Badge tone={status === 'open' ? 'green' : undefined}>{words.statuses[status]}</Badge>
@@ -217,7 +221,7 @@ function ContactForm({ contact }: { contact: Contact }) {
       <Facts
         facts={{
           [contacts.phone]: contact.phone && <bdi>{contact.phone}</bdi>,
-          [contacts.username]: contact.social_username && `@${contact.social_username}`,
+          [contacts.username]: usernamesOf(contact),
           [contacts.channels]:
             contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none,
         }}

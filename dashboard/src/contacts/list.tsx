@@ -252,7 +252,7 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
       label: contacts.phone,
       cellClassName: 'nowrap numeric',
       narrow: 'plain',
-      cell: ({ phone }) => phone && <bdi>{phone}</bdi>,
+      cell: ({ phone, username }) => (phone || username) && <bdi>{phone ?? `@${username}`}</bdi>,
     },
     {
       label: contacts.company,

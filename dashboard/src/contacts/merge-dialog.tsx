@@ -4,7 +4,8 @@ import { Button } from '../../../ui/controls.tsx'
 import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { Dialog } from '../../../ui/overlays.tsx'
 import { type DataOf, describeError, useChange, usePages } from '../lib/api.ts'
-import { nameOf } from '../lib/people.ts'
+import { useConnectionNames } from '../lib/connections.ts'
+import { handleOf, nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
 import { ContactSearch } from './contact-search.tsx'
 
@@ -20,7 +21,7 @@ type Props = {
   onMerged: (id: string) => void
 }
 
-const fields = ['name', 'phone', 'email', 'company', 'social_username'] as const
+const fields = ['name', 'phone', 'email', 'company', 'social_username', 'username'] as const
 
 export function MergeDialog({ contact, other, onClose, onMerged }: Props) {
   const [chosen, setChosen] = useState<Contact | undefined>(other)
@@ -51,9 +52,13 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
     done: texts.done,
     onDone: ({ id }) => onMerged(id),
   })
-  const toChannels = useConversationChannels(to.id)
-  const fromChannels = useConversationChannels(from.id)
-  const joined = toChannels.filter((channel) => fromChannels.includes(channel))
+  const toConversations = useConversationsOf(to.id)
+  const fromConversations = useConversationsOf(from.id)
+  const connectionNameOf = useConnectionNames()
+  // A contact has at most one conversation per connection.
+  const joined = toConversations.filter(({ connection }) =>
+    fromConversations.some((other) => other.connection?.id === connection?.id),
+  )
   // Both phone numbers keep working, so neither is lost.
   const lost = [
     ...fields
@@ -64,10 +69,11 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
     ),
   ]
   const hints = [
-    joined.length > 0 && texts.joined(joined.map((channel) => words.channels[channel]).join(', ')),
+    joined.length > 0 &&
+      texts.joined(joined.map((each) => connectionNameOf(each) ?? words.channels[each.channel]).join(', ')),
     to.phone && from.phone && texts.bothNumbers,
-    [...toChannels, ...fromChannels].includes('web') && texts.webVisitor,
-    joined.includes('web') && texts.webHistory,
+    [...toConversations, ...fromConversations].some(isWeb) && texts.webVisitor,
+    joined.some(isWeb) && texts.webHistory,
     lost.length > 0 && texts.lost(lost.join(', ')),
     (to.opted_out_at || from.opted_out_at) && texts.optedOut,
   ].filter((hint) => typeof hint === 'string')
@@ -97,9 +103,9 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
               ))}
             <tr>
               <th scope="row">{words.contacts.contact.conversations}</th>
-              <td>{toChannels.length}</td>
-              <td className="soft">{fromChannels.length}</td>
-              <td>{new Set([...toChannels, ...fromChannels]).size}</td>
+              <td>{toConversations.length}</td>
+              <td className="soft">{fromConversations.length}</td>
+              <td>{toConversations.length + fromConversations.length - joined.length}</td>
             </tr>
             <tr>
               <th scope="row">{words.contacts.tags}</th>
@@ -145,12 +151,12 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
 function distinctNames(one: Contact, other: Contact): [string, string] {
   const isSame = nameOf(one) === nameOf(other)
   const nameWith = (contact: Contact) =>
-    isSame ? `${nameOf(contact)} (${contact.phone ?? contact.social_username ?? contact.email ?? ''})` : nameOf(contact)
+    isSame ? `${nameOf(contact)} (${handleOf(contact) || (contact.email ?? '')})` : nameOf(contact)
   return [nameWith(one), nameWith(other)]
 }
 
 const namesOf = (tags: readonly { name: string }[]): string => tags.map(({ name }) => name).join(', ') || texts.none
 
-/** The channels of a contact's conversations. A contact has at most one per channel. */
-const useConversationChannels = (id: string) =>
-  usePages('GET /conversations', { query: { contact_id: id } }).items.map(({ channel }) => channel)
+const useConversationsOf = (id: string) => usePages('GET /conversations', { query: { contact_id: id } }).items
+
+const isWeb = ({ channel }: { channel: string }): boolean => channel === 'web'

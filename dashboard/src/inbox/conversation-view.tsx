@@ -5,6 +5,7 @@ import { Button } from '../../../ui/controls.tsx'
 import { EmptyState, Skeleton } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import { call, invalidate, isNotFound } from '../lib/api.ts'
+import { useConnectionOf } from '../lib/connections.ts'
 import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
@@ -136,7 +137,8 @@ function ThreadPane({ conversation, onBack, contactPanel }: ThreadPaneProps) {
   const [quoted, setQuoted] = useState<Message>()
   const clearQuote = useCallback(() => setQuoted(undefined), [])
   const resend = useCallback((message: Message) => resendMessage(message, me), [me])
-  const isWindowOpen = canWrite && replyWindowOf(conversation, Date.now()).state !== 'closed'
+  const { isDisconnected } = useConnectionOf(conversation)
+  const isWindowOpen = canWrite && !isDisconnected && replyWindowOf(conversation, Date.now()).state !== 'closed'
   const canQuote = conversation.channel !== 'web' && isWindowOpen
   const canReact = reactionsOn(conversation.channel).length > 0 && isWindowOpen
   const toast = useToast()

@@ -20,6 +20,7 @@ import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/display.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
+import { listFilterable, useConnections } from '../lib/connections.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { type Command, useCommands } from '../lib/palette.ts'
 import { memberName } from '../lib/people.ts'
@@ -37,7 +38,7 @@ import { Sidebar } from './list/sidebar.tsx'
 import { type Agent, isUndoKey, undoLastChange } from './model/changes.ts'
 import { findConversation } from './model/conversations.ts'
 import { prefetchThread } from './model/data.ts'
-import { hrefOf } from './model/filters.ts'
+import { hrefOf, setFilters } from './model/filters.ts'
 import { focusedId, focusSearch, moveInList, neighborOf, openInList, rowOf } from './model/list-focus.ts'
 import { useModeration } from './model/moderation.ts'
 import { retryLost } from './model/outbox.ts'
@@ -224,10 +225,17 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
         ...assign(agent),
       })),
   ]
+  const connections = listFilterable(useConnections())
   const ofList: Command[] = [
     { id: 'unread', label: texts.nextUnread, icon: 'inbox', keys: ['o'], run: () => void actions.openUnread() },
     { id: 'waiting', label: texts.nextWaiting, icon: 'clock', keys: ['w'], run: () => void actions.openWaiting() },
     { id: 'filters', label: texts.filters, icon: 'filter', keys: ['f'], run: () => openDialog({ kind: 'filters' }) },
+    ...connections.map(({ id, name }) => ({
+      id: `connection-${id}`,
+      label: texts.filterConnection(name),
+      icon: 'filter' as const,
+      run: () => setFilters({ connection: id }),
+    })),
     { id: 'views', label: texts.views, icon: 'inbox', keys: ['v'], run: () => openDialog({ kind: 'views' }) },
     { id: 'sidebar', label: texts.sidebar, icon: 'view', run: sidebar.toggle },
   ]

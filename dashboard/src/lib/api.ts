@@ -63,7 +63,7 @@ export function describeError(error: unknown): string {
   return words.common.unreachable
 }
 
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** The URL of a call, with its parameters and query. Empty query values are omitted. */
 export function pathOf(name: string, { params = {}, query = {} }: Loose = {}): string {
@@ -139,6 +139,8 @@ type Options = {
   live?: boolean | 'member'
   /** Poll, for data whose changes the stream does not announce. */
   pollMs?: number | false
+  /** How long the data counts as current when another part of the page needs it. */
+  staleMs?: number
   /** Show the previous data while a new input loads. */
   keepPrevious?: boolean
   /** False: the data is forgotten when the page closes, so that a form starts with the current state. */
@@ -153,7 +155,7 @@ const keyOf = (name: string, input: unknown) => [name, input]
 export function useCall<Call extends CallName>(
   name: Call,
   input: InputOf<Call>,
-  { enabled = true, live = false, pollMs = false, keepPrevious = false, isKept = true }: Options = {},
+  { enabled = true, live = false, pollMs = false, staleMs, keepPrevious = false, isKept = true }: Options = {},
 ) {
   return useQuery({
     queryKey: keyOf(name, input),
@@ -163,6 +165,7 @@ export function useCall<Call extends CallName>(
     meta: { live },
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
     ...(isKept ? {} : { gcTime: 0 }),
+    ...(staleMs === undefined ? {} : { staleTime: staleMs }),
   })
 }
 

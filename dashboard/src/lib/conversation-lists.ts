@@ -53,7 +53,8 @@ export function placeConversations(
 }
 
 function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
-  const { status, channel, contact_id, assigned, label, tag, waiting_minutes, no_reply, unread, search } = filters
+  const { status, channel, connection, contact_id, assigned, label, tag, waiting_minutes, no_reply, unread, search } =
+    filters
   // A person's conversations are listed whatever their messages are.
   const isInList = !status || (row.status === status && (row.inbox_at !== null || !!search || !!contact_id))
   const agentIds = assigned?.split(',').map((one) => (one === 'me' ? memberId : one === 'nobody' ? null : one))
@@ -61,6 +62,7 @@ function matches(row: Conversation, filters: ListQuery, memberId: string): boole
   return (
     isInList &&
     (!channel || channel.split(',').includes(row.channel)) &&
+    (!connection || connection.split(',').includes(row.connection?.id ?? '')) &&
     (!contact_id || row.contact_id === contact_id) &&
     (!agentIds || agentIds.includes(row.assigned_agent_id)) &&
     (!waiting_minutes || waitedMs >= Number(waiting_minutes) * 60_000) &&

@@ -6,12 +6,20 @@ type Person = {
   name: string | null
   phone: string | null
   social_username: string | null
+  /** On the primary channel. */
+  username?: string | null
   email?: string | null
 }
 
 /** The phone number or the username on the channel. */
-export const handleOf = ({ phone, social_username: username }: Pick<Person, 'phone' | 'social_username'>): string =>
-  phone || (username ? `@${username}` : '')
+export function handleOf({ phone, social_username, username }: Omit<Person, 'id' | 'name' | 'email'>): string {
+  const shown = social_username || username
+  return phone || (shown ? `@${shown}` : '')
+}
+
+/** The usernames on all channels, as one text. */
+export const usernamesOf = ({ social_username, username }: Pick<Person, 'social_username' | 'username'>): string =>
+  [...new Set([social_username, username])].flatMap((each) => (each ? `@${each}` : [])).join(', ')
 
 /** A visitor without a name gets the end of the id, which is random, as a code. */
 export const nameOf = (person: Person): string =>

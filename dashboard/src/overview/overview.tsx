@@ -1,19 +1,20 @@
-/** Metrics of the workspace of today, or over 7, 30 or 90 days. Polled, because charts that change with each live update are hard to read. */
+/** Metrics of the workspace or of one connection, of today, or over 7, 30 or 90 days. Polled, because charts that change with each live update are hard to read. */
 import '../webhooks/webhooks.css'
 import './overview.css'
 import './chart.css'
 import { Link } from 'wouter'
-import { SegmentedControl } from '../../../ui/controls.tsx'
+import { SegmentedControl, Select } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
+import { type Connection, describeConnection, useFilterable } from '../lib/connections.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatNumber, formatShare } from '../lib/time.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { OverviewPlaceholder } from '../ui/placeholder.tsx'
 import { words } from '../words/words.ts'
-import { formatShortDay, type OverviewView, periodsOf, wholeOf } from './metrics.ts'
+import { channels, formatShortDay, type OverviewView, periodsOf, wholeOf } from './metrics.ts'
 import { Responses } from './responses.tsx'
 import { Tiles } from './tiles.tsx'
 import { Traffic } from './traffic.tsx'
@@ -28,23 +29,40 @@ const pollMs = 10_000
 export default function Overview() {
   const [wanted, setWanted] = useSearchParam('days')
   const days = ranges.find((each) => each === wanted) ?? usual
-  const overview = useCall('GET /overview', { query: { days } }, { keepPrevious: true, pollMs })
+  const [connectionId, setConnection] = useSearchParam('connection')
+  const { offered, chosen, isKnown } = useFilterable(connectionId)
+  const query = { days, ...(chosen ? { connection_id: chosen.id } : {}) }
+  const enabled = connectionId === '' || isKnown
+  const overview = useCall('GET /overview', { query }, { enabled, keepPrevious: true, pollMs })
   return (
     <Page
       title={labels.title}
       lead={overview.data ? leadOf(overview.data) : labels.lead}
       actions={
-        <SegmentedControl
-          label={labels.range}
-          value={days}
-          options={ranges.map((value) => ({ value, label: labels.ranges[value] }))}
-          onChange={(value) => setWanted(value === usual ? '' : value)}
-        />
+        <>
+          {offered.length > 0 && (
+            <Select
+              aria-label={labels.connection}
+              value={chosen?.id ?? ''}
+              options={[
+                ['', labels.allConnections],
+                ...offered.map((each) => [each.id, describeConnection(each)] as const),
+              ]}
+              onChange={({ target }) => setConnection(target.value)}
+            />
+          )}
+          <SegmentedControl
+            label={labels.range}
+            value={days}
+            options={ranges.map((value) => ({ value, label: labels.ranges[value] }))}
+            onChange={(value) => setWanted(value === usual ? '' : value)}
+          />
+        </>
       }
     >
       <Checklist />
       <QueryView query={overview} placeholder={<OverviewPlaceholder />}>
-        {(data) => (isNew(data) ? <EmptyOverview /> : <Charts overview={data} />)}
+        {(data) => (isNew(data) && !chosen ? <EmptyOverview /> : <Charts overview={data} connection={chosen} />)}
       </QueryView>
     </Page>
   )
@@ -60,17 +78,24 @@ function leadOf({ time_zone, first_day, days }: OverviewView): string {
 const isNew = ({ first_day, open_conversations }: OverviewView): boolean =>
   open_conversations === 0 && first_day === null
 
-function Charts({ overview }: { overview: OverviewView }) {
+type ChartsProps = { overview: OverviewView; connection: Connection | undefined }
+
+/** Webhooks belong to no connection. The web chat reports no delivery. */
+function Charts({ overview, connection }: ChartsProps) {
   const periods = periodsOf(overview)
   return (
     <>
-      <Tiles overview={overview} periods={periods} />
-      <Traffic periods={periods} isHourly={overview.hours.length > 0} />
+      <Tiles overview={overview} periods={periods} connection={connection} />
+      <Traffic
+        periods={periods}
+        isHourly={overview.hours.length > 0}
+        channels={connection ? [connection.channel] : channels}
+      />
       <div className="overview-pair">
-        <Funnel funnel={overview.funnel} isUtc={overview.time_zone === 'UTC'} />
+        <Funnel overview={overview} connection={connection} />
         <Responses responses={overview.responses} firstDay={overview.first_day} />
       </div>
-      <WebhookHealth webhooks={overview.webhooks} />
+      {!connection && <WebhookHealth webhooks={overview.webhooks} />}
     </>
   )
 }
@@ -105,15 +130,20 @@ function EmptyOverview() {
 
 const funnelSteps = ['sent', 'delivered', 'read', 'failed'] as const
 
-type FunnelProps = { funnel: OverviewView['funnel']; isUtc: boolean }
-
 /** Delivery of the messages of the period. Each share is one of all messages outside the web chat, with those that failed. */
-function Funnel({ funnel, isUtc }: FunnelProps) {
+function Funnel({ overview: { funnel, funnel_since, time_zone }, connection }: ChartsProps) {
   const whole = wholeOf(funnel)
+  const none =
+    connection?.channel === 'web' ? labels.funnel.web : connection ? labels.funnel.noneSent : labels.funnel.none
+  const notes = [
+    whole > 0 && (connection ? labels.funnel.wholeOf(formatNumber(whole)) : labels.funnel.whole(formatNumber(whole))),
+    whole > 0 && time_zone !== 'UTC' && labels.funnel.utc,
+    funnel_since && connection?.channel !== 'web' && labels.funnel.since(formatShortDay(funnel_since)),
+  ].filter(Boolean)
   return (
     <Card title={labels.funnel.title}>
       {whole === 0 ? (
-        <p className="soft">{labels.funnel.none}</p>
+        <p className="soft">{none}</p>
       ) : (
         <ul className="stack overview-funnel">
           {funnelSteps.map((name) => (
@@ -133,12 +163,7 @@ function Funnel({ funnel, isUtc }: FunnelProps) {
           ))}
         </ul>
       )}
-      {whole > 0 && (
-        <p className="soft small">
-          {labels.funnel.whole(formatNumber(whole))}
-          {!isUtc && ` ${labels.funnel.utc}`}
-        </p>
-      )}
+      {notes.length > 0 && <p className="soft small">{notes.join(' ')}</p>}
     </Card>
   )
 }

@@ -2,13 +2,17 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { unassigned } from '../inbox/model/filters.ts'
+import type { Connection } from '../lib/connections.ts'
 import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { type Change, changeOf, type OverviewView, type Period, sumOf, totalOf, wholeOf } from './metrics.ts'
 
 const { tiles, change: labels } = words.overview
 
-export function Tiles({ overview, periods }: { overview: OverviewView; periods: readonly Period[] }) {
+type TilesProps = { overview: OverviewView; periods: readonly Period[]; connection: Connection | undefined }
+
+/** With a connection, its figures. */
+export function Tiles({ overview, periods, connection }: TilesProps) {
   const { days, funnel, responses, previous, open_conversations, unassigned_conversations } = overview
   const whole = wholeOf(funnel)
   const received = periods.map((period) => totalOf(period, 'inbound'))
@@ -17,6 +21,7 @@ export function Tiles({ overview, periods }: { overview: OverviewView; periods: 
   const compare = (now: number | null, before: number | null | undefined) => changeOf(now, before, days.length)
   const averageMs = responses.average_seconds === null ? null : responses.average_seconds * 1_000
   const answers = tiles.answers(formatNumber(responses.count), responses.count)
+  const ofConnection = connection ? `&connection=${connection.id}` : ''
   const answerChange = compare(responses.average_seconds, previous?.responses.average_seconds)
   return (
     <ul className="overview-tiles" aria-label={words.overview.headline}>
@@ -25,11 +30,15 @@ export function Tiles({ overview, periods }: { overview: OverviewView; periods: 
       </Tile>
       <Tile label={tiles.sent} value={formatNumber(sumOf(sent))} spark={sent}>
         <Trend change={compare(sumOf(sent), previous?.outbound)} format={formatNumber} />
-        {sumOf(sentByWeb) > 0 && <span>{tiles.inWebChat(formatNumber(sumOf(sentByWeb)))}</span>}
+        {!connection && sumOf(sentByWeb) > 0 && <span>{tiles.inWebChat(formatNumber(sumOf(sentByWeb)))}</span>}
       </Tile>
-      <Tile label={tiles.delivered} value={whole > 0 ? formatShare(funnel.delivered, whole) : '–'}>
-        {whole > 0 ? tiles.ofMessages(formatCompact(whole), whole) : tiles.nothingSent}
-      </Tile>
+      {connection?.channel !== 'web' && (
+        <Tile label={tiles.delivered} value={whole > 0 ? formatShare(funnel.delivered, whole) : '–'}>
+          {whole === 0
+            ? tiles.nothingSent
+            : (connection ? tiles.ofSent : tiles.ofMessages)(formatCompact(whole), whole)}
+        </Tile>
+      )}
       <Tile label={tiles.answer} value={averageMs === null ? '–' : formatSpan(averageMs)}>
         {averageMs === null ? (
           tiles.noAnswers
@@ -39,13 +48,13 @@ export function Tiles({ overview, periods }: { overview: OverviewView; periods: 
           answers
         )}
       </Tile>
-      <Tile label={tiles.open} value={formatNumber(open_conversations)} href="/inbox?status=open">
+      <Tile label={tiles.open} value={formatNumber(open_conversations)} href={`/inbox?status=open${ofConnection}`}>
         {tiles.toOpen}
       </Tile>
       <Tile
         label={tiles.unassigned}
         value={formatNumber(unassigned_conversations)}
-        href={`/inbox?assigned=${unassigned}`}
+        href={`/inbox?assigned=${unassigned}${ofConnection}`}
       >
         {unassigned_conversations > 0 ? tiles.toUnassigned : tiles.noneWaiting}
       </Tile>

@@ -5,16 +5,26 @@ import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { DayChart, type Scale } from './day-chart.tsx'
-import { type Channel, channels, countTicks, type Direction, type Period, sumOf, totalOf } from './metrics.ts'
+import {
+  channels as allChannels,
+  type Channel,
+  countTicks,
+  type Direction,
+  type Period,
+  sumOf,
+  totalOf,
+} from './metrics.ts'
 
 const { traffic } = words.overview
 
 const directions = ['both', 'received', 'sent'] as const
 type DirectionFilter = (typeof directions)[number]
 
-type TrafficProps = { periods: readonly Period[]; isHourly: boolean }
+type Channels = readonly Channel[]
+type TrafficProps = { periods: readonly Period[]; isHourly: boolean; channels: Channels }
 
-export function Traffic({ periods, isHourly }: TrafficProps) {
+/** `channels`: those that have a series. */
+export function Traffic({ periods, isHourly, channels }: TrafficProps) {
   const [directionInUrl, setDirection] = useSearchParam('show')
   const [view, setView] = useSearchParam('as')
   const show = directions.find((each) => each === directionInUrl) ?? 'both'
@@ -43,20 +53,20 @@ export function Traffic({ periods, isHourly }: TrafficProps) {
       }
     >
       {isTable ? (
-        <TrafficTable days={periods} isHourly={isHourly} />
+        <TrafficTable days={periods} isHourly={isHourly} channels={channels} />
       ) : (
         <>
-          <Bars days={periods} show={show} isHourly={isHourly} />
-          <Legend />
+          <Bars days={periods} show={show} isHourly={isHourly} channels={channels} />
+          <Legend channels={channels} />
         </>
       )}
     </Card>
   )
 }
 
-type BarsProps = { days: readonly Period[]; show: DirectionFilter; isHourly: boolean }
+type BarsProps = { days: readonly Period[]; show: DirectionFilter; isHourly: boolean; channels: Channels }
 
-function Bars({ days, show, isHourly }: BarsProps) {
+function Bars({ days, show, isHourly, channels }: BarsProps) {
   const maxOf = (direction: Direction) => Math.max(1, ...days.map((day) => totalOf(day, direction)))
   const above: Direction = show === 'sent' ? 'outbound' : 'inbound'
   const isBoth = show === 'both'
@@ -81,7 +91,7 @@ function Bars({ days, show, isHourly }: BarsProps) {
       format={formatCompact}
       height={isBoth ? 300 : 260}
       describe={describe}
-      tip={(index) => <Tip day={days[index]} show={show} />}
+      tip={(index) => <Tip day={days[index]} show={show} channels={channels} />}
     >
       {(scale) => (
         <g className="overview-bars" style={{ transformOrigin: `0 ${scale.y(0)}px` }}>
@@ -104,7 +114,7 @@ type StackProps = { day: Period; direction: Direction; sign: 1 | -1; x: number; 
 function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
   const width = Math.max(1, Math.min(28, band * 0.68))
   let from = 0
-  return channels.map((channel) => {
+  return allChannels.map((channel) => {
     const value = day[channel][direction]
     if (value === 0) return null
     const near = y(sign * from)
@@ -125,7 +135,9 @@ function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
   })
 }
 
-function Tip({ day, show }: { day: Period | undefined; show: DirectionFilter }) {
+type TipProps = { day: Period | undefined; show: DirectionFilter; channels: Channels }
+
+function Tip({ day, show, channels }: TipProps) {
   if (!day) return null
   const shown = sides.filter(({ name }) => show === 'both' || show === name)
   return (
@@ -150,18 +162,20 @@ function Tip({ day, show }: { day: Period | undefined; show: DirectionFilter }) 
             ))}
           </tr>
         ))}
-        <tr>
-          <td>{traffic.total}</td>
-          {shown.map(({ direction }) => (
-            <td key={direction}>{formatNumber(totalOf(day, direction))}</td>
-          ))}
-        </tr>
+        {channels.length > 1 && (
+          <tr>
+            <td>{traffic.total}</td>
+            {shown.map(({ direction }) => (
+              <td key={direction}>{formatNumber(totalOf(day, direction))}</td>
+            ))}
+          </tr>
+        )}
       </tbody>
     </table>
   )
 }
 
-const Legend = () => (
+const Legend = ({ channels }: { channels: Channels }) => (
   <ul className="overview-legend soft small">
     {channels.map((channel) => (
       <li key={channel}>
@@ -179,15 +193,20 @@ const sides = [
 
 type Column = { name: string; direction: Direction; channel: Channel | 'all' }
 
-const columns: readonly Column[] = sides.flatMap(({ direction }) =>
-  [...channels, 'all' as const].map((channel) => ({ name: `${direction} ${channel}`, direction, channel })),
-)
+/** The sum of the channels has a column if there are several. */
+const columnsOf = (channels: Channels): Column[] =>
+  sides.flatMap(({ direction }) =>
+    [...channels, ...(channels.length > 1 ? ['all' as const] : [])].map((channel) => ({
+      ...{ name: `${direction} ${channel}`, direction, channel },
+    })),
+  )
 
 const countOf = (day: Period, { direction, channel }: Column): number =>
   channel === 'all' ? totalOf(day, direction) : day[channel][direction]
 
 /** The data of the message chart as a table, newest day first, with totals in the last row. */
-function TrafficTable({ days, isHourly }: { days: readonly Period[]; isHourly: boolean }) {
+function TrafficTable({ days, isHourly, channels }: Omit<BarsProps, 'show'>) {
+  const columns = columnsOf(channels)
   const label = isHourly ? traffic.hourTable : traffic.table
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
@@ -199,7 +218,7 @@ function TrafficTable({ days, isHourly }: { days: readonly Period[]; isHourly: b
               {isHourly ? traffic.hour : traffic.day}
             </th>
             {sides.map(({ direction, label }) => (
-              <th key={direction} scope="colgroup" colSpan={channels.length + 1}>
+              <th key={direction} scope="colgroup" colSpan={columns.length / sides.length}>
                 {label}
               </th>
             ))}
@@ -214,16 +233,18 @@ function TrafficTable({ days, isHourly }: { days: readonly Period[]; isHourly: b
         </thead>
         <tbody>
           {days.toReversed().map((day) => (
-            <Row key={day.key} label={day.long} days={[day]} />
+            <Row key={day.key} label={day.long} days={[day]} columns={columns} />
           ))}
-          <Row label={traffic.total} days={days} isSum />
+          <Row label={traffic.total} days={days} columns={columns} isSum />
         </tbody>
       </table>
     </section>
   )
 }
 
-function Row({ label, days, isSum = false }: { label: string; days: readonly Period[]; isSum?: boolean }) {
+type RowProps = { label: string; days: readonly Period[]; columns: readonly Column[]; isSum?: boolean }
+
+function Row({ label, days, columns, isSum = false }: RowProps) {
   return (
     <tr className={isSum ? 'overview-sum' : undefined}>
       <th scope="row">{label}</th>

@@ -1,6 +1,7 @@
 /** The input for the value of a rule, by type. A time is a date, or an age relative to the time of evaluation. */
 import { Input, Select } from '../../../ui/controls.tsx'
 import { useCall } from '../lib/api.ts'
+import { useConnections } from '../lib/connections.ts'
 import { toDatetimeLocal } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { FieldView } from './rules.ts'
@@ -17,6 +18,8 @@ export function ValueInput({ kind, value, onChange }: ValueProps & { kind: Field
       return <TagValue value={value} onChange={onChange} />
     case 'channel':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.channels)} />
+    case 'connection':
+      return <ConnectionValue value={value} onChange={onChange} />
     case 'status':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.statuses)} />
     case 'boolean':
@@ -55,6 +58,15 @@ function Choice({ value, onChange, choices }: ValueProps & { choices: readonly (
 function TagValue({ value, onChange }: ValueProps) {
   const tags = useCall('GET /tags', {})
   const names = (tags.data ?? []).map(
+    ({ id, name }) => [name.toLowerCase() === value.toLowerCase() ? value : id, name] as const,
+  )
+  const isKnown = value === '' || names.some(([key]) => key === value)
+  return <Choice value={value} onChange={onChange} choices={isKnown ? names : [...names, [value, value] as const]} />
+}
+
+/** Stores the id. A connection that is disconnected, or stored by name, stays as it is. */
+function ConnectionValue({ value, onChange }: ValueProps) {
+  const names = useConnections().map(
     ({ id, name }) => [name.toLowerCase() === value.toLowerCase() ? value : id, name] as const,
   )
   const isKnown = value === '' || names.some(([key]) => key === value)

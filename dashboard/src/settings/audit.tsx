@@ -9,9 +9,10 @@ import { formatTime } from '../lib/time.ts'
 import { AnchorButton } from '../ui/link-button.tsx'
 import { Page, PagedList } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 
-const { audit: text } = words.settings
+const { audit: text } = settingsWords
 
 type Entry = ItemOf<'GET /audit'>
 
@@ -111,27 +112,34 @@ function Sentence({ entry }: { entry: Entry }) {
   )
 }
 
-/** The summary of a channel action is the channel's identifier; this maps it to the display name. */
-const channels: Record<string, string> = words.channels
+/** The summary of a channel action begins with the channel's identifier, which has a display name. */
+const nameChannel = (summary: string): string =>
+  summary.replace(/^(msgapp|social|web)(?=$|: )/, (channel) => words.channels[channel as keyof typeof words.channels])
 
 /** A customer's name comes from their contact, the name of another object from the entry. */
 function objectOf({ action, subject_name, summary }: Entry): string | undefined {
   if (/^(contact|conversation)\./.test(action)) return subject_name ?? undefined
-  return summary ? (channels[summary] ?? summary) : undefined
+  return summary ? nameChannel(summary) : undefined
 }
 
 /** What the sentence does not say. */
 function detailsOf(entry: Entry): string | null {
   const { action, summary } = entry
-  const isInSentence = text.actions[action]?.includes('{}') && objectOf(entry) === (channels[summary ?? ''] ?? summary)
-  return isInSentence ? null : summary && (channels[summary] ?? summary)
+  if (!summary) return null
+  const isInSentence = text.actions[action]?.includes('{}') && objectOf(entry) === nameChannel(summary)
+  return isInSentence ? null : nameChannel(summary)
 }
 
 /** Pages of kinds of objects, and of one object where the entry has its id. */
 function pathOfObject({ action, subject_id: id, subject_name }: Entry): string | undefined {
   if (/\.(deleted|erased|removed)$/.test(action)) return undefined
   const [kind = ''] = action.split('.')
-  const one: Record<string, string> = { broadcast: '/broadcasts', segment: '/segments', webhook: '/webhooks' }
+  const one: Record<string, string> = {
+    broadcast: '/broadcasts',
+    segment: '/segments',
+    webhook: '/webhooks',
+    import: '/contacts/import',
+  }
   const customer: Record<string, string> = { contact: '/contacts', conversation: '/inbox' }
   // A contact is blocked in a conversation, on its channel.
   const object = /^contact\.(un)?blocked$/.test(action) ? 'conversation' : kind

@@ -2,10 +2,10 @@
 import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import type { DataOf } from '../lib/api.ts'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 import { type FieldName, fieldNames } from './channel-fields.tsx'
 
-const { channels } = words.settings
+const { channels } = settingsWords
 
 type CheckView = DataOf<'POST /channels/{id}/check'>
 

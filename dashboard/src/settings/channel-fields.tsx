@@ -3,14 +3,15 @@
  * stored value. The provider URL, API version and verify token have defaults and are collapsed.
  */
 import { type RefObject, useState } from 'react'
-import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
+import { Button, Field, Form, Input, InputField } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
 import type { InputOf } from '../lib/api.ts'
+import type { Connection } from '../lib/connections.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
-import { words } from '../words/words.ts'
-import type { Connection, ProviderChannel } from './connection.ts'
+import { settingsWords } from '../words/settings.ts'
+import type { ProviderChannel } from './connection.ts'
 
-const { channels } = words.settings
+const { channels } = settingsWords
 const { guide } = channels
 
 export const fieldNames = [
@@ -24,7 +25,7 @@ export const fieldNames = [
 ] as const
 export type FieldName = (typeof fieldNames)[number]
 
-type Values = Record<FieldName, string>
+type Values = Record<FieldName | 'name', string>
 export type Settings = InputOf<'PUT /channels/{channel}'>['body']
 
 const secretFields: readonly FieldName[] = ['access_token', 'app_secret']
@@ -38,7 +39,9 @@ type FieldsProps = {
   channel: ProviderChannel
   /** The stored connection, if there is one. */
   stored: Connection | undefined
-  errors: Partial<Record<FieldName | 'rest', string>>
+  /** It is connected besides others, and needs a name. */
+  isAnother: boolean
+  errors: Partial<Record<FieldName | 'name' | 'rest', string>>
   busy: boolean
   form: RefObject<HTMLFormElement | null>
   /** Label of the submit button. */
@@ -46,7 +49,7 @@ type FieldsProps = {
   onSave: (settings: Settings) => void
 }
 
-export function ChannelFields({ channel, stored, errors, busy, form, action, onSave }: FieldsProps) {
+export function ChannelFields({ channel, stored, isAnother, errors, busy, form, action, onSave }: FieldsProps) {
   const [values, setValues] = useState<Values>(() => valuesOf(stored))
   const hasError = advancedFields.some((name) => errors[name])
   const submit = () => onSave(Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== '')))
@@ -77,6 +80,19 @@ export function ChannelFields({ channel, stored, errors, busy, form, action, onS
   }
   return (
     <Form className="stack settings-form" ref={form} onSubmit={submit}>
+      {isAnother && !stored && (
+        <InputField
+          label={channels.name}
+          hint={channels.nameHint}
+          error={errors.name}
+          name="name"
+          required
+          maxLength={60}
+          autoComplete="off"
+          value={values.name}
+          onChange={(event) => setValues({ ...values, name: event.target.value })}
+        />
+      )}
       {requiredFields[channel].map(renderField)}
       <details className="settings-advanced" open={hasError || undefined}>
         <summary>{guide.advanced}</summary>
@@ -99,4 +115,6 @@ const valuesOf = (stored: Connection | undefined): Values => ({
   verify_token: '',
   base_url: stored?.base_url ?? '',
   api_version: stored?.api_version ?? '',
+  // A stored connection is renamed on its card.
+  name: '',
 })

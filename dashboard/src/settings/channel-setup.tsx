@@ -1,6 +1,6 @@
 /**
- * Connects a channel in three steps: credentials, callback and connection check. A failed check is shown at the field that
- * caused it.
+ * Connects a number or a social account in three steps: credentials, callback and connection check. A failed check is shown at the
+ * field that caused it.
  *
  * A connection to the simulator is replaced by a real one, so its ids and secrets are not filled in.
  */
@@ -8,58 +8,108 @@ import { type ReactNode, type Ref, useRef, useState } from 'react'
 import { Button, Field, Form, Input } from '../../../ui/controls.tsx'
 import { Card, Note, Secret } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
+import { Confirm } from '../../../ui/overlays.tsx'
 import { useCall, useChange } from '../lib/api.ts'
+import type { Connection } from '../lib/connections.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { CheckSteps } from './channel-check.tsx'
 import { ChannelFields, type FieldName, fieldNames, type Settings } from './channel-fields.tsx'
-import type { Connection, ProviderChannel } from './connection.ts'
+import type { ProviderChannel } from './connection.ts'
 
-const { channels } = words.settings
+const { channels } = settingsWords
 const { guide } = channels
 
-export function ChannelSetup({ channel }: { channel: ProviderChannel }) {
+type SetupProps = {
+  channel: ProviderChannel
+  /** The connection with new settings. Without it: the default one of the channel, which may not exist yet. */
+  id?: string
+  /** Connects another one. */
+  isAnother?: boolean
+}
+
+export function ChannelSetup({ channel, id, isAnother = false }: SetupProps) {
   // Polls, because the provider's first callback arrives while this page is open.
   const query = useCall('GET /channels', {}, { pollMs: 5_000 })
+  // Another one, after it was saved.
+  const [createdId, setCreatedId] = useState<string>()
+  const find = (all: readonly Connection[]) =>
+    isAnother || id
+      ? all.find((each) => each.id === (id ?? createdId))
+      : all.find((each) => each.channel === channel && each.is_default)
+  const name = id ? query.data?.find((each) => each.id === id)?.name : undefined
   return (
     <Page
-      title={guide.titles[channel]}
+      title={isAnother ? channels.another[channel] : (name ?? guide.titles[channel])}
       lead={guide.lead}
       back={{ href: '/settings/channels', label: channels.title }}
       narrow
     >
+      {isAnother && <p className="soft">{channels.anotherTexts[channel]}</p>}
       <QueryView query={query}>
-        {(all) => <SetupSteps channel={channel} connection={all.find((each) => each.channel === channel)} />}
+        {(all) => (
+          <SetupSteps
+            channel={channel}
+            connection={find(all)}
+            isById={id !== undefined}
+            isAnother={isAnother}
+            onCreated={setCreatedId}
+          />
+        )}
       </QueryView>
     </Page>
   )
 }
 
-function SetupSteps({ channel, connection }: { channel: ProviderChannel; connection: Connection | undefined }) {
+type StepsProps = {
+  channel: ProviderChannel
+  connection: Connection | undefined
+  isById: boolean
+  isAnother: boolean
+  onCreated: (id: string) => void
+}
+
+function SetupSteps({ channel, connection, isById, isAnother, onCreated }: StepsProps) {
   const form = useRef<HTMLFormElement>(null)
   const callback = useRef<HTMLLIElement>(null)
   const [isSaved, setSaved] = useState(connection !== undefined && !connection.simulator)
   // Each save mounts a new form, which removes typed secrets from the page.
   const [formVersion, setFormVersion] = useState(0)
   const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], reportsError: true })
-  const save = useChange('PUT /channels/{channel}', {
+  const saving = {
     stale: ['GET /channels'],
     done: words.common.saved,
-    onDone: ({ id }) => {
+    onDone: ({ id }: { id: string }) => {
+      onCreated(id)
       setSaved(true)
       setFormVersion(formVersion + 1)
-      // After a fix, repeats the check that found the problem.
-      if (check.data) check.mutate({ params: { id } })
-      else callback.current?.scrollIntoView({ behavior: 'smooth', block: 'start' })
+      if (!check.data) callback.current?.scrollIntoView({ behavior: 'smooth', block: 'start' })
+      // It also reads the address from the provider.
+      check.mutate({ params: { id } })
     },
-  })
+  } as const
   const stored = isSaved ? connection : undefined
+  const replace = useChange('PUT /channels/{channel}', saving)
+  const create = useChange('POST /channels', saving)
+  const change = useChange('PATCH /channels/{id}', saving)
+  // New secrets of a connection that works, until the member has confirmed them.
+  const [unconfirmed, setUnconfirmed] = useState<Settings>()
+  const save = (body: Settings) => {
+    const isReplacing = isById && stored !== undefined && Boolean(body.access_token || body.app_secret)
+    if (isReplacing && body !== unconfirmed) return setUnconfirmed(body)
+    setUnconfirmed(undefined)
+    if (connection && (isById || isAnother)) change.mutate({ params: { id: connection.id }, body })
+    else if (isAnother) create.mutate({ body: { channel, ...body } })
+    else replace.mutate({ params: { channel }, body })
+  }
+  const saveError = replace.error ?? create.error ?? change.error
   const failedStep = check.data?.steps.find(({ ok }) => !ok)
   const failedField = fieldNames.find((name) => name === failedStep?.field)
-  const errors = fieldErrorsOf(save.error, fieldNames)
-  if (failedStep && failedField && !save.error) errors[failedField] = failedStep.message
+  const errors = fieldErrorsOf(saveError, [...fieldNames, 'name'])
+  if (failedStep && failedField && !saveError) errors[failedField] = failedStep.message
   const focusField = (name: FieldName) => {
     const input = form.current?.elements.namedItem(name)
     if (!(input instanceof HTMLElement)) return
@@ -78,11 +128,12 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
             key={formVersion}
             channel={channel}
             stored={stored}
+            isAnother={isAnother}
             errors={errors}
-            busy={save.isPending}
+            busy={replace.isPending || create.isPending || change.isPending}
             form={form}
             action={stored ? guide.saveAgain : guide.save}
-            onSave={(body: Settings) => save.mutate({ params: { channel }, body })}
+            onSave={save}
           />
         </Step>
         <Step number={2} title={guide.callback} isDone={isCallbackSeen} ref={callback} locked={!stored}>
@@ -109,6 +160,16 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
         </Step>
       </ol>
       {stored && <SendingRate connection={stored} />}
+      {stored && unconfirmed && (
+        <Confirm
+          title={guide.replaceTitle(stored.name)}
+          action={guide.replace}
+          onConfirm={() => save(unconfirmed)}
+          onClose={() => setUnconfirmed(undefined)}
+        >
+          <p>{guide.replaceText}</p>
+        </Confirm>
+      )}
     </>
   )
 }
@@ -139,13 +200,13 @@ function Step({ number, title, isDone, locked = false, ref, children }: StepProp
   )
 }
 
-/** The maximum rate at which broadcasts are sent on a channel. */
-function SendingRate({ connection: { channel, messages_per_second: stored } }: { connection: Connection }) {
+/** The maximum rate at which broadcasts are sent from a number. */
+function SendingRate({ connection: { id, messages_per_second: stored } }: { connection: Connection }) {
   const [rate, setRate] = useState(String(stored))
-  const save = useChange('PUT /channels/{channel}', { stale: ['GET /channels'], done: words.common.saved })
+  const save = useChange('PATCH /channels/{id}', { stale: ['GET /channels'], done: words.common.saved })
   const errors = fieldErrorsOf(save.error, ['messages_per_second'])
   const isUnchanged = Number(rate) === stored
-  const submit = () => save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
+  const submit = () => save.mutate({ params: { id }, body: { messages_per_second: Number(rate) } })
   return (
     <Card title={channels.rate}>
       <Form className="settings-inline" onSubmit={submit}>

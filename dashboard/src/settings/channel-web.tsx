@@ -1,5 +1,5 @@
 /**
- * The web channel: the script tag for the website, the site ID, the settings of the chat widget with a preview, and the secret with
+ * A site of the web channel: the script tag, the site ID, the settings of the chat widget with a preview, and the secret with
  * which the site's server signs who its customers are.
  */
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import {
   Button,
   Field,
   Form,
+  Input,
   InputField,
   SegmentedControl,
   SelectField,
@@ -14,49 +15,50 @@ import {
   Switch,
   TextAreaField,
 } from '../../../ui/controls.tsx'
-import { Secret } from '../../../ui/display.tsx'
+import { Card, Secret } from '../../../ui/display.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
+import type { Connection } from '../lib/connections.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { formatTime } from '../lib/time.ts'
 import { CallButton, ConfirmButton, SecretDialog } from '../ui/dialogs.tsx'
 import { CopyableCode, Facts } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
-import type { Connection } from './connection.ts'
 import { WidgetPreview } from './widget-preview.tsx'
 
-const { widget: text, identity: identityText } = words.settings.channels.web
+const { widget: text, identity: identityText } = settingsWords.channels.web
 
-type Widget = DataOf<'GET /channels/web/widget'>
+type Widget = DataOf<'GET /channels/{id}/widget'>
 
-function WidgetSettings({ isManager }: { isManager: boolean }) {
-  const query = useCall('GET /channels/web/widget', {}, { enabled: isManager })
-  if (!isManager) return null
+/** `isOpen`: the settings are the page, and not a part of a card. */
+function WidgetSettings({ id, isOpen }: { id: string; isOpen: boolean }) {
+  const query = useCall('GET /channels/{id}/widget', { params: { id } })
   return (
     <>
-      <details className="settings-advanced">
+      <details className="settings-advanced" open={isOpen || undefined}>
         <summary>{text.title}</summary>
         <QueryView query={query} lines={4}>
           {(stored) => <WidgetForm widget={stored} />}
         </QueryView>
       </details>
-      <details className="settings-advanced">
+      <details className="settings-advanced" open={isOpen || undefined}>
         <summary>{identityText.title}</summary>
         <QueryView query={query} lines={2}>
-          {({ identity_secret_at: createdAt }) => <IdentitySecret createdAt={createdAt} />}
+          {({ identity_secret_at: createdAt }) => <IdentitySecret id={id} createdAt={createdAt} />}
         </QueryView>
       </details>
     </>
   )
 }
 
-function IdentitySecret({ createdAt }: { createdAt: string | null }) {
+function IdentitySecret({ id, createdAt }: { id: string; createdAt: string | null }) {
   const [secret, setSecret] = useState<string>()
   const creation = {
-    call: 'POST /channels/web/identity-secret',
-    input: {},
-    stale: ['GET /channels/web/widget'],
-    onDone: (data: DataOf<'POST /channels/web/identity-secret'>) => setSecret(data.secret),
+    call: 'POST /channels/{id}/identity-secret',
+    input: { params: { id } },
+    stale: ['GET /channels/{id}/widget'],
+    onDone: (data: DataOf<'POST /channels/{id}/identity-secret'>) => setSecret(data.secret),
   } as const
   return (
     <div className="stack settings-form">
@@ -77,9 +79,9 @@ function IdentitySecret({ createdAt }: { createdAt: string | null }) {
             action={identityText.replace}
           />
           <ConfirmButton
-            call="DELETE /channels/web/identity-secret"
-            input={{}}
-            stale={['GET /channels/web/widget']}
+            call="DELETE /channels/{id}/identity-secret"
+            input={{ params: { id } }}
+            stale={['GET /channels/{id}/widget']}
             done={identityText.removed}
             button={<Button label={identityText.remove} variant="quiet" />}
             title={identityText.removeTitle}
@@ -111,8 +113,8 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
   const [askDetails, setAskDetails] = useState(stored.ask_details)
   const [memberNames, setMemberNames] = useState(stored.member_names)
   const [showsReplyTime, setShowsReplyTime] = useState(stored.show_reply_time)
-  const save = useChange('PATCH /channels/web/widget', {
-    stale: ['GET /channels/web/widget'],
+  const save = useChange('PATCH /channels/{id}/widget', {
+    stale: ['GET /channels/{id}/widget'],
     done: words.common.saved,
     onDone: ({ allowed_origins }) => setValues((now) => ({ ...now, allowed_origins: allowed_origins.join('\n') })),
   })
@@ -130,7 +132,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
   const submit = () => {
     const allowed_origins = values.allowed_origins.split(/\s+/).filter(Boolean)
     const choices = { position, ask_details: askDetails, member_names: memberNames, show_reply_time: showsReplyTime }
-    save.mutate({ body: { title, greeting, color, ...choices, allowed_origins } })
+    save.mutate({ params: { id: stored.id }, body: { title, greeting, color, ...choices, allowed_origins } })
   }
   return (
     <Form className="settings-widget" onSubmit={submit}>
@@ -209,9 +211,34 @@ const askDetailsOptions: readonly Widget['ask_details'][] = ['never', 'optional'
 
 const memberNamesOptions: readonly Widget['member_names'][] = ['first', 'full', 'hidden']
 
-const { channels } = words.settings
+const { channels } = settingsWords
 
-export function WebChannel({ connection: { id }, isManager }: { connection: Connection; isManager: boolean }) {
+type SiteProps = { connection: Connection; isManager: boolean }
+
+/** A site on its card. */
+export const WebChannel = ({ connection, isManager }: SiteProps) => (
+  <>
+    <Snippet connection={connection} />
+    {isManager && <WidgetSettings id={connection.id} isOpen={false} />}
+  </>
+)
+
+/** The page of a site. */
+export function SiteSettings({ connection }: { connection: Connection }) {
+  return (
+    <>
+      <Card title={channels.web.code}>
+        <Snippet connection={connection} />
+      </Card>
+      <SiteHost key={connection.address} connection={connection} />
+      <Card>
+        <WidgetSettings id={connection.id} isOpen />
+      </Card>
+    </>
+  )
+}
+
+export function Snippet({ connection: { id } }: { connection: Connection }) {
   const snippet = `<script src="${location.origin}/widget.js" data-site="${id}" async></script>`
   return (
     <>
@@ -221,7 +248,29 @@ export function WebChannel({ connection: { id }, isManager }: { connection: Conn
         className="settings-facts"
         facts={{ [channels.web.siteId]: <CopyableCode text={id} label={channels.web.copySiteId} /> }}
       />
-      <WidgetSettings isManager={isManager} />
     </>
+  )
+}
+
+/** The host by which members distinguish sites. It limits nothing. */
+function SiteHost({ connection: { id, address } }: { connection: Connection }) {
+  const save = useChange('PATCH /channels/{id}', { stale: ['GET /channels'], done: words.common.saved })
+  const { values, bind } = useFormFields({ address: address ?? '' }, save.error)
+  return (
+    <Card title={channels.host}>
+      <Form
+        className="settings-inline"
+        onSubmit={() => save.mutate({ params: { id }, body: { address: values.address } })}
+      >
+        <Field label={channels.host} hint={channels.hostHint} {...bind('address', 'rest')}>
+          {(wiring) => (
+            <div className="settings-inline-input">
+              <Input {...wiring} placeholder={settingsWords.channels.hostExample} />
+              <Button label={words.common.save} type="submit" busy={save.isPending} />
+            </div>
+          )}
+        </Field>
+      </Form>
+    </Card>
   )
 }

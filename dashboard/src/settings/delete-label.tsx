@@ -4,9 +4,9 @@ import { Skeleton } from '../../../ui/display.tsx'
 import { Confirm } from '../../../ui/overlays.tsx'
 import type { Label } from '../inbox/model/changes.ts'
 import { describeError, useCall, useChange } from '../lib/api.ts'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 
-const { labels: texts } = words.settings
+const { labels: texts } = settingsWords
 
 /** The queries that show labels. */
 export const labelQueries = [

@@ -13,10 +13,11 @@ import { LabelChip } from '../ui/label.tsx'
 import { Marked } from '../ui/marked.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { DeleteLabel, isMoreThanCounted, labelQueries } from './delete-label.tsx'
 
-const { labels: texts } = words.settings
+const { labels: texts } = settingsWords
 
 export function Labels() {
   const query = useCall('GET /labels', {})

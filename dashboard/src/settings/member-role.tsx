@@ -4,9 +4,10 @@ import { type ItemOf, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { FormDialog } from '../ui/dialogs.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 
-const { members } = words.settings
+const { members } = settingsWords
 
 export type Member = ItemOf<'GET /members'>
 export type Role = Member['role']

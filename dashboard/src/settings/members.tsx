@@ -11,10 +11,11 @@ import { AnchorButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { RelativeTime } from '../ui/time.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { ChangeRole, type Member, type Role, RoleChoice } from './member-role.tsx'
 
-const { members } = words.settings
+const { members } = settingsWords
 
 type OpenDialog = { kind: 'invite'; existing?: Member } | { kind: 'role' | 'remove' | 'second factor'; member: Member }
 

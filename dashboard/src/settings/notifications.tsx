@@ -6,9 +6,9 @@ import { type Preferences, useChangePreferences, usePreferences } from '../lib/p
 import { getPermission } from '../shell/desktop-notification.ts'
 import { playSound } from '../shell/sound.ts'
 import { Page, QueryView } from '../ui/page.tsx'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 
-const { notifications: text } = words.settings
+const { notifications: text } = settingsWords
 
 const levels = ['all', 'mine', 'mentions', 'none'] as const
 const firstQuietHours = { from: '20:00', to: '08:00' }

@@ -5,9 +5,9 @@ import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 
-const { plan: text } = words.settings
+const { plan: text } = settingsWords
 
 type PlanView = DataOf<'GET /workspace'>['plan']
 

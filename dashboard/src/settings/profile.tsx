@@ -9,11 +9,12 @@ import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Page } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { SecondFactor } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
 
-const { profile: text } = words.settings
+const { profile: text } = settingsWords
 
 const densities = ['compact', 'comfortable'] as const
 

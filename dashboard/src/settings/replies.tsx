@@ -13,9 +13,10 @@ import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { ConfirmCall, FormDialog } from '../ui/dialogs.tsx'
 import { Marked } from '../ui/marked.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 
-const { replies: labels } = words.settings
+const { replies: labels } = settingsWords
 
 export function CannedReplies() {
   const query = useCall('GET /canned-replies', {}, { live: true })

@@ -11,9 +11,9 @@ import { readUserAgent } from '../lib/user-agent.ts'
 import { CallButton, ConfirmCall } from '../ui/dialogs.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 
-const { sessions: text } = words.settings
+const { sessions: text } = settingsWords
 
 type Session = ItemOf<'GET /sessions'>
 

@@ -8,6 +8,7 @@ import { SearchInput, Select } from '../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { NotFound } from '../shell/errors.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
@@ -20,7 +21,7 @@ import { CannedReplies } from './replies.tsx'
 import { Status } from './status.tsx'
 import { Workspace } from './workspace.tsx'
 
-const { settings } = words
+const settings = settingsWords
 
 type Entry = {
   href: string

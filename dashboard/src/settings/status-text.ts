@@ -1,9 +1,9 @@
 /** The status of the installation: its sentence, and the plain text for a support request. It has no secrets and no customers' data. */
 import type { DataOf } from '../lib/api.ts'
 import { formatBytes, formatNumber, formatSpan } from '../lib/time.ts'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 
-const { status: text } = words.settings
+const { status: text } = settingsWords
 
 export type StatusView = DataOf<'GET /status'>
 export type Process = NonNullable<StatusView['processes']>[number]

@@ -8,7 +8,7 @@ import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { RelativeTime } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 import {
   ageText,
   countText,
@@ -23,7 +23,7 @@ import {
   versionsOf,
 } from './status-text.ts'
 
-const { status: text } = words.settings
+const { status: text } = settingsWords
 
 /** Processes report as often. */
 const pollMs = 10_000

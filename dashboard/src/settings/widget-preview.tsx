@@ -8,9 +8,9 @@ import type { Chat } from '../../../widget/src/chat.ts'
 import { createPanel } from '../../../widget/src/panel.ts'
 import type { ChatView, MessageView } from '../../../widget/src/view.ts'
 import { wordsFor } from '../../../widget/src/words.ts'
-import { words } from '../words/words.ts'
+import { settingsWords } from '../words/settings.ts'
 
-const { widget: text } = words.settings.channels.web
+const { widget: text } = settingsWords.channels.web
 
 type Props = Pick<Settings, 'title' | 'greeting' | 'color' | 'position'> & {
   askDetails: Settings['ask_details']

@@ -10,9 +10,10 @@ import { countries } from '../lib/countries.ts'
 import { fieldErrorsOf, useFormFields } from '../lib/field-errors.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 
-const { workspace: text } = words.settings
+const { workspace: text } = settingsWords
 
 type WorkspaceView = DataOf<'GET /workspace'>
 
@@ -144,7 +145,7 @@ const countryOptions = (code: string): typeof countries =>
 const timeZoneOptions = (stored: string): (readonly [value: string, label: string])[] =>
   [...new Set(['UTC', stored, ...Intl.supportedValuesOf('timeZone')])].map((zone) => [zone, zone.replaceAll('_', ' ')])
 
-const { optOutKeywords: keywordTexts } = words.settings
+const { optOutKeywords: keywordTexts } = settingsWords
 
 /** Keywords that opt a contact out of broadcasts: two fixed ones and the workspace's own. Each change is saved at once. */
 function OptOutKeywords({ keywords, isManager }: { keywords: readonly string[]; isManager: boolean }) {

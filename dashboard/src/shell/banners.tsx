@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall } from '../lib/api.ts'
+import { listSharedChannels, pollMs } from '../lib/connections.ts'
 import { usePreferences } from '../lib/preferences.ts'
 import { formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
@@ -12,22 +13,24 @@ import { getPermission } from './desktop-notification.ts'
 
 const { shell } = words
 
-/** Restrictions are rare, so the banner polls instead of refetching at every change of the workspace. */
-const pollMs = 60_000
-
-/** A banner on every page while the provider restricts a channel. Without it, members would learn this from failed messages. */
+/**
+ * A banner on every page while the provider restricts a channel. Without it, members would learn this from failed messages. Restrictions
+ * are rare, so it polls instead of refetching at every change of the workspace.
+ */
 export function RestrictionBanner() {
   const { data = [] } = useCall('GET /channels', {}, { pollMs })
-  const restrictions = data.flatMap(({ channel, signals }) =>
-    signals.filter(({ severity }) => severity === 'restriction').map((signal) => ({ ...signal, channel })),
-  )
+  const sharedChannels = listSharedChannels(data)
+  const restrictions = data.flatMap(({ channel, name, signals }) => {
+    const subject = sharedChannels.includes(channel) ? name : words.channels[channel]
+    return signals.filter(({ severity }) => severity === 'restriction').map((signal) => ({ ...signal, subject }))
+  })
   const [first, ...others] = restrictions
   if (!first) return null
   return (
     <div className="banner" role="status">
       <Icon name="alert" />
       <p>
-        <strong>{words.channels[first.channel]}</strong> {first.text}
+        <strong>{first.subject}</strong> {first.text}
         {first.expires_at && ` ${shell.restriction.ends(formatTime(first.expires_at))}`}
         {others.length > 0 && ` ${shell.restriction.more(others.length)}`}{' '}
         <Link href="/settings/channels">{shell.restriction.details}</Link>

@@ -13,7 +13,7 @@ import { Modal } from '../../../ui/overlays.tsx'
 import { usePages } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { type Command, listRecent, type RecentItem, rememberRecent, usePageCommands } from '../lib/palette.ts'
-import { nameOf } from '../lib/people.ts'
+import { handleOf, nameOf } from '../lib/people.ts'
 import { withoutMarks } from '../templates/formatted-text.tsx'
 import { words } from '../words/words.ts'
 
@@ -188,7 +188,7 @@ function useSearch(text: string): Found {
         (contact): RecentItem => ({
           href: `/contacts/${contact.id}`,
           label: nameOf(contact),
-          detail: contact.phone ?? contact.email ?? contact.social_username ?? '',
+          detail: contact.phone ?? contact.email ?? handleOf(contact),
           icon: 'person',
         }),
       )

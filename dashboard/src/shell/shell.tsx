@@ -10,7 +10,7 @@ import { useLiveState } from '../lib/live.tsx'
 import type { Command } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
-import { useCanWrite, useSession } from '../lib/session.tsx'
+import { useCanWrite, useIsManager, useSession } from '../lib/session.tsx'
 import { modifierKey, useHeldShortcuts, useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
@@ -63,6 +63,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const page = path.split('/')[1]
   useBackground(path)
   const canWrite = useCanWrite()
+  const isManager = useIsManager()
   const commandTo = (href: string, label: string, icon: IconName): Command => ({
     id: href,
     label,
@@ -152,12 +153,8 @@ export function Shell({ children }: { children: ReactNode }) {
           <Palette
             pages={allPages}
             commands={[
-              ...(canWrite
-                ? [
-                    commandTo('/broadcasts/new', shell.palette.newBroadcast, 'broadcasts'),
-                    commandTo('/contacts/import', shell.palette.importContacts, 'contacts'),
-                  ]
-                : []),
+              ...(canWrite ? [commandTo('/broadcasts/new', shell.palette.newBroadcast, 'broadcasts')] : []),
+              ...(isManager ? [commandTo('/contacts/import', shell.palette.importContacts, 'contacts')] : []),
               { id: 'shortcuts', label: shell.shortcuts, icon: 'keyboard', keys: ['?'], run: () => setHelpOpen(true) },
               ...themes.map((each) => ({
                 id: `theme-${each}`,

@@ -3,6 +3,8 @@ import { useState } from 'react'
 import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
+import { useNumbers } from '../lib/connections.ts'
+import { useSearchParam } from '../lib/hooks.ts'
 import { Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -18,13 +20,17 @@ const back = { href: '/templates', label: text.back }
 
 export function TemplateDetail({ name, language }: { name: string; language: string }) {
   const query = useCall('GET /templates', {}, { live: true })
-  const found = query.data?.find((template) => template.name === name && template.language === language)
+  const [account] = useSearchParam('account')
+  const found = query.data?.find(
+    (template) =>
+      template.name === name && template.language === language && (!account || template.account === account),
+  )
   return (
     <Page title={name} back={back} actions={found && isUsable(found) && <Use template={found} />}>
       <QueryView query={query}>
         {() =>
           found ? (
-            <Found key={`${name} ${language}`} template={found} />
+            <Found key={`${account} ${name} ${language}`} template={found} />
           ) : (
             <EmptyState
               icon="templates"
@@ -39,8 +45,11 @@ export function TemplateDetail({ name, language }: { name: string; language: str
   )
 }
 
-function Use({ template: { name, language } }: { template: Template }) {
-  const query = new URLSearchParams({ template: name, language })
+function Use({ template: { name, language, account } }: { template: Template }) {
+  const numbers = useNumbers()
+  const isOfDefault = numbers[0]?.account_id === account
+  const from = isOfDefault ? undefined : numbers.find(({ account_id }) => account_id === account)?.id
+  const query = new URLSearchParams({ template: name, language, ...(from ? { from } : {}) })
   return <LinkButton label={text.use} variant="primary" icon="broadcasts" href={`/broadcasts/new?${query}`} />
 }
 

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { Button, SearchInput, Select } from '../../../ui/controls.tsx'
 import { EmptyState } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
+import { type Connection, useNumbers } from '../lib/connections.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { CallButton } from '../ui/dialogs.tsx'
@@ -58,6 +59,8 @@ function Found({ templates }: { templates: readonly Template[] }) {
   const [active, setActive] = useState<Template>()
   const found = templates.filter((template) => (!status || template.status === status) && has(template, search))
   const shown = found.find((template) => active && keyOf(template) === keyOf(active)) ?? found[0]
+  const numbers = useNumbers()
+  const hasSeveralAccounts = new Set(numbers.map(({ account_id }) => account_id)).size > 1
   const statuses = [...new Set(templates.map((template) => template.status))].sort()
   return (
     <>
@@ -78,7 +81,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
               isLinked
               rows={found}
               keyOf={keyOf}
-              columns={columns(setActive)}
+              columns={columns(setActive, hasSeveralAccounts ? numbers : [])}
               rowProps={(template) => ({
                 'data-shown': template === shown ? '' : undefined,
                 onMouseEnter: () => setActive(template),
@@ -109,17 +112,34 @@ function Found({ templates }: { templates: readonly Template[] }) {
   )
 }
 
-const columns = (onFocus: (template: Template) => void): Column<Template>[] => [
+/** `numbers`: those of several provider accounts; each template is then shown with the numbers that can send it. */
+const columns = (
+  onFocus: (template: Template) => void,
+  numbers: readonly Connection[],
+): (Column<Template> | false)[] => [
   {
     label: text.columns.name,
     cell: (template) => (
       <div className="column table-name templates-name">
-        <Link className="row-link" href={hrefOf(template)} onFocus={() => onFocus(template)}>
+        <Link
+          className="row-link"
+          href={hrefOf(template, numbers.length > 0 ? template.account : undefined)}
+          onFocus={() => onFocus(template)}
+        >
           {template.name}
         </Link>
         <span className="soft small cut">{parseTemplate(template).body?.text}</span>
       </div>
     ),
+  },
+  numbers.length > 0 && {
+    label: text.columns.numbers,
+    narrow: 'plain',
+    cell: ({ account }) =>
+      numbers
+        .filter(({ account_id }) => account_id === account)
+        .map(({ name }) => name)
+        .join(', '),
   },
   { label: text.columns.language, narrow: 'plain', cell: ({ language }) => language },
   { label: text.columns.category, narrow: 'plain', cell: ({ category }) => categoryLabel(category) },
@@ -136,7 +156,7 @@ const columns = (onFocus: (template: Template) => void): Column<Template>[] => [
   { label: text.columns.updated, cellClassName: 'soft', cell: ({ updated_at }) => <RelativeTime at={updated_at} /> },
 ]
 
-const keyOf = ({ name, language }: Template): string => `${name} ${language}`
+const keyOf = ({ account, name, language }: Template): string => `${account} ${name} ${language}`
 
 /** Matches the name or the body text. */
 function has(template: Template, search: string): boolean {

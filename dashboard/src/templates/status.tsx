@@ -30,8 +30,9 @@ export function TemplateQuality({ quality }: Pick<Template, 'quality'>) {
   return <Badge tone={quality === 'RED' ? 'red' : 'amber'}>{templates.qualities[quality]}</Badge>
 }
 
-export const hrefOf = ({ name, language }: Pick<Template, 'name' | 'language'>): string =>
-  `/templates/${encodeURIComponent(name)}/${encodeURIComponent(language)}`
+/** `account`: the provider account, if several have templates. */
+export const hrefOf = ({ name, language }: Pick<Template, 'name' | 'language'>, account?: string | null): string =>
+  `/templates/${encodeURIComponent(name)}/${encodeURIComponent(language)}${account ? `?account=${encodeURIComponent(account)}` : ''}`
 
 /** Fallback for values of the provider without a label: `PENDING_REVIEW` becomes "Pending review". */
 function humanize(state: string): string {

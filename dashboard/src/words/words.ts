@@ -1,5 +1,5 @@
 /**
- * All texts of the pages, in the browser's language if it is available, else in English.
+ * The texts of the pages. Those of the settings and of the import load with their pages (`settings.ts`, `imports.ts`).
  *
  * A language is a folder with the same files as `en`. `en` defines the type, so a missing text is a compile error. Pages contain
  * no texts of their own; a test checks this.
@@ -8,6 +8,8 @@ import { en } from './en/en.ts'
 
 export type Words = typeof en
 
-const languages: Record<string, Words> = { en }
+/** The texts in the browser's language if it is available, else in English. */
+export const inLanguage = <Texts>(languages: { en: Texts } & Record<string, Texts>): Texts =>
+  navigator.languages.map((tag) => languages[tag.split('-')[0] ?? '']).find(Boolean) ?? languages.en
 
-export const words: Words = navigator.languages.map((tag) => languages[tag.split('-')[0] ?? '']).find(Boolean) ?? en
+export const words: Words = inLanguage({ en })

@@ -16,7 +16,7 @@ import type {
   SendAnswer,
   Template,
 } from '../channel.ts'
-import { callProvider, checkReads, errorOf, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
+import { callProvider, checkReads, errorOf, fetchField, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import {
   idOf,
@@ -51,9 +51,15 @@ export function createMsgapp(http: Http, sendMs: number): Channel {
     fetchMedia: (connection, media, maxBytes) => fetchMedia(http, connection, media, maxBytes),
     listTemplates: (connection) => listTemplates(http, connection),
     fillTemplate,
+    // The provider sends one-time codes to numbers only.
+    needsPhone: ({ category }) => category === 'AUTHENTICATION',
     previewTemplate,
     explainError,
     setBlocked: (connection, person, isBlocked) => setBlocked(http, connection, person, isBlocked, sendMs),
+    fetchAddress: async (connection) => {
+      const shown = await fetchField(http, connection, connection.phone_number_id, 'display_phone_number')
+      return phoneOf(shown?.replaceAll(/[^\d+]/g, '')) ?? undefined
+    },
     check: (connection) =>
       checkReads(http, connection, [
         {

@@ -16,7 +16,7 @@ import type {
   Profile,
   SendAnswer,
 } from '../channel.ts'
-import { callProvider, checkReads, errorOf, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
+import { callProvider, checkReads, errorOf, fetchField, refuse, toBlockAnswer, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, maxName, personOf, recordOf, textOf, usernameOf } from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
@@ -39,6 +39,8 @@ export function createSocial(http: Http, sendMs: number): Channel {
     fetchMedia: (connection, media, maxBytes) => fetchMedia(http, connection, media, maxBytes),
     fetchProfile: (connection, userId) => fetchProfile(http, connection, userId),
     setBlocked: (connection, person, isBlocked) => setBlocked(http, connection, person, isBlocked, sendMs),
+    fetchAddress: async (connection) =>
+      usernameOf(await fetchField(http, connection, connection.account_id, 'username')) ?? undefined,
     check: (connection) =>
       checkReads(http, connection, [
         {

@@ -202,6 +202,10 @@ export function sharedFragment(build: (sql: Sql, key: string) => Fragment): (sql
  */
 export const takeRows = <Row>(result: Row[]): Row[] => result.splice(0)
 
+/** Values of a parameter `::text[]::boolean[]`: the driver takes an array that starts with a boolean for a single one. */
+export const booleanTexts = (values: readonly (boolean | null)[]): (string | null)[] =>
+  values.map((value) => (value === null ? null : value ? 't' : 'f'))
+
 /** A row that must exist: its absence is a bug. `what` names the row in the error. */
 export function requireRow<Row>(row: Row | undefined, what: string): Row {
   if (row === undefined) throw new Error(`${what} does not exist`)

@@ -7,17 +7,17 @@
  * reports, and a flood in one workspace delays no other.
  */
 import type { Report } from '../../channels/channel.ts'
-import type { ChannelName } from '../../contacts/resource.ts'
 import { newId } from '../../lib/id.ts'
 import type { Db, Fragment, Sql } from '../../lib/postgres/db.ts'
 import type { Signals } from '../../signals/signals.ts'
 import type { StatusContext } from '../status-follower.ts'
 import { applyEcho, type EchoTimes } from './echoes.ts'
-import { applyCorrection, applyReadUpTo, applyStatuses, type StatusUpdate } from './reports.ts'
+import { applyCorrection, applyReadUpTo, applyStatuses, type ReportSource, type StatusUpdate } from './reports.ts'
 
 export type EarlyReport = {
   workspace_id: string
-  report: Extract<Report, { external_id: string }> & { channel: ChannelName }
+  /** Reports that an earlier release stored have no connection. */
+  report: Extract<Report, { external_id: string }> & ReportSource
 }
 
 /** Checks in one run, shared by the workspaces with stored reports. */
@@ -53,11 +53,11 @@ export async function applyEarlyReports(
     const claimed = await claimEarlyReports(sql, times)
     const updates: StatusUpdate[] = []
     for (const { workspace_id: workspaceId, report } of claimed) {
-      const { channel } = report
-      if (report.kind === 'status') updates.push({ workspaceId, channel, report })
-      else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+      const { channel, connection_id: connectionId } = report
+      if (report.kind === 'status') updates.push({ workspaceId, channel, connectionId, report })
+      else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report, report.external_id)
       else if (report.kind === 'edit' || report.kind === 'revoke')
-        await applyCorrection(sql, workspaceId, channel, report, onMediaGone)
+        await applyCorrection(sql, workspaceId, report, report, onMediaGone)
     }
     if (updates.length > 0) await applyStatuses(sql, updates, context)
     return claimed
@@ -65,7 +65,9 @@ export async function applyEarlyReports(
   // An echo has a transaction of its own. A crash before it loses the echo only.
   for (const { workspace_id: workspaceId, report } of early) {
     if (report.kind !== 'echo') continue
-    const isApplied = await applyEcho(db, workspaceId, report.channel, report, times, context.follower)
+    const { channel, connection_id, scope } = report
+    const source = { channel, connection_id, scope }
+    const isApplied = await applyEcho(db, workspaceId, source, report, times, context.follower)
     if (!isApplied) await storeEarlyReports(db, [{ workspace_id: workspaceId, report }])
   }
   for (const workspaceId of new Set(early.map(({ workspace_id }) => workspace_id))) signals.changed(workspaceId)

@@ -7,13 +7,13 @@
 import type { Times } from '../../../common/times.ts'
 import type { Report } from '../../channels/channel.ts'
 import type { PersonRef } from '../../contacts/people.ts'
-import type { ChannelName } from '../../contacts/resource.ts'
 import { resolveThreads, retryMoved } from '../../conversations/threads.ts'
 import { newId, timeOfId } from '../../lib/id.ts'
 import { type Db, requireRow, type Sql } from '../../lib/postgres/db.ts'
 import { toMediaColumns } from '../../media/media.ts'
 import { countOutcomes } from '../outcomes.ts'
 import { followStatus, type StatusFollower } from '../status-follower.ts'
+import type { ReportSource } from './reports.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 
@@ -23,12 +23,12 @@ export type EchoTimes = Pick<Times['messages'], 'echoMs'>
 export async function applyEcho(
   db: Db,
   workspaceId: string,
-  channel: ChannelName,
+  source: ReportSource,
   echo: Echo,
   times: EchoTimes,
   follower?: StatusFollower,
 ): Promise<boolean> {
-  const recipient = { workspace_id: workspaceId, channel, phone: echo.to.phone, user_id: echo.to.user_id }
+  const recipient = { workspace_id: workspaceId, ...source, phone: echo.to.phone, user_id: echo.to.user_id }
   return retryMoved(async () => {
     const [thread] = await resolveThreads(db, [recipient])
     const { conversation_id: conversationId } = requireRow(thread, 'the thread of an echo')
@@ -39,7 +39,7 @@ export async function applyEcho(
 /** Returns false as above, and undefined when the conversation is gone. */
 async function storeEcho(
   sql: Sql,
-  { workspace_id: workspaceId, channel }: PersonRef,
+  { workspace_id: workspaceId, channel, connection_id = null }: PersonRef,
   conversationId: string,
   echo: Echo,
   times: EchoTimes,
@@ -50,8 +50,8 @@ async function storeEcho(
   const isUnreadable = echo.content_type === 'unsupported'
   const ownTypes = echo.content_type === 'text' ? ['text', 'interactive'] : [echo.content_type]
   // The lock serializes the echoes of a conversation.
-  const [locked] = await sql`
-    select 1 from conversations where workspace_id = ${workspaceId} and id = ${conversationId} for no key update`
+  const [locked] = await sql<{ connection_id: string }[]>`
+    select connection_id from conversations where workspace_id = ${workspaceId} and id = ${conversationId} for no key update`
   if (!locked) return undefined
   const [known] = await sql`
     select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
@@ -73,7 +73,8 @@ async function storeEcho(
       with identified_message as (
         update messages set external_id = ${echo.external_id}, status = 'sent', error = null
         where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}
-        returning workspace_id, id, sender_type, status, error, created_at, 'pending' as status_before
+        returning workspace_id, id, sender_type, status, error, created_at, 'pending' as status_before,
+          ${locked.connection_id}::uuid as connection_id
       ),
       ${countOutcomes(sql, sql`identified_message`)}${followStatus(sql, follower, sql`identified_message`)}
       select id from identified_message`
@@ -87,12 +88,12 @@ async function storeEcho(
         ${echo.content === null ? null : JSON.stringify(echo.content)}::text::jsonb, ${echo.external_id}, 'sent', ${echo.at},
         ${timeOfId(id)})
       on conflict do nothing
-      returning workspace_id, created_at, status, 'pending' as status_before
+      returning workspace_id, created_at, status, 'pending' as status_before, ${locked.connection_id}::uuid as connection_id
     ),
     inserted_media as (
-      insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,
+      insert into media (workspace_id, id, conversation_id, message_id, channel, connection_id, source, token, mime_type, filename,
         next_attempt_at, created_at)
-      select ${workspaceId}, ${media_id}, ${conversationId}, ${id}, ${channel}, ${JSON.stringify(media_source)}::text::jsonb,
+      select ${workspaceId}, ${media_id}, ${conversationId}, ${id}, ${channel}, ${connection_id}, ${JSON.stringify(media_source)}::text::jsonb,
         ${media_token}, ${mime_type}, ${filename}, now(), created_at
       from inserted_message
       where ${media_id}::uuid is not null

@@ -41,10 +41,10 @@ export async function readInbound(
   reports: readonly MessageReport[],
   findThread: (who: PersonRef) => Promise<FoundThread | undefined>,
 ): Promise<InboundMessage[]> {
-  const { workspace_id: workspaceId, channel } = connection
+  const { workspace_id: workspaceId, channel, id: connection_id, scope } = connection
   const words = toKeys(connection.opt_out_words)
   const messages = reports.map((report) => ({
-    ...toInbound(workspaceId, channel, report),
+    ...toInbound(workspaceId, channel, report, { connection_id, scope }),
     wish: wishOf(channel, report, words),
   }))
   if (adapter.fetchProfile) await addProfiles(adapter, connection, messages, findThread)

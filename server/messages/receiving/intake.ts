@@ -12,7 +12,7 @@ import type { Channel, Connection, Report } from '../../channels/channel.ts'
 import type { CallbackConnection } from '../../channels/connections.ts'
 import { changeTemplate } from '../../channels/templates.ts'
 import { applyDecisions, type Decision } from '../../contacts/opt-out.ts'
-import { learnUserIds, movePerson, type PersonRef } from '../../contacts/people.ts'
+import { learnIdentities, movePerson, type PersonRef } from '../../contacts/people.ts'
 import type { ChannelName } from '../../contacts/resource.ts'
 import { findThreads, type Lookup, lookUp, resolveContacts, retryMoved } from '../../conversations/threads.ts'
 import { createBatch } from '../../lib/batch.ts'
@@ -23,7 +23,7 @@ import { awaitsResponse, type StatusFollower } from '../status-follower.ts'
 import { type EarlyReport, storeEarlyReports } from './early-reports.ts'
 import { applyEcho } from './echoes.ts'
 import { type InboundMessage, readInbound } from './inbound.ts'
-import { applyCorrection, applyReadUpTo, applyStatuses, type StatusUpdate } from './reports.ts'
+import { applyCorrection, applyReadUpTo, applyStatuses, type ReportSource, type StatusUpdate } from './reports.ts'
 import { type StoredMessage, storeInbound } from './store-inbound.ts'
 
 export type IntakeOptions = {
@@ -49,7 +49,10 @@ export function createIntake(options: IntakeOptions): Intake {
   const { db, channels, log, signals, onMediaGone, publicUrl, follower, times } = options
   const ofPerson = ({ workspace_id }: PersonRef) => workspace_id
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
-  const learnUserId = createBatch({ run: (people: readonly PersonRef[]) => learnUserIds(db, people), flowOf: ofPerson })
+  const learnPerson = createBatch({
+    run: (people: readonly PersonRef[]) => learnIdentities(db, people),
+    flowOf: ofPerson,
+  })
   const storeMessage = createBatch({
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, { publicUrl, follower }),
     flowOf: ({ from }) => from.workspace_id,
@@ -90,8 +93,8 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function applyStatusReports(connection: Connection, reports: readonly StatusReport[]): Promise<void> {
-    const { workspace_id: workspaceId, channel } = connection
-    const updates = reports.map((report): StatusUpdate => ({ workspaceId, channel, report }))
+    const { workspace_id: workspaceId, channel, id: connectionId } = connection
+    const updates = reports.map((report): StatusUpdate => ({ workspaceId, channel, connectionId, report }))
     try {
       await applyGroup(updates)
     } catch (error) {
@@ -106,25 +109,28 @@ export function createIntake(options: IntakeOptions): Intake {
     await Promise.all(early.map(({ report }) => storeReport(connection, report)))
   }
 
-  const storeReport = ({ workspace_id, channel }: Connection, report: Extract<Report, { external_id: string }>) =>
-    storeEarly({ workspace_id, report: { ...report, channel } })
+  const storeReport = (
+    { workspace_id, channel, id, scope }: Connection,
+    report: Extract<Report, { external_id: string }>,
+  ) => storeEarly({ workspace_id, report: { ...report, channel, connection_id: id, scope } })
 
   async function apply(connection: Connection, report: Report): Promise<unknown> {
-    const { workspace_id: workspaceId, channel } = connection
+    const { workspace_id: workspaceId, scope } = connection
+    const source = sourceOf(connection)
     switch (report.kind) {
       case 'preference': {
         const { phone, user_id, name } = report.from
-        return applyPreference({ who: { workspace_id: workspaceId, channel, phone, user_id, name }, report })
+        return applyPreference({ who: { workspace_id: workspaceId, ...source, phone, user_id, name }, report })
       }
       case 'echo':
-        return (await applyEcho(db, workspaceId, channel, report, times, follower)) || storeReport(connection, report)
+        return (await applyEcho(db, workspaceId, source, report, times, follower)) || storeReport(connection, report)
       case 'edit':
       case 'revoke':
-        return (await applyCorrection(db, workspaceId, channel, report, onMediaGone)) || storeReport(connection, report)
+        return (await applyCorrection(db, workspaceId, source, report, onMediaGone)) || storeReport(connection, report)
       case 'read_up_to':
-        return (await applyReadUpTo(db, workspaceId, report.external_id)) || storeReport(connection, report)
+        return (await applyReadUpTo(db, workspaceId, source, report.external_id)) || storeReport(connection, report)
       case 'template':
-        return changeTemplate(db, workspaceId, report)
+        return changeTemplate(db, workspaceId, report, scope)
       case 'signal':
         return recordAccountSignal(db, connection, report)
       default:
@@ -139,7 +145,7 @@ export function createIntake(options: IntakeOptions): Intake {
       // A contact whose number changed may write from the new one in the same callback.
       for (const report of reports) {
         if (report.kind !== 'moved') continue
-        await tolerate('moved', () => movePerson(db, workspaceId, channel, report.from, report.to))
+        await tolerate('moved', () => movePerson(db, workspaceId, channel, report.from, report.to, connection.scope))
       }
       const messageReports = reports.filter((report) => report.kind === 'message')
       const messages = await readInbound(channels[channel], connection, messageReports, findThread)
@@ -175,17 +181,20 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   /** A status report may carry a further id of the recipient. */
-  async function learnRecipients({ workspace_id, channel }: Connection, reports: readonly Report[]): Promise<void> {
+  async function learnRecipients(connection: Connection, reports: readonly Report[]): Promise<void> {
+    const { workspace_id, channel, scope } = connection
     const recipients = new Map<string, PersonRef>()
     for (const report of reports) {
       // The first of the three reports of a message is enough.
       const isFirst = report.kind === 'status' && report.status === 'sent'
       const { phone, user_id } = (isFirst && report.recipient) || { phone: null, user_id: null }
-      if (phone && user_id) recipients.set(user_id, { workspace_id, channel, phone, user_id })
+      if (phone && user_id) recipients.set(user_id, { workspace_id, channel, scope, phone, user_id })
     }
-    await Promise.all([...recipients.values()].map(learnUserId))
+    await Promise.all([...recipients.values()].map(learnPerson))
   }
 }
+
+const sourceOf = ({ channel, id, scope }: Connection): ReportSource => ({ channel, connection_id: id, scope })
 
 type StatusReport = StatusUpdate['report']
 

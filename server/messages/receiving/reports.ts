@@ -7,20 +7,24 @@
  */
 import { releaseQuotaOf } from '../../accounts/quota.ts'
 import type { Report } from '../../channels/channel.ts'
-import { identitiesOf } from '../../contacts/people.ts'
+import { identitiesOf, type PersonRef } from '../../contacts/people.ts'
 import type { ChannelName } from '../../contacts/resource.ts'
 import { retryMoved } from '../../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
 import { emit } from '../../webhooks/emit.ts'
 import { isOfVisitor } from '../messages.ts'
-import { countOutcomes } from '../outcomes.ts'
+import { connectionOf, countOutcomes } from '../outcomes.ts'
 import { reindexFailedReplies, reindexMessages } from '../reindex-requests.ts'
 import { messageJson, messageStatuses } from '../resource.ts'
 import { followStatus, type StatusContext } from '../status-follower.ts'
 
+/** The connection that received a report. A report changes only messages of its own connection. */
+export type ReportSource = Pick<PersonRef, 'channel' | 'connection_id' | 'scope'>
+
 export type StatusUpdate = {
   workspaceId: string
   channel: ChannelName
+  connectionId?: string | null | undefined
   report: Extract<Report, { kind: 'status' }>
   /** The conversation of the message, set when the update is applied. */
   conversationId?: string
@@ -42,9 +46,10 @@ async function updateStatuses(
   { publicUrl, follower }: StatusContext,
 ): Promise<void> {
   const highest = findHighest(updates)
-  const rows = updates.map(({ workspaceId, channel, report }, index) => ({
+  const rows = updates.map(({ workspaceId, channel, connectionId, report }, index) => ({
     index,
     workspace_id: workspaceId,
+    connection_id: connectionId,
     external_id: report.external_id,
     status: report.status,
     rank: messageStatuses.indexOf(report.status),
@@ -60,19 +65,20 @@ async function updateStatuses(
     input as (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
-        index int, workspace_id uuid, external_id text, status text, rank int, error text, is_highest boolean,
+        index int, workspace_id uuid, connection_id uuid, external_id text, status text, rank int, error text, is_highest boolean,
         emits boolean, occurred_at timestamptz
       )
     ),
     -- The message of each report. Also those that do not change: their reports are events.
     found_messages as (
-      select i.index, m.workspace_id, m.conversation_id, m.id, i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
+      select i.index, m.workspace_id, m.conversation_id, m.id, v.connection_id, i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
       from input i
       join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
+      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id and ${isOfConnection(sql)}
     ),
     -- The messages that move up, locked in the order of their ids, so that two batches cannot deadlock.
     locked_messages as (
-      select m.workspace_id, m.conversation_id, m.id, i.status, i.rank, i.error, m.status as status_before
+      select m.workspace_id, m.conversation_id, m.id, f.connection_id, i.status, i.rank, i.error, m.status as status_before
       from found_messages f
       join input i on i.index = f.index
       join messages m on m.workspace_id = f.workspace_id and m.id = f.id
@@ -87,7 +93,8 @@ async function updateStatuses(
       from locked_messages l
       where m.workspace_id = l.workspace_id and m.id = l.id
         and l.rank > ${rankOf(sql, sql`m.status`)}
-      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.connection_id,
+        l.status_before
     ),
     ${countOutcomes(sql, sql`updated_messages`)}${followStatus(sql, follower, sql`updated_messages`)},
     ${reindexFailedReplies(sql, sql`updated_messages`)},
@@ -108,9 +115,10 @@ async function identifyMessages(
   updates: readonly StatusUpdate[],
   { follower }: StatusContext,
 ): Promise<StatusUpdate[]> {
-  const rows = updates.map(({ workspaceId, report }, index) => ({
+  const rows = updates.map(({ workspaceId, connectionId, report }, index) => ({
     index,
     workspace_id: workspaceId,
+    connection_id: connectionId,
     external_id: report.external_id,
     message_id: report.message_id,
   }))
@@ -120,16 +128,17 @@ async function identifyMessages(
     input as (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
-        index int, workspace_id uuid, external_id text, message_id uuid
+        index int, workspace_id uuid, connection_id uuid, external_id text, message_id uuid
       )
     ),
     -- The messages without the channel's id, each with the first report about it.
     unidentified_messages as (
       select distinct on (m.workspace_id, m.conversation_id, m.id)
-        m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, i.external_id
+        m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, v.connection_id, i.external_id
       from input i
       join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id
         and m.external_id is null and m.direction = 'outbound'
+      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id and ${isOfConnection(sql)}
       where not exists (
         select from messages n where n.workspace_id = i.workspace_id and n.external_id = i.external_id
       )
@@ -144,7 +153,7 @@ async function identifyMessages(
       from unidentified_messages u
       where m.workspace_id = u.workspace_id and m.id = u.id
         and m.external_id is null
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, m.created_at,
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, m.created_at, u.connection_id,
         u.status as status_before, case when u.status = 'failed' then -1 else 0 end as released_units
     ),
     ${countOutcomes(sql, sql`identified_messages`)}${followStatus(sql, follower, sql`identified_messages`)},
@@ -185,6 +194,9 @@ const emitReported = sharedFragment((sql, publicUrl) => {
   })
 })
 
+/** Condition: conversation `v` is of the connection of report `i`. Reports that an earlier release stored have none. */
+const isOfConnection = (sql: Sql): Fragment => sql`(i.connection_id is null or v.connection_id = i.connection_id)`
+
 /** Of several updates of one message only the one with the highest rank is stored; the others are events only. */
 function findHighest(updates: readonly StatusUpdate[]): Set<number> {
   const highest = new Map<string, number>()
@@ -213,7 +225,7 @@ export type Correction = Extract<Report, { kind: 'edit' | 'revoke' }>
 export async function applyCorrection(
   sql: Sql,
   workspaceId: string,
-  channel: ChannelName,
+  { channel, connection_id = null, scope = '' }: ReportSource,
   report: Correction,
   onMediaGone: (ids: readonly string[]) => void,
 ): Promise<boolean> {
@@ -225,10 +237,12 @@ export async function applyCorrection(
         select from conversations v
         join contact_identities i on i.workspace_id = v.workspace_id and i.contact_id = v.contact_id
         where v.workspace_id = m.workspace_id and v.id = m.conversation_id
-          and i.channel = ${channel} and i.external_id = any(${report.from ? identitiesOf(report.from) : []}::text[])
+          and i.channel = ${channel} and i.external_id = any(${report.from ? identitiesOf({ ...report.from, scope }) : []}::text[])
       ) end as is_sender
     from messages m
-    where m.workspace_id = ${workspaceId} and m.external_id = any(${externalIds})`
+    join conversations o on o.workspace_id = m.workspace_id and o.id = m.conversation_id
+    where m.workspace_id = ${workspaceId} and m.external_id = any(${externalIds})
+      and (${connection_id}::uuid is null or o.connection_id = ${connection_id})`
   const corrected = messages.filter(({ is_sender }) => is_sender).map(({ id }) => id)
   if (corrected.length === 0) return messages.length > 0
   // Media is locked before messages, as in the fetch loop (see the lock order in ARCHITECTURE.md).
@@ -259,10 +273,18 @@ export async function applyCorrection(
 }
 
 /** Marks everything we sent in a conversation up to a message as read. Returns false when it is not stored yet. */
-export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: string): Promise<boolean> {
+export async function applyReadUpTo(
+  sql: Sql,
+  workspaceId: string,
+  { connection_id = null }: ReportSource,
+  externalId: string,
+): Promise<boolean> {
   return retryMoved(async () => {
     const [last] = await sql<{ conversation_id: string; id: string }[]>`
-      select conversation_id, id from messages where workspace_id = ${workspaceId} and external_id = ${externalId}`
+      select m.conversation_id, m.id from messages m
+      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+      where m.workspace_id = ${workspaceId} and m.external_id = ${externalId}
+        and (${connection_id}::uuid is null or v.connection_id = ${connection_id})`
     if (!last) return false
     // With the rows of the conversation locked, the message is still in it: merging two contacts moves all of them.
     return (await readUpTo(sql, workspaceId, last)) || undefined
@@ -326,7 +348,7 @@ async function readUpTo(
       update messages m set status = 'read'
       from locked_messages l
       where m.workspace_id = ${workspaceId} and m.conversation_id = ${last.conversation_id} and m.id = l.id
-      returning m.workspace_id, m.created_at, m.status, l.status_before
+      returning m.workspace_id, m.created_at, m.status, l.status_before, ${connectionOf(sql)} as connection_id
     ),
     ${countOutcomes(sql, sql`updated_messages`)}
     select 1`

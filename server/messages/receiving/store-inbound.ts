@@ -88,7 +88,8 @@ async function insertMessages(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
         content jsonb, media_url text, external_id text, reply_to text, reply_to_message_id uuid,
-        interactive_reply_id text, sent_at timestamptz, created_at timestamptz, channel text, identity text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
+        interactive_reply_id text, sent_at timestamptz, created_at timestamptz, channel text, connection_id uuid, identity text, media_id uuid, media_source jsonb, media_token text,
+        mime_type text, filename text
       )
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
@@ -169,9 +170,9 @@ async function insertMessages(
     )},
     -- The media of the new messages, for the loop that fetches them.
     inserted_media as (
-      insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,
+      insert into media (workspace_id, id, conversation_id, message_id, channel, connection_id, source, token, mime_type, filename,
         next_attempt_at, created_at)
-      select i.workspace_id, i.media_id, i.conversation_id, i.id, i.channel, i.media_source, i.media_token, i.mime_type,
+      select i.workspace_id, i.media_id, i.conversation_id, i.id, i.channel, i.connection_id, i.media_source, i.media_token, i.mime_type,
         i.filename, now(), i.created_at
       from input i join inserted_messages n on n.id = i.id
       where i.media_id is not null
@@ -292,7 +293,7 @@ function toRow(arrival: Arrival) {
     created_at: timeOfId(id),
     channel,
     identity: identitiesOf(from)[0],
-    ...(media ? toMediaColumns(media) : {}),
+    ...(media ? { ...toMediaColumns(media), connection_id: from.connection_id ?? undefined } : {}),
   }
 }
 

@@ -39,6 +39,9 @@ export async function checkTarget(
   const quoted = quote ? await requireQuoted(sql, target, quote) : null
   const isLate = requested.type !== 'template' && requireWindow(channel, target.windowFrom, memberId !== undefined)
   if (!person) throw badRequest(`the contact cannot be reached on ${channel.name}`)
+  if (person.phone === null && target.template && channel.needsPhone?.(target.template)) {
+    throw badRequest('template: needs a phone number, which the contact does not have')
+  }
   return { connection, person, quotedId: quote?.id ?? null, quoted, isLate }
 }
 

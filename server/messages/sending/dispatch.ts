@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Times } from '../../../common/times.ts'
 import type { Channel, Connection, OutgoingMessage, Person, SendAnswer } from '../../channels/channel.ts'
-import { recordConnectionOutcome } from '../../channels/connections.ts'
+import { recordConnectionOutcome } from '../../channels/connection-outcomes.ts'
 import { enrichPeople, identitiesOf, type PersonDetails } from '../../contacts/people.ts'
 import { type Batch, createBatch } from '../../lib/batch.ts'
 import type { Sql } from '../../lib/postgres/db.ts'
@@ -86,7 +86,7 @@ export function createAnswerRecorder(sql: Sql) {
     lanes: 1,
   })
   return async (
-    { workspace_id, id, channel }: Connection,
+    { workspace_id, id, channel, scope }: Connection,
     contact_id: string,
     recipient: Person,
     sent: SendAnswer,
@@ -98,7 +98,7 @@ export function createAnswerRecorder(sql: Sql) {
     await recordConnectionOutcome(sql, workspace_id, id, null)
     if (sent.person && hasNewIdentity(sent.person, recipient)) {
       const { phone, user_id } = sent.person
-      await learn({ workspace_id, contact_id, channel, phone, user_id, name: null })
+      await learn({ workspace_id, contact_id, channel, scope, phone, user_id, name: null })
     }
   }
 }

@@ -19,7 +19,7 @@ import { createPreparer } from './prepare.ts'
 import { createRepeatReader } from './repeat.ts'
 import type { RequestedContent } from './requested-content.ts'
 import { createSettler } from './settle.ts'
-import { createTargetFinder, type Target, type TargetRef, type TargetThread } from './target.ts'
+import { createTargetFinder, getThreadOfMessage, type Target, type TargetRef, type TargetThread } from './target.ts'
 
 export type SenderOptions = {
   pools: { messages: Db; settle: Db }
@@ -85,8 +85,10 @@ export function createSender(options: SenderOptions): Sender {
   async function send(request: SendRequest): Promise<SendResult> {
     const { workspaceId, subject, memberId } = request
     const target = await findTarget(workspaceId, request.to, request.requested)
-    const { channel, newName, thread: known } = target
-    if (subject?.isRepeat && known) {
+    const { channel, newName } = target
+    // The first attempt may have used another number of the workspace.
+    const known = subject?.isRepeat ? await getThreadOfMessage(sql, workspaceId, subject.id) : undefined
+    if (subject && known) {
       const earlier = await getEarlierSend(target, known.conversation_id, subject.id)
       if (earlier) return toResult(subject.id, known, earlier.msgapp_message_id)
     }

@@ -12,7 +12,7 @@ import { type Batch, createBatch } from '../../lib/batch.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
 import { fold } from '../../lib/text.ts'
 import { emit } from '../../webhooks/emit.ts'
-import { countOutcomes, hasReports } from '../outcomes.ts'
+import { connectionOf, countOutcomes, hasReports } from '../outcomes.ts'
 import { reindexFailedReplies } from '../reindex-requests.ts'
 import { messageJson } from '../resource.ts'
 import { awaitsRetry, followStatus, type StatusContext } from '../status-follower.ts'
@@ -83,7 +83,7 @@ async function settleMessages(
     -- contacts may move a message to another conversation at any time.
     locked_messages as (
       select i.workspace_id, i.id, i.status, i.external_id, i.error, i.contact_id, i.name, i.name_key,
-        m.status as status_before,
+        m.status as status_before, ${connectionOf(sql)} as connection_id,
         -- A retry may be sent long after its message was created, and the sweep may have failed the message by then.
         m.status = 'failed' and m.external_id is null and i.status = 'sent' as was_swept,
         ${hasFailures ? sql`v.id` : sql`null::uuid`} as locked_conversation_id
@@ -103,7 +103,7 @@ async function settleMessages(
       from locked_messages l
       where m.workspace_id = l.workspace_id and m.id = l.id
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, m.visitor_id,
-        l.status_before, l.locked_conversation_id,
+        l.status_before, l.connection_id, l.locked_conversation_id,
         case when l.was_swept then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as released_units
     ),
     ${hasNames ? storeNames(sql) : sql``}
@@ -203,7 +203,7 @@ export async function failUnsent(
       where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])
         and m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
       returning m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, m.error, 'pending' as status_before,
-        1 as released_units
+        ${connectionOf(sql)} as connection_id, 1 as released_units
     ),
     ${countOutcomes(sql, sql`settled_messages`)}${emitted}
     ${releaseQuotaOf(sql, sql`settled_messages`)}`
@@ -238,7 +238,7 @@ export async function sweepPending(
         and m.created_at <= now() - make_interval(mins => ${reportTimeoutMinutes})
         and not ${awaitsRetry(sql, follower)}
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, m.visitor_id,
-        'pending' as status_before, 1 as released_units
+        'pending' as status_before, ${connectionOf(sql)} as connection_id, 1 as released_units
     ),
     ${countOutcomes(sql, sql`settled_messages`, hasReports(sql))}${followStatus(sql, follower, sql`settled_messages`)},
     ${reindexFailedReplies(sql, sql`settled_messages`)},

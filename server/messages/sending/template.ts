@@ -54,13 +54,14 @@ export async function requireTemplate(
   isUsable: (template: Template) => boolean = () => true,
   known?: Template,
 ): Promise<Template> {
-  const stored = known ?? (await getTemplate(sql, connection.workspace_id, name, language))
+  const read = () => getTemplate(sql, connection.workspace_id, name, language, connection.scope)
+  const stored = known ?? (await read())
   if (stored?.status === 'APPROVED' && isUsable(stored)) return stored
   if (!(await refreshTemplates(sql, channel, connection))) {
     const reason = `the template ${name} in ${language} could not be checked: the channel did not return its templates`
     throw platformError(`${reason}, so nothing was sent`, { id: null, outcome: 'unsent' })
   }
-  const fresh = await getTemplate(sql, connection.workspace_id, name, language)
+  const fresh = await read()
   if (!fresh) throw badRequest(`template.name: there is no template ${name} in ${language}`)
   if (fresh.status !== 'APPROVED') {
     throw badRequest(`template.name: ${name} in ${language} is not approved (${fresh.status.toLowerCase()})`)

@@ -6,23 +6,47 @@ export type Status = BubbleStatus | 'sending'
 export type Bubble = Omit<ServerBubble, 'status'> & { status: Status }
 export type Customer = {
   channel: 'msgapp' | 'social'
-  /** E.164 on msgapp, a user id on social. */
+  /** E.164 on msgapp; a user id if the number is hidden, and on social. */
   id: string
   name: string | null
   username: string | null
 }
-export type Phone = Customer & { messages: readonly Bubble[] }
+/** A number of the workspace, or an account on social. */
+export type Connection = {
+  connection_id: string
+  channel: Customer['channel']
+  name: string
+  address: string
+  is_default: boolean
+}
+/** A customer's chat with one number. The simulator names no connection if it has none. */
+export type Chat = Customer & { connection_id?: string; messages: readonly Bubble[] }
+export type Phone = Customer & {
+  /** The number that the phone writes to; empty if the simulator names none. */
+  connectionId: string
+  /** The chat with that number. */
+  messages: readonly Bubble[]
+  /** The chats with the other numbers, by connection. */
+  otherChats: ReadonlyMap<string, { messages: readonly Bubble[]; unread: number }>
+}
 export type Workspace = { workspace_id: string; business_name: string; display_phone_number?: string }
 /** `has_dashboard`: the simulator is part of a service, whose dashboard is on the same host. */
-export type PhoneList = { workspace: Workspace; workspaces: Workspace[]; has_dashboard?: boolean; phones: Phone[] }
+export type PhoneList = {
+  workspace: Workspace
+  workspaces: Workspace[]
+  connections?: Connection[]
+  has_dashboard?: boolean
+  phones: Chat[]
+}
 export type Fault = {
   to: string | null
+  connection_id?: string | null
   mode: string
   code: number | null
   count: number | null
   delay_ms: number | null
 }
-type Source = { channel: Customer['channel']; phone: string }
+type Source = { channel: Customer['channel']; connection_id?: string; phone: string }
 export type StreamEvent =
   | ({ type: 'bubble'; bubble: Bubble } & Source & Pick<Customer, 'name' | 'username'>)
   | ({ type: 'status' } & Source & Pick<Bubble, 'id' | 'status' | 'error'>)

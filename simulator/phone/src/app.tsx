@@ -5,7 +5,7 @@ import { Badge, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
 import type { Customer } from './api.ts'
-import { keyOf, titleOf } from './board.ts'
+import { hasNumber, isEmpty, keyOf, titleOf } from './board.ts'
 import { AddCustomer, AllCustomers, CustomerBar } from './customers.tsx'
 import { Handset } from './handset.tsx'
 import icon from './icon.svg'
@@ -29,7 +29,7 @@ type PhonePageProps = { workspaceId: string | undefined; onWorkspace: (id: strin
 
 function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
   const { board, dispatch, error, isLost, announcement, retry } = useBoard(workspaceId)
-  const { phones, shown, current, workspace, workspaces, hasDashboard, isLoaded } = board
+  const { phones, shown, current, workspace, workspaces, connections, hasDashboard, isLoaded } = board
   const toast = useToast()
   const panelId = useId()
   const [dialog, setDialog] = useState<'add' | 'all'>()
@@ -49,6 +49,10 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
     [dispatch],
   )
   const select = useCallback((key: string) => dispatch({ type: 'select', key }), [dispatch])
+  const writeTo = useCallback(
+    (key: string, connectionId: string) => dispatch({ type: 'write_to', key, connectionId }),
+    [dispatch],
+  )
   const hide = useCallback(
     (customer: Customer) => {
       dispatch({ type: 'hide', key: keyOf(customer) })
@@ -87,10 +91,10 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
     setPanel(false)
     toolsButton.current?.querySelector('button')?.focus()
   }
-  const numbers = [...phones.values()].filter(({ channel }) => channel === 'msgapp').map(({ id }) => id)
+  const numbers = [...phones.values()].filter(hasNumber).map(({ id }) => id)
   const currentPhone = current ? phones.get(current) : undefined
-  const recipient = currentPhone?.channel === 'msgapp' ? currentPhone.id : (numbers[0] ?? firstCustomer.id)
-  const hasMessages = [...phones.values()].some(({ messages }) => messages.length > 0)
+  const recipient = currentPhone && hasNumber(currentPhone) ? currentPhone.id : (numbers[0] ?? firstCustomer.id)
+  const hasMessages = [...phones.values()].some((phone) => !isEmpty(phone))
   return (
     <div className="page">
       <a className="skip" href="#phones">
@@ -165,7 +169,14 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
             const phone = phones.get(key)
             return (
               phone && (
-                <Handset key={key} phone={phone} workspace={workspace} onHide={hide} onSelect={select} onOpen={open} />
+                <Handset
+                  key={key}
+                  {...{ phone, workspace, connections }}
+                  onHide={hide}
+                  onSelect={select}
+                  onOpen={open}
+                  onWriteTo={writeTo}
+                />
               )
             )
           })}
@@ -175,6 +186,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
             id={panelId}
             recipient={recipient}
             numbers={numbers}
+            connections={connections}
             faults={faults}
             onFaults={refreshFaults}
             onOpen={open}

@@ -1,14 +1,16 @@
 /**
- * The state of the page as a pure reducer: all phones, those that are shown,
- * and the messages that the person has not seen.
+ * The state of the page as a pure reducer: all phones with their chats, those
+ * that are shown, and the messages that the person has not seen.
  */
-import type { Bubble, Customer, Phone, PhoneList, StreamEvent, Workspace } from './api.ts'
+import type { Bubble, Chat, Connection, Customer, Phone, PhoneList, StreamEvent, Workspace } from './api.ts'
 import { firstCustomer, magicNumbers } from './samples.ts'
 
 export type Board = {
   isLoaded: boolean
   workspace: Workspace
   workspaces: readonly Workspace[]
+  /** The numbers and accounts that customers can write to. */
+  connections: readonly Connection[]
   hasDashboard: boolean
   phones: ReadonlyMap<string, Phone>
   /** Keys of the phones that are shown, from left to right. */
@@ -24,6 +26,7 @@ export type Action =
   | { type: 'show'; customer: Customer }
   | { type: 'hide'; key: string }
   | { type: 'select'; key: string }
+  | { type: 'write_to'; key: string; connectionId: string }
   | { type: 'view'; key: string; isVisible: boolean }
 
 /** Phones that are shown at first. Further ones are in the list of all customers. */
@@ -34,6 +37,7 @@ export const emptyBoard: Board = {
   isLoaded: false,
   workspace: { workspace_id: '', business_name: 'The business' },
   workspaces: [],
+  connections: [],
   hasDashboard: false,
   phones: new Map(),
   shown: [],
@@ -47,15 +51,36 @@ export const keyOf = ({ channel, id }: Pick<Customer, 'channel' | 'id'>) => `${c
 export const titleOf = ({ name, username, id }: Omit<Customer, 'channel'>): string =>
   name || username || magicNumbers.find(({ number }) => number === id)?.title || id
 
-export const addressOf = ({ channel, id, username }: Customer): string =>
-  channel === 'social' && username ? `@${username}` : id
+/** A user of msgapp can hide the number behind a username. */
+export const hasNumber = ({ channel, id }: Pick<Customer, 'channel' | 'id'>): boolean =>
+  channel === 'msgapp' && id.startsWith('+')
+
+export const addressOf = (customer: Customer): string =>
+  customer.username && !hasNumber(customer) ? `@${customer.username}` : customer.id
 
 export const channelNames = { msgapp: 'Messages', social: 'Social' }
 
-export function newestFirst(phones: Iterable<Phone>): Phone[] {
-  const lastAt = ({ messages }: Phone) => Date.parse(messages.at(-1)?.at ?? '') || 0
-  return [...phones].sort((a, b) => lastAt(b) - lastAt(a))
+/** The connections of one channel, if there is a choice. */
+export function choicesOf(connections: readonly Connection[], channel: Customer['channel']): readonly Connection[] {
+  const own = connections.filter((each) => each.channel === channel)
+  return own.length > 1 ? own : []
 }
+
+export const describeConnection = ({ name, address }: Connection): string => [name, address].filter(Boolean).join(' · ')
+
+const timeOf = (bubble: Bubble | undefined) => Date.parse(bubble?.at ?? '') || 0
+
+/** The newest message of all chats. */
+export function lastMessage({ messages, otherChats }: Phone): Bubble | undefined {
+  let last = messages.at(-1)
+  for (const chat of otherChats.values()) if (timeOf(chat.messages.at(-1)) > timeOf(last)) last = chat.messages.at(-1)
+  return last
+}
+
+export const isEmpty = (phone: Phone): boolean => lastMessage(phone) === undefined
+
+export const newestFirst = (phones: Iterable<Phone>): Phone[] =>
+  [...phones].sort((a, b) => timeOf(lastMessage(b)) - timeOf(lastMessage(a)))
 
 export function reduce(board: Board, action: Action): Board {
   switch (action.type) {
@@ -69,6 +94,8 @@ export function reduce(board: Board, action: Action): Board {
       return hide(board, action.key)
     case 'select':
       return select(board, action.key)
+    case 'write_to':
+      return writeTo(board, action.key, action.connectionId)
     case 'view': {
       const inView = new Set(board.inView)
       if (action.isVisible) inView.add(action.key)
@@ -83,22 +110,23 @@ export function reduce(board: Board, action: Action): Board {
 
 /** The simulator's list replaces ours. Phones that were added here and have no message yet stay. */
 function load(board: Board, list: PhoneList, added: readonly Customer[]): Board {
-  const { workspace, workspaces, has_dashboard: hasDashboard = false, phones: listed } = list
+  const { workspace, workspaces, connections = [], has_dashboard: hasDashboard = false } = list
+  const chats = new Map<string, Chat[]>()
+  for (const chat of list.phones) chats.set(keyOf(chat), [...(chats.get(keyOf(chat)) ?? []), chat])
+  for (const customer of added) {
+    if (!chats.has(keyOf(customer))) chats.set(keyOf(customer), [{ ...customer, messages: [] }])
+  }
+  if (chats.size === 0) chats.set(keyOf(firstCustomer), [{ ...firstCustomer, messages: [] }])
   const phones = new Map<string, Phone>()
   const unread = new Map(board.unread)
-  for (const phone of [...listed, ...added.map((customer) => ({ ...customer, messages: [] }))]) {
-    const key = keyOf(phone)
-    if (phones.has(key)) continue
+  for (const [key, own] of chats) {
     const known = board.phones.get(key)
-    const messages = [...phone.messages].sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
-    const name = phone.name ?? known?.name ?? null
-    phones.set(key, { ...phone, name, username: phone.username ?? known?.username ?? null, messages })
+    const [first] = own
+    if (first) phones.set(key, toPhone(first, own, known, connections))
     if (!known || board.inView.has(key)) continue
-    const knownIds = new Set(known.messages.map(({ id }) => id))
-    const newCount = messages.filter(({ id, from }) => from === 'business' && !knownIds.has(id)).length
+    const newCount = own.reduce((sum, { messages }) => sum + countNew(messages, known), 0)
     if (newCount > 0) unread.set(key, (unread.get(key) ?? 0) + newCount)
   }
-  if (phones.size === 0) phones.set(keyOf(firstCustomer), { ...firstCustomer, messages: [] })
   const shown = board.isLoaded
     ? board.shown.filter((key) => phones.has(key))
     : newestFirst(phones.values()).slice(0, maxShown).map(keyOf)
@@ -107,6 +135,7 @@ function load(board: Board, list: PhoneList, added: readonly Customer[]): Board 
     isLoaded: true,
     workspace: { ...workspace, business_name: workspace.business_name || 'The business' },
     workspaces,
+    connections,
     hasDashboard,
     phones,
     shown,
@@ -115,31 +144,112 @@ function load(board: Board, list: PhoneList, added: readonly Customer[]): Board 
   }
 }
 
+/** The phone of a customer with all chats. It keeps its number; at first that is the one of the newest chat. */
+function toPhone(
+  { channel, id }: Customer,
+  chats: readonly Chat[],
+  known: Phone | undefined,
+  connections: readonly Connection[],
+): Phone {
+  const sorted = chats.map((chat) => ({
+    connectionId: chat.connection_id ?? defaultConnection(connections, chat.channel),
+    messages: [...chat.messages].sort((a, b) => timeOf(a) - timeOf(b)),
+  }))
+  const newest = sorted.reduce((a, b) => (timeOf(b.messages.at(-1)) > timeOf(a.messages.at(-1)) ? b : a))
+  const isKept =
+    known && (connections.length === 0 || connections.some((each) => each.connection_id === known.connectionId))
+  const connectionId = isKept ? known.connectionId : newest.connectionId
+  const otherChats = new Map<string, { messages: readonly Bubble[]; unread: number }>()
+  for (const chat of sorted) {
+    if (chat.connectionId === connectionId) continue
+    const before = known?.otherChats.get(chat.connectionId)?.unread ?? 0
+    const unread = known ? before + countNew(chat.messages, known) : 0
+    otherChats.set(chat.connectionId, { messages: chat.messages, unread })
+  }
+  return {
+    channel,
+    id,
+    name: chats.find(({ name }) => name)?.name ?? known?.name ?? null,
+    username: chats.find(({ username }) => username)?.username ?? known?.username ?? null,
+    connectionId,
+    messages: sorted.find((chat) => chat.connectionId === connectionId)?.messages ?? [],
+    otherChats,
+  }
+}
+
+function defaultConnection(connections: readonly Connection[], channel: Customer['channel']): string {
+  const own = connections.filter((each) => each.channel === channel)
+  return (own.find(({ is_default }) => is_default) ?? own[0])?.connection_id ?? ''
+}
+
+const countNew = (messages: readonly Bubble[], known: Phone) =>
+  messages.filter(({ id, from }) => from === 'business' && !hasMessage(known, id)).length
+
 /** Applies events in one pass. A repeated event changes nothing. */
 function receive(board: Board, events: readonly StreamEvent[]): Board {
   const phones = new Map(board.phones)
   const unread = new Map(board.unread)
   let { shown } = board
   for (const event of events) {
-    const key = keyOf({ channel: event.channel, id: event.phone })
+    const { channel, phone: id } = event
+    const key = keyOf({ channel, id })
     const known = phones.get(key)
+    const connectionId = event.connection_id ?? defaultConnection(board.connections, channel)
     if (event.type === 'status') {
-      if (known) phones.set(key, { ...known, messages: known.messages.map((each) => withStatus(each, event)) })
+      if (known && hasMessage(known, event.id)) {
+        phones.set(
+          key,
+          changeChat(known, connectionId, (all) => all.map((each) => withStatus(each, event))),
+        )
+      }
       continue
     }
-    const { channel, phone: id, bubble } = event
-    const name = event.name ?? known?.name ?? null
-    const username = event.username ?? known?.username ?? null
-    phones.set(key, { channel, id, name, username, messages: insert(known?.messages ?? [], bubble) })
+    const { bubble } = event
+    const isNew = bubble.from === 'business' && !hasMessage(known, bubble.id)
+    const phone = known ?? { ...emptyPhone({ channel, id, name: null, username: null }), connectionId }
+    const name = event.name ?? phone.name
+    const username = event.username ?? phone.username
+    const changed = changeChat(phone, connectionId, (all) => insert(all, bubble), isNew ? 1 : 0)
+    phones.set(key, { ...changed, name, username })
     if (!shown.includes(key) && shown.length < maxShown) shown = [...shown, key]
-    if (bubble.from === 'business' && !hasMessage(known, bubble.id) && !board.inView.has(key))
-      unread.set(key, (unread.get(key) ?? 0) + 1)
+    if (isNew && !board.inView.has(key)) unread.set(key, (unread.get(key) ?? 0) + 1)
   }
   return { ...board, phones, unread, shown, current: board.current ?? shown[0] }
 }
 
-export const hasMessage = (phone: Phone | undefined, id: string) =>
-  Boolean(phone?.messages.some((each) => each.id === id))
+const emptyPhone = (customer: Customer): Phone => ({
+  ...customer,
+  connectionId: '',
+  messages: [],
+  otherChats: new Map(),
+})
+
+/** Changes the chat with one number. New messages of a chat that the phone does not show are counted. */
+function changeChat(
+  phone: Phone,
+  connectionId: string,
+  change: (messages: readonly Bubble[]) => readonly Bubble[],
+  newCount = 0,
+): Phone {
+  if (connectionId === phone.connectionId) return { ...phone, messages: change(phone.messages) }
+  const { messages, unread } = phone.otherChats.get(connectionId) ?? { messages: [], unread: 0 }
+  const chat = { messages: change(messages), unread: unread + newCount }
+  return { ...phone, otherChats: new Map(phone.otherChats).set(connectionId, chat) }
+}
+
+/** Shows the chat with another number. */
+function writeTo(board: Board, key: string, connectionId: string): Board {
+  const phone = board.phones.get(key)
+  if (!phone || phone.connectionId === connectionId) return board
+  const otherChats = new Map(phone.otherChats).set(phone.connectionId, { messages: phone.messages, unread: 0 })
+  const messages = otherChats.get(connectionId)?.messages ?? []
+  otherChats.delete(connectionId)
+  return { ...board, phones: new Map(board.phones).set(key, { ...phone, connectionId, messages, otherChats }) }
+}
+
+export const hasMessage = (phone: Phone | undefined, id: string): boolean =>
+  phone !== undefined &&
+  [phone, ...phone.otherChats.values()].some(({ messages }) => messages.some((each) => each.id === id))
 
 /** A message nearly always belongs at the end. A late one is inserted by time. */
 function insert(messages: readonly Bubble[], bubble: Bubble): Bubble[] {
@@ -161,7 +271,10 @@ function withStatus(bubble: Bubble, { id, status, error }: Pick<Bubble, 'id' | '
 
 function show(board: Board, customer: Customer): Board {
   const key = keyOf(customer)
-  const phones = board.phones.has(key) ? board.phones : new Map(board.phones).set(key, { ...customer, messages: [] })
+  const connectionId = defaultConnection(board.connections, customer.channel)
+  const phones = board.phones.has(key)
+    ? board.phones
+    : new Map(board.phones).set(key, { ...emptyPhone(customer), connectionId })
   const shown = board.shown.includes(key) ? board.shown : [...board.shown, key]
   return select({ ...board, phones, shown }, key)
 }
@@ -172,7 +285,8 @@ function hide(board: Board, key: string): Board {
   const inView = new Set(board.inView)
   inView.delete(key)
   const phones = new Map(board.phones)
-  if (phones.get(key)?.messages.length === 0) phones.delete(key)
+  const phone = phones.get(key)
+  if (phone && isEmpty(phone)) phones.delete(key)
   return { ...board, shown, phones, inView, current: board.current === key ? shown[0] : board.current }
 }
 

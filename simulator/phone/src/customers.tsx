@@ -1,10 +1,18 @@
 /** The customers: the shown phones as a row of tabs, a dialog with all of them, and a dialog that adds one. */
 import { useEffect, useRef, useState } from 'react'
-import { Button, Form, InputField, SearchInput, SegmentedControl, SubmitButton } from '../../../ui/controls.tsx'
+import {
+  Button,
+  Checkbox,
+  Form,
+  InputField,
+  SearchInput,
+  SegmentedControl,
+  SubmitButton,
+} from '../../../ui/controls.tsx'
 import { Avatar, Badge } from '../../../ui/display.tsx'
 import { Dialog } from '../../../ui/overlays.tsx'
 import type { Customer } from './api.ts'
-import { addressOf, type Board, channelNames, keyOf, newestFirst, titleOf } from './board.ts'
+import { addressOf, type Board, channelNames, keyOf, lastMessage, newestFirst, titleOf } from './board.ts'
 import { summaryOf } from './format.tsx'
 import { randomCustomer } from './samples.ts'
 
@@ -79,7 +87,7 @@ export function AllCustomers({ phones, onOpen, onClose }: DialogProps & { phones
       </p>
       <ul>
         {found.slice(0, maxListed).map((phone) => {
-          const last = phone.messages.at(-1)
+          const last = lastMessage(phone)
           return (
             <li key={keyOf(phone)}>
               <button type="button" className="line customer-row" onClick={() => onOpen(phone)}>
@@ -107,6 +115,7 @@ export function AllCustomers({ phones, onOpen, onClose }: DialogProps & { phones
 export function AddCustomer({ onOpen, onClose }: DialogProps) {
   const [channel, setChannel] = useState<Customer['channel']>('msgapp')
   const [values, setValues] = useState(randomCustomer)
+  const [isHidden, setHidden] = useState(false)
   const [fault, setFault] = useState('')
   const isSocial = channel === 'social'
   const bind = (name: keyof typeof values) => ({
@@ -117,10 +126,15 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
   })
   function submit() {
     const name = values.name.trim() || null
+    const username = values.username.trim().replace(/^@/, '') || null
     if (isSocial) {
       const id = values.userId.trim()
       if (!/^[\w.-]{1,64}$/.test(id)) return setFault('Use letters and digits without spaces.')
-      return onOpen({ channel, id, name, username: values.username.trim().replace(/^@/, '') || null })
+      return onOpen({ channel, id, name, username })
+    }
+    if (isHidden) {
+      if (username === null) return setFault('Enter a username.')
+      return onOpen({ channel, id: values.hiddenId, name: null, username })
     }
     const id = values.number.replace(/[\s().-]/g, '')
     if (!/^\+[1-9]\d{6,14}$/.test(id)) return setFault('Enter a + and 7 to 15 digits, such as +14155550100.')
@@ -141,6 +155,17 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
             setFault('')
           }}
         />
+        {!isSocial && (
+          <Checkbox
+            label="Customer without a number"
+            hint="The number is hidden behind a username"
+            checked={isHidden}
+            onChange={(event) => {
+              setHidden(event.target.checked)
+              setFault('')
+            }}
+          />
+        )}
         {isSocial ? (
           <>
             <InputField
@@ -151,6 +176,8 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
             />
             <InputField label="Username" {...bind('username')} />
           </>
+        ) : isHidden ? (
+          <InputField label="Username" hint={`User id ${values.hiddenId}`} error={fault} {...bind('username')} />
         ) : (
           <InputField
             label="Number"
@@ -160,7 +187,7 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
             type="tel"
           />
         )}
-        <InputField label="Name" {...bind('name')} />
+        {(isSocial || !isHidden) && <InputField label="Name" {...bind('name')} />}
         <div className="dialog-foot">
           <Button label="Other values" icon="refresh" onClick={() => setValues(randomCustomer())} />
           <SubmitButton label="Add customer" />

@@ -1,11 +1,11 @@
 /** One phone: the customer's name, the conversation with the business, and the composer. */
 import { type DragEvent, type KeyboardEvent, memo, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { IconButton } from '../../../ui/controls.tsx'
-import { Avatar, Code, copyText } from '../../../ui/display.tsx'
+import { IconButton, Select } from '../../../ui/controls.tsx'
+import { Avatar, Badge, Code, copyText } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
-import type { Bubble, Customer, Phone, Workspace } from './api.ts'
-import { addressOf, channelNames, keyOf, titleOf } from './board.ts'
+import type { Bubble, Connection, Customer, Phone, Workspace } from './api.ts'
+import { addressOf, channelNames, choicesOf, describeConnection, hasNumber, keyOf, titleOf } from './board.ts'
 import { Composer } from './composer.tsx'
 import { dayOf } from './format.tsx'
 import { Message, type MessageActions, type Reactions } from './message.tsx'
@@ -23,22 +23,27 @@ const endMargin = 60
 type HandsetProps = {
   phone: Phone
   workspace: Workspace
+  connections: readonly Connection[]
   onHide: (customer: Customer) => void
   onSelect: (key: string) => void
   onOpen: (customer: Customer) => void
+  onWriteTo: (key: string, connectionId: string) => void
 }
 
-export const Handset = memo(function Handset({ phone, workspace, onHide, onSelect, onOpen }: HandsetProps) {
+export const Handset = memo(function Handset(props: HandsetProps) {
+  const { phone, workspace, connections, onHide, onSelect, onOpen, onWriteTo } = props
   const toast = useToast()
   const titleId = useId()
   const [quoted, setQuoted] = useState<Bubble>()
   const [file, setFile] = useState<File>()
   const [isDropTarget, setDropTarget] = useState(false)
-  const { pending, send, retry, post } = useOutbox(phone, workspace.workspace_id)
+  const choices = choicesOf(connections, phone.channel)
+  const { pending, send, retry, post } = useOutbox(phone, workspace.workspace_id, choices.length > 0)
   const scroller = useRef<HTMLDivElement>(null)
   const key = keyOf(phone)
   const title = titleOf(phone)
   const isSocial = phone.channel === 'social'
+  const isNumberShown = hasNumber(phone)
 
   const actions = useMemo<MessageActions>(
     () => ({
@@ -70,7 +75,7 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
     setFile(dropped)
   }
   const copyAddress = () =>
-    copyText(phone.id).then(() => toast.success(`${isSocial ? 'User id' : 'Number'} copied`), toast.error)
+    copyText(phone.id).then(() => toast.success(`${isNumberShown ? 'Number' : 'User id'} copied`), toast.error)
   return (
     <section
       className="phone"
@@ -91,7 +96,7 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
             {!isSocial && <WindowNote phone={phone} />}
           </p>
         </div>
-        <IconButton icon="copy" label={isSocial ? 'Copy the user id' : 'Copy the number'} onClick={copyAddress} />
+        <IconButton icon="copy" label={isNumberShown ? 'Copy the number' : 'Copy the user id'} onClick={copyAddress} />
         <IconButton icon="close" label="Hide this phone" onClick={() => onHide(phone)} />
       </header>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping a file has an equivalent in the menu "Attach". */}
@@ -113,10 +118,25 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
               <strong className="cut" dir="auto">
                 {workspace.business_name}
               </strong>
-              <span className="small soft">{isSocial ? channelNames.social : numberOf(workspace)}</span>
+              {choices.length === 0 ? (
+                <span className="small soft">{isSocial ? channelNames.social : numberOf(workspace)}</span>
+              ) : (
+                <WriteTo
+                  phone={phone}
+                  choices={choices}
+                  onChange={(connectionId) => {
+                    setQuoted(undefined)
+                    onWriteTo(key, connectionId)
+                  }}
+                />
+              )}
             </span>
           </div>
-          <Conversation {...{ phone, pending, actions, scroller }} businessName={workspace.business_name} />
+          <Conversation
+            key={phone.connectionId}
+            {...{ phone, pending, actions, scroller }}
+            businessName={workspace.business_name}
+          />
           <Composer
             customer={title}
             businessName={workspace.business_name}
@@ -142,6 +162,38 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
 
 const numberOf = ({ display_phone_number: number = '' }: Workspace) =>
   number.replace(/^(?=\d+$)/, '+') || channelNames.msgapp
+
+type WriteToProps = {
+  phone: Phone
+  choices: readonly Connection[]
+  onChange: (connectionId: string) => void
+}
+
+/** The number that the phone writes to. Chats with other numbers count their new messages. */
+function WriteTo({ phone, choices, onChange }: WriteToProps) {
+  const unreadOf = (connectionId: string) => phone.otherChats.get(connectionId)?.unread ?? 0
+  const unread = choices.reduce((sum, { connection_id: id }) => sum + unreadOf(id), 0)
+  const kind = phone.channel === 'social' ? 'Account' : 'Number'
+  return (
+    <span className="write-to">
+      <Select
+        aria-label={`${kind} that ${titleOf(phone)} writes to`}
+        value={phone.connectionId}
+        options={choices.map((choice) => {
+          const count = unreadOf(choice.connection_id)
+          return [choice.connection_id, `${describeConnection(choice)}${count > 0 ? ` (${count} new)` : ''}`]
+        })}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {unread > 0 && (
+        <Badge tone="red">
+          {unread > 99 ? '99+' : unread}
+          <span className="offscreen"> new in other chats</span>
+        </Badge>
+      )}
+    </span>
+  )
+}
 
 /** Whether the 24-hour window is open: outside of it the business can send templates only. */
 function WindowNote({ phone }: { phone: Phone }) {
@@ -289,6 +341,16 @@ function FirstSteps({ phone }: { phone: Phone }) {
         <h3>The customer writes first</h3>
         <p>
           On Social a business can only reply. Write a message below, then answer it in the <a href="/">dashboard</a>.
+        </p>
+      </div>
+    )
+  if (!hasNumber(phone))
+    return (
+      <div className="first-steps">
+        <h3>The customer writes first</h3>
+        <p>
+          The number is hidden behind a username. The business learns the user id from the first message. Write it
+          below, then answer it in the <a href="/">dashboard</a>.
         </p>
       </div>
     )

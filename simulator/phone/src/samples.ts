@@ -140,7 +140,10 @@ export function randomCustomer() {
     .normalize('NFD')
     .replace(/[^a-zA-Z.]/g, '')
     .toLowerCase()
-  return { name, number: `+1${anyOf(areaCodes)}55501${digits(2)}`, username, userId: `1784${digits(12)}` }
+  const number = `+1${anyOf(areaCodes)}55501${digits(2)}`
+  /** The user id of a customer who hides the number. */
+  const hiddenId = `US.1${digits(9)}${digits(10)}`
+  return { name, number, username, userId: `1784${digits(12)}`, hiddenId }
 }
 
 /** The customer on an empty page. */

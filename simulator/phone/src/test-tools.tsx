@@ -3,7 +3,8 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, Form, IconButton, InputField, SelectField, SubmitButton } from '../../../ui/controls.tsx'
 import { copyText } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
-import { addFault, type Customer, clearFaults, type Fault, listFaults } from './api.ts'
+import { addFault, type Connection, type Customer, clearFaults, type Fault, listFaults } from './api.ts'
+import { choicesOf, describeConnection } from './board.ts'
 import { faultModes, magicNumbers, sampleCalls } from './samples.ts'
 
 /** The active faults, and a function that reads them again. */
@@ -23,13 +24,15 @@ type TestToolsProps = {
   /** The recipient of the sample calls. */
   recipient: string
   numbers: readonly string[]
+  connections: readonly Connection[]
   faults: readonly Fault[]
   onFaults: () => Promise<void>
   onOpen: (customer: Customer) => void
   onClose: () => void
 }
 
-export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, onClose }: TestToolsProps) {
+export function TestTools(props: TestToolsProps) {
+  const { id, recipient, numbers, connections, faults, onFaults, onOpen, onClose } = props
   const toast = useToast()
   const panel = useRef<HTMLElement>(null)
   useEffect(() => panel.current?.focus(), [])
@@ -102,7 +105,7 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
         </Section>
         <Section title="Faults">
           <p className="small soft">Make the channel fail, for one number or for all.</p>
-          <FaultForm numbers={numbers} onAdded={onFaults} />
+          <FaultForm numbers={numbers} connections={connections} onAdded={onFaults} />
           {faults.length > 0 && (
             <>
               <ul className="faults" aria-label="Active faults">
@@ -110,7 +113,7 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
                   // biome-ignore lint/suspicious/noArrayIndexKey: faults have no id.
                   <li key={index}>
                     <strong>{faultModes[fault.mode]?.title ?? fault.mode}</strong>
-                    <small>{describe(fault)}</small>
+                    <small>{describe(fault, connections)}</small>
                   </li>
                 ))}
               </ul>
@@ -123,8 +126,12 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
   )
 }
 
-const describe = ({ to, code, count, delay_ms }: Fault): string =>
+const describe = (
+  { to, connection_id: id, code, count, delay_ms }: Fault,
+  connections: readonly Connection[],
+): string =>
   [
+    id && `from ${connections.find((each) => each.connection_id === id)?.name ?? id}`,
     to ? `to ${to}` : 'to all numbers',
     code && `code ${code}`,
     count ? `next ${count} sends` : 'until cleared',
@@ -133,10 +140,12 @@ const describe = ({ to, code, count, delay_ms }: Fault): string =>
     .filter(Boolean)
     .join(' · ')
 
-function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: () => Promise<void> }) {
+type FaultFormProps = Pick<TestToolsProps, 'numbers' | 'connections'> & { onAdded: () => Promise<void> }
+
+function FaultForm({ numbers, connections, onAdded }: FaultFormProps) {
   const toast = useToast()
   const listId = useId()
-  const [values, setValues] = useState({ mode: 'reject', to: '', code: '', count: '', delay_ms: '' })
+  const [values, setValues] = useState({ mode: 'reject', to: '', connection_id: '', code: '', count: '', delay_ms: '' })
   const [invalid, setInvalid] = useState<string>()
   const bind = (name: keyof typeof values) => ({
     value: values[name],
@@ -153,7 +162,7 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
     />
   )
   async function submit() {
-    const { mode, to, code, count, delay_ms } = values
+    const { mode, to, connection_id, code, count, delay_ms } = values
     const numeric = { ...(mode === 'reject' ? { code } : {}), count, delay_ms }
     const wrong = Object.entries(numeric).find(([, text]) => !/^\d*$/.test(text.trim()))
     setInvalid(wrong?.[0])
@@ -163,6 +172,7 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
     const answer = await addFault({
       mode,
       ...(recipient ? { to: recipient } : {}),
+      ...(connection_id ? { connection_id } : {}),
       ...Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     })
     if (!answer.ok) return toast.error(`The fault was not added: ${answer.message}`)
@@ -177,6 +187,13 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
         options={Object.entries(faultModes).map(([mode, { title }]) => [mode, title])}
         {...bind('mode')}
       />
+      {(['msgapp', 'social'] as const).some((channel) => choicesOf(connections, channel).length > 0) && (
+        <SelectField
+          label="Sender"
+          options={[['', 'All'], ...connections.map((each) => [each.connection_id, describeConnection(each)] as const)]}
+          {...bind('connection_id')}
+        />
+      )}
       <InputField
         label="Number"
         hint="Empty: all numbers"

@@ -8,7 +8,7 @@
 import { type Dispatch, useEffect, useReducer, useRef, useState } from 'react'
 import { useToast } from '../../../ui/overlays.tsx'
 import { type Customer, listPhones, openStream, type StreamEvent } from './api.ts'
-import { type Action, type Board, emptyBoard, hasMessage, keyOf, reduce, titleOf } from './board.ts'
+import { type Action, type Board, emptyBoard, hasMessage, isEmpty, keyOf, reduce, titleOf } from './board.ts'
 import { summaryOf } from './format.tsx'
 import { firstCustomer } from './samples.ts'
 
@@ -45,6 +45,8 @@ export function useBoard(workspaceId: string | undefined): Connection {
     let isReady = false
     let queue: StreamEvent[] = []
     let frame = 0
+    /** Connections of events that the page did not know. A new number is loaded once. */
+    const requested = new Set<string>()
     let lostTimer: ReturnType<typeof setTimeout> | undefined
 
     /** One update per frame, however many events arrive. */
@@ -86,6 +88,11 @@ export function useBoard(workspaceId: string | undefined): Connection {
       onEvent(event) {
         queue.push(event)
         frame ||= requestAnimationFrame(flush)
+        const { connection_id: id } = event
+        const { connections } = latest.current.board
+        if (!isReady || !id || requested.has(id) || connections.some((each) => each.connection_id === id)) return
+        requested.add(id)
+        void load()
       },
     })
     return () => {
@@ -100,7 +107,7 @@ export function useBoard(workspaceId: string | undefined): Connection {
   const { phones, workspace, isLoaded } = board
   useEffect(() => {
     if (!isLoaded) return
-    const added = [...phones.values()].filter((phone) => phone.messages.length === 0 && !isFirstCustomer(phone))
+    const added = [...phones.values()].filter((phone) => isEmpty(phone) && !isFirstCustomer(phone))
     writeAdded(
       workspace.workspace_id,
       added.map(({ channel, id, name, username }) => ({ channel, id, name, username })),
@@ -112,13 +119,16 @@ export function useBoard(workspaceId: string | undefined): Connection {
 
 const maxAnnounced = 3
 
-function announce({ phones }: Board, events: readonly StreamEvent[]): string {
+function announce({ phones, connections }: Board, events: readonly StreamEvent[]): string {
   const lines = events.flatMap((event) => {
     const phone = phones.get(keyOf({ channel: event.channel, id: event.phone }))
     if (event.type === 'status')
       return event.status === 'failed' && phone ? [`A message to ${titleOf(phone)} failed`] : []
     if (event.bubble.from !== 'business' || hasMessage(phone, event.bubble.id)) return []
-    return [`To ${titleOf({ ...event, id: event.phone })}: ${summaryOf(event.bubble)}`]
+    const isShown = !phone || phone.connectionId === event.connection_id
+    const number = isShown ? undefined : connections.find((each) => each.connection_id === event.connection_id)
+    const sender = number ? `, from ${number.name}` : ''
+    return [`To ${titleOf({ ...event, id: event.phone })}${sender}: ${summaryOf(event.bubble)}`]
   })
   return lines.length > maxAnnounced ? `${lines.length} new messages. ${lines.at(-1)}` : lines.join('. ')
 }

@@ -7,23 +7,25 @@
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { type Answer, type Bubble, type InboundMessage, type Phone, postInbound, uploadFile } from './api.ts'
+import { hasNumber } from './board.ts'
 
 /** `file` is uploaded first. */
 export type Outgoing = InboundMessage & { file?: File }
-/** `sentId` is the message id that the simulator returned. */
-type Pending = { bubble: Bubble; outgoing: Outgoing; sentId?: string }
+/** `connectionId` is the number it was written to, `sentId` the message id that the simulator returned. */
+type Pending = { bubble: Bubble; outgoing: Outgoing; connectionId: string; sentId?: string }
 
 /** The clocks of the browser and the simulator may differ by this much. */
 const clockToleranceMs = 60_000
 
 let lastLocalId = 0
 
-export function useOutbox(phone: Phone, workspaceId: string) {
+/** `hasChoice`: the workspace has several numbers, so each call names one. */
+export function useOutbox(phone: Phone, workspaceId: string, hasChoice: boolean) {
   const [pending, setPending] = useState<readonly Pending[]>([])
   /** Messages of the conversation that were sent from here. */
   const settledIds = useRef(new Set<string>())
-  const latest = useRef({ phone, workspaceId })
-  latest.current = { phone, workspaceId }
+  const latest = useRef({ phone, workspaceId, hasChoice })
+  latest.current = { phone, workspaceId, hasChoice }
 
   useLayoutEffect(() => {
     const open = pending.filter((each) => {
@@ -37,12 +39,14 @@ export function useOutbox(phone: Phone, workspaceId: string) {
   }, [phone, pending])
 
   const outbox = useMemo(() => {
-    const post = (message: InboundMessage) => {
-      const { channel, id, name, username } = latest.current.phone
+    const post = (message: InboundMessage, connectionId = latest.current.phone.connectionId) => {
+      const { phone, workspaceId, hasChoice } = latest.current
+      const { channel, id, name, username } = phone
       return postInbound({
-        workspace_id: latest.current.workspaceId,
+        workspace_id: workspaceId,
         channel,
-        from: id,
+        ...(hasChoice ? { connection_id: connectionId } : {}),
+        ...(channel === 'social' || hasNumber(phone) ? { from: id } : { user_id: id }),
         ...(username ? { username } : {}),
         ...(name ? { name } : {}),
         ...message,
@@ -50,8 +54,8 @@ export function useOutbox(phone: Phone, workspaceId: string) {
     }
     const update = (id: string, change: (each: Pending) => Pending) =>
       setPending((all) => all.map((each) => (each.bubble.id === id ? change(each) : each)))
-    const deliver = async (id: string, outgoing: Outgoing) => {
-      const answer = await send(outgoing, post)
+    const deliver = async (id: string, outgoing: Outgoing, connectionId: string) => {
+      const answer = await send(outgoing, (message) => post(message, connectionId))
       if (answer.ok) {
         const sentId = answer.data.message_id
         update(id, (each) => ({ ...each, sentId, bubble: { ...each.bubble, status: 'delivered' } }))
@@ -64,18 +68,20 @@ export function useOutbox(phone: Phone, workspaceId: string) {
       post,
       send(outgoing: Outgoing) {
         const bubble = localBubble(outgoing)
-        setPending((all) => [...all, { bubble, outgoing }])
-        void deliver(bubble.id, outgoing)
+        const { connectionId } = latest.current.phone
+        setPending((all) => [...all, { bubble, outgoing, connectionId }])
+        void deliver(bubble.id, outgoing, connectionId)
       },
       retry(id: string) {
         update(id, (each) => {
-          void deliver(id, each.outgoing)
+          void deliver(id, each.outgoing, each.connectionId)
           return { ...each, bubble: { ...each.bubble, status: 'sending' } }
         })
       },
     }
   }, [])
-  return { ...outbox, pending: pending.map(({ bubble }) => bubble) }
+  const shown = pending.filter(({ connectionId }) => connectionId === phone.connectionId)
+  return { ...outbox, pending: shown.map(({ bubble }) => bubble) }
 }
 
 async function send(
@@ -109,7 +115,8 @@ function localBubble({ type, text, file, location, reply_to }: Outgoing): Bubble
 }
 
 /** The message of the conversation that a pending one became. Before the answer it is found by its content. */
-function findMatch({ messages }: Phone, { bubble, sentId }: Pending, settledIds: ReadonlySet<string>) {
+function findMatch(phone: Phone, { bubble, connectionId, sentId }: Pending, settledIds: ReadonlySet<string>) {
+  const { messages = [] } = connectionId === phone.connectionId ? phone : (phone.otherChats.get(connectionId) ?? {})
   if (sentId) return messages.find(({ id }) => id === sentId)
   const last = messages.at(-1)
   const isMatch =

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { Button, Checkbox, InputField, SelectField } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useCall } from '../../lib/api.ts'
+import { listFilterable, useConnections } from '../../lib/connections.ts'
 import { memberName } from '../../lib/people.ts'
 import { type Anchor, Popover } from '../../ui/popover.tsx'
 import { words } from '../../words/words.ts'
@@ -18,6 +19,7 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   const labels = useCall('GET /labels', {}).data ?? []
   const tags = useCall('GET /tags', {}).data ?? []
+  const connections = listFilterable(useConnections())
   const named = (all: readonly { id: string; name: string }[]): Choices => all.map(({ id, name }) => [id, name])
   const people: Choices = [
     ['me', list.mine],
@@ -36,6 +38,7 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
         <Group filters={filters} name="label" label={flow.labels} choices={named(labels)} />
         <Group filters={filters} name="tag" label={flow.tags} choices={named(tags)} />
         <Group filters={filters} name="channel" label={list.channel} choices={Object.entries(words.channels)} />
+        <Group filters={filters} name="connection" label={list.connection} choices={named(connections)} />
         <Fold label={flow.lastMessage} isOpen={filters.days !== '' || filters.after !== '' || filters.before !== ''}>
           <SelectField
             label={flow.period}
@@ -78,7 +81,7 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
 
 type GroupProps = {
   filters: Filters
-  name: 'assigned' | 'label' | 'tag' | 'channel'
+  name: 'assigned' | 'label' | 'tag' | 'channel' | 'connection'
   label: string
   choices: Choices
 }

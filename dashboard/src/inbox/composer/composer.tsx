@@ -5,6 +5,7 @@
 import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useState } from 'react'
 import { Button, SegmentedControl } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
+import { useConnectionOf } from '../../lib/connections.ts'
 import { useNow } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { useMe } from '../../lib/session.tsx'
@@ -42,6 +43,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const replyWindow = replyWindowOf(conversation, now)
   const isMsgapp = conversation.channel === 'msgapp'
   const { state } = replyWindow
+  const { account, name: connectionName, isDisconnected } = useConnectionOf(conversation)
   const guard = useReplyGuard(conversation.id, messages, me.id)
   const { mode, open } = useMode(conversation.id)
   const openPicker = () => {
@@ -54,7 +56,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
     // The focus returns to the composer, also if a key of the thread opened the picker.
     open('reply')
   }
-  const needsTemplate = state === 'closed' && isMsgapp
+  const needsTemplate = state === 'closed' && isMsgapp && !isDisconnected
   const reply = () => {
     open('reply')
     if (needsTemplate) openPicker()
@@ -70,8 +72,8 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   }, [quoted, open])
   // Drops the quote when the reply window closes.
   useEffect(() => {
-    if (state === 'closed') onQuoteDone()
-  }, [state, onQuoteDone])
+    if (state === 'closed' || isDisconnected) onQuoteDone()
+  }, [state, isDisconnected, onQuoteDone])
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves its controls.
     <footer className="inbox-composer" data-mode={mode} data-own-keys="" onKeyDown={leaveComposer}>
@@ -85,6 +87,9 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
           ]}
           onChange={open}
         />
+        {connectionName && !isDisconnected && mode === 'reply' && (
+          <span className="inbox-from cut soft small">{composer.from(connectionName)}</span>
+        )}
         <ComposerPresence conversationId={conversation.id} />
       </div>
       {mode === 'note' && (
@@ -94,7 +99,9 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       )}
       {/* Hidden and not removed: it keeps its attachments. */}
       <div hidden={mode !== 'reply'}>
-        {replyWindow.state === 'closed' ? (
+        {isDisconnected ? (
+          <Disconnected conversation={conversation} />
+        ) : replyWindow.state === 'closed' ? (
           <WindowClosed conversation={conversation} hasWritten={replyWindow.hasWritten} onTemplate={openPicker} />
         ) : (
           <ReplyBox
@@ -113,6 +120,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
         <Suspense>
           <TemplatePicker
             name={nameOf(conversation.contact)}
+            account={account}
             onClose={closePicker}
             // The picker keeps its values while the question is open.
             onSend={(template, text) =>
@@ -173,6 +181,18 @@ function WindowNote({ replyWindow, now }: { replyWindow: ReplyWindow; now: numbe
     </>
   )
 }
+
+/** The API refuses a reply, because no connection would send it. */
+const Disconnected = ({ conversation: { channel, connection } }: { conversation: Conversation }) => (
+  // It takes the focus: text that is typed then is no shortcut.
+  <div className="row inbox-closed" tabIndex={-1}>
+    <Icon name="off" />
+    <div>
+      <strong>{composer.disconnectedTitle(connection?.name ?? words.channels[channel])}</strong>
+      <p>{composer.disconnectedTexts[channel]}</p>
+    </div>
+  </div>
+)
 
 type WindowClosedProps = { conversation: Conversation; hasWritten: boolean; onTemplate: () => void }
 

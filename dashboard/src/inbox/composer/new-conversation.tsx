@@ -1,15 +1,16 @@
 /**
- * Starts a conversation with a contact. A contact who has written on a channel has a conversation there, which opens. On the primary
- * channel the business may write first, with a template: only the template creates the conversation. On the other channels the
- * customer must write first.
+ * Starts a conversation with a contact. A contact who has written to a connection has a conversation there, which opens. On the primary
+ * channel the business may write first, from a number without a conversation and with a template: only the template creates the
+ * conversation. On the other channels the customer must write first.
  */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from '../../../../ui/controls.tsx'
+import { Button, SelectField } from '../../../../ui/controls.tsx'
 import { ErrorNote, Note, Skeleton } from '../../../../ui/display.tsx'
 import { Dialog, useToast } from '../../../../ui/overlays.tsx'
 import { ContactSearch } from '../../contacts/contact-search.tsx'
 import { CallError, call, describeError, type ItemOf, newIdempotencyKey, useChange, usePages } from '../../lib/api.ts'
+import { describeConnection, useConnectionNames, useNumbers } from '../../lib/connections.ts'
 import { nameOf } from '../../lib/people.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
 import { words } from '../../words/words.ts'
@@ -18,7 +19,10 @@ import { TemplatePicker } from './template-picker.tsx'
 
 const { start: labels } = words.inbox
 
-type Person = Pick<ItemOf<'GET /contacts'>, 'id' | 'name' | 'phone' | 'social_username' | 'email'>
+type Person = Pick<
+  ItemOf<'GET /contacts'>,
+  'id' | 'name' | 'phone' | 'social_username' | 'username' | 'channels' | 'email'
+>
 
 /** Without a contact the member chooses one first. */
 type Props = { contact?: Person | undefined; onClose: () => void }
@@ -66,7 +70,14 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
   const [isTemplateOpen, setTemplateOpen] = useState(false)
   const [isSending, setSending] = useState(false)
   const conversations = query.data && query.items
-  const canStart = contact.phone !== null && conversations?.every(({ channel }) => channel !== 'msgapp') === true
+  const connectionNameOf = useConnectionNames()
+  const numbers = useNumbers()
+  const freeNumbers = numbers.filter(({ id }) => conversations?.every(({ connection }) => connection?.id !== id))
+  const [chosenId, setChosenId] = useState<string>()
+  // The default number first.
+  const number = freeNumbers.find(({ id }) => id === chosenId) ?? freeNumbers[0]
+  const hasNoNumber = numbers.length === 0 && conversations?.every(({ channel }) => channel !== 'msgapp') === true
+  const canStart = contact.channels.includes('msgapp') && (number !== undefined || hasNoNumber)
   const onlyId = conversations?.length === 1 && !canStart ? conversations[0]?.id : undefined
   const mustStart = conversations?.length === 0 && canStart
   const open = (id: string) => {
@@ -85,21 +96,39 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
     const params = { id: contact.id }
     const idempotencyKey = newIdempotencyKey()
     try {
-      const { data } = await call('POST /contacts/{id}/conversations', { params, body: { template }, idempotencyKey })
+      const body = { template, ...(number && numbers.length > 1 ? { from: number.id } : {}) }
+      const { data } = await call('POST /contacts/{id}/conversations', { params, body, idempotencyKey })
       open(data.conversation_id)
     } catch (error) {
       toast.error(error)
       setSending(false)
       // The message failed at the channel. It is in the conversation, with the reason.
       const isStored = error instanceof CallError && error.details.message_id
-      const [created] = isStored
-        ? (await call('GET /conversations', { query: { contact_id: contact.id, channel: 'msgapp' } })).data
-        : []
+      const connection = number ? { connection: number.id } : {}
+      const query = { contact_id: contact.id, channel: 'msgapp', ...connection }
+      const [created] = isStored ? (await call('GET /conversations', { query })).data : []
       if (created) open(created.id)
     }
   }
-  if (isTemplateOpen)
-    return <TemplatePicker name={nameOf(contact)} onClose={onClose} onSend={(template) => void send(template)} />
+  if (isTemplateOpen) {
+    return (
+      <TemplatePicker
+        name={nameOf(contact)}
+        account={number?.account_id}
+        onClose={onClose}
+        onSend={(template) => void send(template)}
+      >
+        {numbers.length > 1 && (
+          <SelectField
+            label={labels.from}
+            value={number?.id}
+            options={freeNumbers.map((free) => [free.id, describeConnection(free)])}
+            onChange={({ target }) => setChosenId(target.value)}
+          />
+        )}
+      </TemplatePicker>
+    )
+  }
   return (
     <Dialog title={labels.titleWith(nameOf(contact))} onClose={onClose}>
       {query.error ? (
@@ -110,11 +139,14 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
         <Note>{labels.unreachable}</Note>
       ) : (
         <ul className="contact-choices" aria-label={labels.channels}>
-          {conversations.map(({ id, channel }) => (
-            <li key={id}>
-              <button type="button" onClick={() => open(id)}>
-                <ChannelMark channel={channel} />
-                <span className="grow">{labels.continue(words.channels[channel])}</span>
+          {conversations.map((conversation) => (
+            <li key={conversation.id}>
+              <button type="button" onClick={() => open(conversation.id)}>
+                <ChannelMark channel={conversation.channel} />
+                <span className="grow">
+                  {labels.continue(words.channels[conversation.channel])}{' '}
+                  <span className="soft">{connectionNameOf(conversation)}</span>
+                </span>
               </button>
             </li>
           ))}

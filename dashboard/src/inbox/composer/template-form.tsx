@@ -11,19 +11,19 @@ import { words } from '../../words/words.ts'
 
 const { template: labels } = words.inbox
 
-export type TemplateSend = InputOf<'POST /templates/preview'>['body']
+export type TemplateSend = InputOf<'POST /contacts/{id}/conversations'>['body']['template']
 
 type Props = { template: Template; onSend: (template: TemplateSend, text: string) => void }
 
 export function TemplateForm({ template, onSend }: Props) {
-  const { name, language } = template
+  const { name, language, account } = template
   const [params, setParams] = useState<TemplateParams>({})
   const [isSubmitted, setSubmitted] = useState(false)
   const settledParams = useDebounced(params, 120)
   // The resulting text, which the thread shows until the service has stored the message.
   const preview = useCall(
     'POST /templates/preview',
-    { body: { name, language, params: settledParams } },
+    { body: { name, language, params: settledParams, ...(account ? { account } : {}) } },
     { keepPrevious: true },
   )
   const missing = missingValues(template, params)

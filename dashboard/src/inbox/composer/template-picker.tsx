@@ -1,6 +1,6 @@
 /** The dialog to choose an approved template, enter its values, preview and send it. */
 import './template-picker.css'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Button, SearchInput } from '../../../../ui/controls.tsx'
 import { EmptyState } from '../../../../ui/display.tsx'
 import { Dialog } from '../../../../ui/overlays.tsx'
@@ -19,24 +19,32 @@ const { template: labels } = words.inbox
 type Props = {
   /** The name of the contact. */
   name: string
+  /** The provider account of the number that sends. Undefined: any. */
+  account: string | undefined
+  /** Above the templates. */
+  children?: ReactNode
   onClose: () => void
   /** `text`: the template with its values filled in. */
   onSend: (template: TemplateSend, text: string) => void
 }
 
-const keyOf = ({ name, language }: Template) => `${name} ${language}`
+const keyOf = ({ account, name, language }: Template) => `${account} ${name} ${language}`
 
-export function TemplatePicker({ name, onClose, onSend }: Props) {
+export function TemplatePicker({ name, account, children, onClose, onSend }: Props) {
   const query = useCall('GET /templates', {})
-  const [chosen, setChosen] = useState<Template>()
+  const [picked, setChosen] = useState<Template>()
+  const isOfNumber = (template: Template) => account === undefined || template.account === account
+  // Another number may have another provider account.
+  const chosen = picked && isOfNumber(picked) ? picked : undefined
   // Renders the content after the dialog is open, so that the search field can take the focus.
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(true), [])
   return (
     <Dialog title={labels.title(name)} size="wide" onClose={onClose}>
+      {children}
       <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
         {(templates) => {
-          const approved = templates.filter(({ status }) => status === 'APPROVED')
+          const approved = templates.filter((template) => template.status === 'APPROVED' && isOfNumber(template))
           if (approved.length === 0) return <NoTemplates />
           return (
             <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>

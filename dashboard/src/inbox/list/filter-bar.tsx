@@ -6,11 +6,21 @@ import type { ReactNode } from 'react'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
+import { useConnections } from '../../lib/connections.ts'
 import { useSearchParam } from '../../lib/hooks.ts'
 import { memberName } from '../../lib/people.ts'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
-import { countFilters, type Filters, setFilters, sorts, statusTabs, unassigned, valuesOf } from '../model/filters.ts'
+import {
+  countFilters,
+  type Filters,
+  isId,
+  setFilters,
+  sorts,
+  statusTabs,
+  unassigned,
+  valuesOf,
+} from '../model/filters.ts'
 import { useUnreadMentions } from '../model/unread-mentions.ts'
 import type { SidebarState } from '../model/use-side-panel.ts'
 
@@ -109,11 +119,12 @@ function FilterChips({ filters, hasSidebar }: FilterBarProps) {
 type Chip = { key: string; text: string; cleared: Partial<Filters> }
 
 function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
-  const { assigned, label, tag, channel, waiting, no_reply, days, after, before } = filters
+  const { assigned, label, tag, channel, connection, waiting, no_reply, days, after, before } = filters
   const isButton = !hasSidebar && (assigned === 'me' || assigned === unassigned)
   const members = useCall('GET /members', {}, { enabled: assigned !== '' && !isButton }).data ?? []
   const labels = useCall('GET /labels', {}, { enabled: label !== '' }).data ?? []
   const tags = useCall('GET /tags', {}, { enabled: tag !== '' }).data ?? []
+  const connections = useConnections()
   const people = [
     { id: 'me', name: list.mine },
     { id: unassigned, name: list.unassigned },
@@ -131,14 +142,17 @@ function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
     label !== '' && { key: 'label', text: namesIn(label, labels), cleared: { label: '' } },
     tag !== '' && { key: 'tag', text: namesIn(tag, tags), cleared: { tag: '' } },
     channel !== '' && { key: 'channel', text: namesIn(channel, channels), cleared: { channel: '' } },
+    connection !== '' && {
+      key: 'connection',
+      text: namesIn(connection, connections),
+      cleared: { connection: '' },
+    },
     no_reply && { key: 'no_reply', text: flow.noReply, cleared: { no_reply: false } },
     waiting !== '' && { key: 'waiting', text: flow.waits[waiting] ?? flow.waiting, cleared: { waiting: '' } },
     period !== '' && { key: 'period', text: period, cleared: { days: '', after: '', before: '' } },
   ]
   return chips.filter((chip) => chip !== false)
 }
-
-const isId = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text)
 
 type ListToolsProps = { filters: Filters; sidebar: SidebarState }
 

@@ -4,6 +4,7 @@ import { useSearch } from 'wouter'
 import { Button, IconButton, SearchInput } from '../../../../ui/controls.tsx'
 import { EmptyState, Skeleton } from '../../../../ui/display.tsx'
 import { useCall } from '../../lib/api.ts'
+import { listSharedChannels, useConnections } from '../../lib/connections.ts'
 import { inboxOrders } from '../../lib/conversation-lists.ts'
 import { useDebounced, useSearchParam } from '../../lib/hooks.ts'
 import { useIsManager } from '../../lib/session.tsx'
@@ -119,6 +120,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   const search = useSearch()
   const query = toQuery(filters)
   const pages = useConversations(query)
+  const sharedChannels = listSharedChannels(useConnections())
   const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
   const order = {
     // Until the first page has loaded there is no order to hold. While another query loads, the rows of the previous one are shown:
@@ -157,6 +159,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
               conversation={conversation}
               href={hrefOf(search, conversation.id)}
               isOpen={conversation.id === openId}
+              namesConnection={sharedChannels.includes(conversation.channel)}
               sort={filters.sort}
             />
           ))}

@@ -26,11 +26,13 @@ type Props = {
   conversation: Conversation
   href: string
   isOpen: boolean
+  /** The workspace has several connections of the channel. */
+  namesConnection: boolean
   /** The order of the list: the row shows the time by which it is sorted. */
   sort?: Filters['sort']
 }
 
-export const Row = memo(function Row({ conversation, href, isOpen, sort }: Props) {
+export const Row = memo(function Row({ conversation, href, isOpen, namesConnection, sort }: Props) {
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
   const { waiting_since: waitingSince } = conversation
   const name = nameOf(contact)
@@ -72,6 +74,12 @@ export const Row = memo(function Row({ conversation, href, isOpen, sort }: Props
         <span className="column inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>
+            {namesConnection && conversation.connection && (
+              <span className="inbox-row-connection cut soft" title={list.onConnection(conversation.connection.name)}>
+                <span className="offscreen">{list.connection} </span>
+                {conversation.connection.name}
+              </span>
+            )}
             {status !== 'open' && (
               <span className="inbox-status" data-status={status} title={statusText}>
                 <span className="offscreen">{statusText}</span>

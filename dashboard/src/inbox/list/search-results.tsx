@@ -5,6 +5,7 @@ import { Link, useSearch } from 'wouter'
 import { Avatar, EmptyState } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { type ItemOf, usePages } from '../../lib/api.ts'
+import { listSharedChannels, useConnections } from '../../lib/connections.ts'
 import { nameOf } from '../../lib/people.ts'
 import { formatBrief } from '../../lib/time.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
@@ -31,6 +32,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
     { query: { q: query, limit: 20 } },
     { enabled: hasQuery, keepPrevious: true },
   )
+  const sharedChannels = listSharedChannels(useConnections())
   if ([contacts, messages, notes].every(({ data, items }) => data && items.length === 0)) {
     return <EmptyState icon="search" title={labels.none} text={labels.noneText(query)} />
   }
@@ -52,6 +54,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
                     conversation={conversation}
                     href={hrefOf(search, conversation.id)}
                     isOpen={conversation.id === openId}
+                    namesConnection={sharedChannels.includes(conversation.channel)}
                   />
                 ))}
               </ul>

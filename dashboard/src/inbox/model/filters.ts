@@ -20,6 +20,8 @@ export type Filters = {
   assigned: string
   unread: boolean
   channel: string
+  /** Ids of connections. */
+  connection: string
   /** Ids of labels, or a name. */
   label: string
   /** Ids of tags, or a name. */
@@ -35,8 +37,8 @@ export type Filters = {
 }
 
 export const noFilters: Filters = {
-  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', tag: '', waiting: '' },
-  ...{ no_reply: false, days: '', after: '', before: '' },
+  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', tag: '' },
+  ...{ connection: '', waiting: '', no_reply: false, days: '', after: '', before: '' },
 }
 
 export const valuesOf = (list: string): string[] => (list === '' ? [] : list.split(','))
@@ -71,6 +73,7 @@ export function parseFilters(search: string): Filters {
     assigned: known('assigned', isAssignee),
     unread: text('unread') === 'true',
     channel: known('channel', (value) => channels.some((channel) => channel === value)),
+    connection: known('connection', isId),
     label: text('label').slice(0, maxIdsLength),
     tag: text('tag').slice(0, maxIdsLength),
     waiting: /^[1-9]\d{0,4}$/.test(text('waiting')) ? text('waiting') : '',
@@ -84,16 +87,20 @@ export function parseFilters(search: string): Filters {
 /** Of ids, with commas. */
 const maxIdsLength = maxValues * 37
 
-const isAssignee = (text: string) => text === 'me' || text === unassigned || /^[0-9a-f-]{36}$/.test(text)
+export const isId = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text)
+
+const isAssignee = (text: string) => text === 'me' || text === unassigned || isId(text)
 
 /** Whether the filter has a button of its own in the list or the sidebar. */
 const isButton = (assigned: string) => assigned === 'me' || assigned === unassigned
 
 /** The filters that the list does not show as buttons of their own. */
-export const countFilters = ({ assigned, channel, label, tag, waiting, no_reply, days, after, before }: Filters) =>
-  [assigned !== '' && !isButton(assigned), channel, label, tag, waiting, no_reply, days || after || before].filter(
-    Boolean,
-  ).length
+export function countFilters(filters: Filters): number {
+  const { assigned, channel, connection, label, tag, waiting, no_reply, days, after, before } = filters
+  const isAssigned = assigned !== '' && !isButton(assigned)
+  const period = days || after || before
+  return [isAssigned, channel, connection, label, tag, waiting, no_reply, period].filter(Boolean).length
+}
 
 /** Changes filters in the URL. Default values are removed from it. */
 export function setFilters(change: Partial<Filters>): void {
@@ -108,13 +115,15 @@ export function setFilters(change: Partial<Filters>): void {
 }
 
 export function toQuery(filters: Filters): ListQuery {
-  const { status, sort, assigned, unread, channel, label, tag, waiting, no_reply, days, after, before } = filters
+  const { status, sort, assigned, unread, channel, connection, label, tag, waiting, no_reply, days, after, before } =
+    filters
   return {
     ...(status === 'all' ? {} : { status }),
     ...(sort === 'newest' ? {} : { sort }),
     ...(assigned ? { assigned } : {}),
     ...(unread ? { unread: 'true' } : {}),
     ...(channel ? { channel } : {}),
+    ...(connection ? { connection } : {}),
     ...(label ? { label } : {}),
     ...(tag ? { tag } : {}),
     ...(waiting ? { waiting_minutes: waiting } : {}),
@@ -133,6 +142,7 @@ export function fromQuery(query: ListQuery): Filters {
     assigned: query.assigned ?? '',
     unread: query.unread === 'true',
     channel: query.channel ?? '',
+    connection: query.connection ?? '',
     label: query.label ?? '',
     tag: query.tag ?? '',
     waiting: query.waiting_minutes ?? '',

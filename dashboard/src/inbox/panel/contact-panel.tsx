@@ -14,8 +14,9 @@ import { MergeWith } from '../../contacts/merge-with.tsx'
 import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
 import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
 import { call, useCall, useChange, usePages } from '../../lib/api.ts'
+import { useConnectionNames } from '../../lib/connections.ts'
 import { useFormFields } from '../../lib/field-errors.ts'
-import { nameOf } from '../../lib/people.ts'
+import { nameOf, usernamesOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
 import { LabelChip } from '../../ui/label.tsx'
@@ -107,10 +108,10 @@ type IdentityProps = Mergeable & { conversation: Conversation | undefined }
 
 function Identity({ contact, conversation, onMerged }: IdentityProps) {
   const [isEditing, setEditing] = useState(false)
-  const { phone, email, company, social_username: username, created_at: since } = contact
+  const { phone, email, company, created_at: since } = contact
   const facts: [IconName, string, string | null][] = [
     ['phone', labels.phone, phone],
-    ['person', labels.username, username && `@${username}`],
+    ['person', labels.username, usernamesOf(contact)],
     ['mail', labels.email, email],
     ['company', labels.company, company],
   ]
@@ -238,6 +239,7 @@ function VisitSection({ contact: { id, channels } }: { contact: Contact }) {
 function OtherConversations({ contactId, conversationId }: { contactId: string; conversationId: string }) {
   const search = useSearch()
   const { items } = useConversations({ contact_id: contactId })
+  const connectionNameOf = useConnectionNames()
   const others = items.filter(({ id, contact_id }) => id !== conversationId && contact_id === contactId)
   if (others.length === 0) return null
   return (
@@ -250,7 +252,9 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
               <ChannelMark channel={other.channel} />
               <span className="grow column">
                 <span className="cut">
-                  {words.channels[other.channel]} · {words.statuses[other.status]}
+                  {[words.channels[other.channel], connectionNameOf(other), words.statuses[other.status]]
+                    .filter(Boolean)
+                    .join(' · ')}
                 </span>
                 <span className="cut soft">
                   <HasFormatting value={other.channel !== 'social'}>

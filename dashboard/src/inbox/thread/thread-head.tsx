@@ -5,6 +5,7 @@ import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
+import { useConnectionOf } from '../../lib/connections.ts'
 import { handleOf, memberName, nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
@@ -25,6 +26,7 @@ type Props = { conversation: Conversation; onBack: () => void; contactPanel: Con
 
 export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { id, contact, channel, status, snoozed_until: snoozedUntil, blocked_at: blockedAt, labels } = conversation
+  const { name: connectionName } = useConnectionOf(conversation)
   const actions = useActions(id)
   const { markUnread } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
@@ -43,6 +45,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
             {[
               blockedAt && text.isBlocked,
               words.channels[channel],
+              connectionName,
               contact.name ? handleOf(contact) : null,
               contact.company,
             ]

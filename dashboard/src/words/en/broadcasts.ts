@@ -6,6 +6,7 @@ const recipientCount = countOf('recipient', 'recipients')
 const reasons: Record<string, string> = {
   'not a phone number': 'Not a valid phone number',
   'has no phone number': 'No phone number',
+  'has no phone number, which the template needs': 'No phone number, which the template requires',
   'opted out of broadcasts': 'Opted out of broadcasts',
   canceled: 'Broadcast canceled before this message was sent',
   'the contact has no name': 'No name, which the message requires',
@@ -118,6 +119,9 @@ export const broadcasts = {
     discardTitle: 'Delete this draft?',
     discardText: 'Everything in it is deleted for your whole team. This cannot be undone.',
     name: 'Name',
+    from: 'Send from',
+    fromHint: (rate: number) =>
+      `Up to ${rate} ${rate === 1 ? 'message' : 'messages'} per second. Templates belong to the account of the number.`,
     nameHint: 'Visible only to your team.',
     namePlaceholder: 'Spring sale',
     nameNeeded: 'Enter a name.',
@@ -243,6 +247,8 @@ export const broadcasts = {
     continue: 'Continue editing',
     memberDraft: 'Draft. Nothing is sent until a member sends it. It is deleted 30 days after it was last saved.',
     author: 'Author',
+    from: 'Sent from',
+    fromGone: 'A disconnected number',
     allContacts: 'All contacts',
     without: 'without',
     progress: 'Progress',

@@ -10,7 +10,6 @@ import { integrations } from './integrations.ts'
 import { overview } from './overview.ts'
 import { secondFactor } from './second-factor.ts'
 import { segments } from './segments.ts'
-import { settings } from './settings.ts'
 import { shell } from './shell.ts'
 import { signIn } from './sign-in.ts'
 import { templates } from './templates.ts'
@@ -30,7 +29,6 @@ export const en = {
   webhooks,
   developers,
   integrations,
-  settings,
   overview,
   checklist,
 }

@@ -40,6 +40,7 @@ export const inbox = {
     filters: 'Filter conversations',
     views: 'Views',
     sidebar: 'Show or hide views, labels and members',
+    filterConnection: (name: string) => `Filter by connection: ${name}`,
   },
   shortcuts: {
     list: [
@@ -79,6 +80,8 @@ export const inbox = {
     unassigned: 'Unassigned',
     unread: 'Unread',
     channel: 'Channel',
+    connection: 'Connection',
+    onConnection: (name: string) => `Connection: ${name}`,
     atMost: (count: number, hasMore = false) => (count > 99 ? '99+' : `${count}${hasMore ? '+' : ''}`),
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
@@ -323,6 +326,13 @@ export const inbox = {
     lateTitle: 'The 7-day reply window is closed',
     lateText: 'The last customer message is more than 7 days old. You can reply when the customer writes again.',
     startText: 'You can reply when the customer writes.',
+    from: (name: string) => `From ${name}`,
+    disconnectedTitle: (name: string) => `“${name}” is disconnected`,
+    disconnectedTexts: {
+      msgapp: 'You cannot reply in this conversation. An owner or admin can connect the number again in the settings.',
+      social: 'You cannot reply in this conversation. An owner or admin can connect the account again in the settings.',
+      web: 'You cannot reply in this conversation. An owner or admin can connect the website again in the settings.',
+    },
     chooseTemplate: 'Choose template',
   },
 
@@ -332,6 +342,7 @@ export const inbox = {
     addNumber: (phone: string) => `Add contact ${phone}`,
     channels: 'Channels',
     continue: (channel: string) => `Continue on ${channel}`,
+    from: 'Send from',
     withTemplate: (channel: string) => `Start on ${channel} with a template`,
     unreachable:
       'This contact has no phone number and has not written on another channel. You can reply when the contact writes.',

@@ -13,6 +13,8 @@ export const overview = {
   since: (day: string) => `Data since ${day}.`,
   range: 'Date range',
   ranges: { '1': 'Today', '7': '7 days', '30': '30 days', '90': '90 days' },
+  connection: 'Connection',
+  allConnections: 'All connections',
   headline: 'Key metrics',
   tiles: {
     received: 'Messages received',
@@ -20,6 +22,7 @@ export const overview = {
     delivered: 'Delivered',
     ofMessages: (formatted: string, number: number) =>
       `of ${formatted} ${number === 1 ? 'message' : 'messages'} outside the web chat`,
+    ofSent: (formatted: string, number: number) => `of ${formatted} ${number === 1 ? 'message' : 'messages'}`,
     inWebChat: (formatted: string) => `${formatted} of them in the web chat`,
     nothingSent: 'No messages sent yet',
     answer: 'Average response time',
@@ -72,7 +75,11 @@ export const overview = {
     none: 'No messages were sent outside the web chat in this period.',
     whole: (formatted: string) =>
       `Shares of ${formatted} messages sent outside the web chat, which reports no delivery.`,
+    noneSent: 'No messages were sent in this period.',
+    web: 'The web chat reports no delivery.',
+    wholeOf: (formatted: string) => `Shares of ${formatted} messages sent.`,
     utc: 'Counted in whole days of UTC.',
+    since: (day: string) => `Counted by connection since ${day}.`,
   },
   responses: {
     title: 'Response times',

@@ -59,6 +59,7 @@ export const segments = {
     phone: 'Phone',
     social_username: 'Social username',
     channel: 'Channel',
+    connection: 'Connection',
     created_at: 'Added',
     last_inbound_at: 'Last message received',
     conversation_status: 'Conversation status',

@@ -6,7 +6,7 @@ const apiVersionHint = 'Leave empty to use the default version.'
 /** Channel settings. The hints name each menu of the provider's console, for members who use it for the first time. */
 export const channels = {
   title: 'Channels',
-  lead: 'Connect the channels where your customers write to you. One connection per channel.',
+  lead: 'Connect the channels where your customers write to you.',
   abouts: {
     msgapp: 'Messages with phone numbers, templates and broadcasts.',
     social: 'Direct messages with your social media account.',
@@ -28,10 +28,45 @@ export const channels = {
   disconnectTitle: (channel: string) => `Disconnect ${channel}?`,
   disconnectTexts: {
     msgapp:
-      'You can no longer send or receive messages on this channel, and running broadcasts stop. Conversations and contacts are kept. To reconnect, you need the access token and the app secret.',
+      'You can no longer send or receive messages with this number, and its running broadcasts stop. Conversations and contacts are kept, but you cannot reply to these conversations. To reconnect, you need the access token and the app secret.',
     social:
-      'You can no longer send or receive messages on this channel. Conversations and contacts are kept. To reconnect, you need the access token and the app secret.',
-    web: 'The chat widget on your website stops working. Conversations and contacts are kept. If you reconnect, the site ID changes and you must replace the code on your website.',
+      'You can no longer send or receive messages with this account. Conversations and contacts are kept, but you cannot reply to these conversations. To reconnect, you need the access token and the app secret.',
+    web: 'The chat widget on this website stops working. Conversations and contacts are kept, but you cannot reply to these conversations. If you reconnect and the site ID has changed, replace the code on your website.',
+  },
+  nextDefault: (name: string) => `“${name}” becomes the default. New conversations will use it.`,
+  default: 'Default',
+  makeDefault: 'Make default',
+  makeDefaultTitle: (name: string) => `Make “${name}” the default?`,
+  makeDefaultTexts: {
+    msgapp: 'New conversations will use it. Existing conversations keep their number.',
+    social: 'New conversations will use it. Existing conversations keep their account.',
+    web: 'New conversations will use it. Existing conversations keep their website.',
+  },
+  isDefault: (name: string) => `“${name}” is the default now`,
+  rename: 'Rename',
+  renameOf: (name: string) => `Rename ${name}`,
+  name: 'Name',
+  nameHint: 'Members see it in the inbox. Each connection has its own name.',
+  host: 'Website',
+  hostExample: 'shop.example',
+  hostHint: 'The host, for members only. Any website can show the chat unless you limit it under allowed websites.',
+  another: {
+    msgapp: 'Connect another number',
+    social: 'Connect another account',
+    web: 'Connect another site',
+  },
+  anotherTexts: {
+    msgapp: 'The default number stays as it is. Customers who write to the new number get a conversation of their own.',
+    social:
+      'The default account stays as it is. Customers who write to the new account get a conversation of their own.',
+    web: 'The new site has its own code, appearance and allowed websites. Its visitors do not see messages of other sites.',
+  },
+  quality: 'Quality',
+  qualities: {
+    none: 'No notices',
+    info: 'Notice from the provider',
+    warning: 'Warning from the provider',
+    restriction: 'Restricted by the provider',
   },
   signals: {
     label: 'Notices from the provider',
@@ -62,7 +97,7 @@ export const channels = {
       placeholder: '106540352242922',
       hints: {
         msgapp:
-          'Not the phone number itself. On the same page, copy “Phone number ID” below the number you send from. A workspace uses one number. Messages to other numbers of the account are not received.',
+          'Not the phone number itself. On the same page, copy “Phone number ID” below the number you send from. Connect each number of the account by itself. Messages to a number that is not connected are not received.',
         social: '',
       },
     },
@@ -124,6 +159,10 @@ export const channels = {
     advanced: 'Advanced settings',
     save: 'Save and continue',
     saveAgain: 'Save changes',
+    replace: 'Replace',
+    replaceTitle: (name: string) => `Replace the secrets of “${name}”?`,
+    replaceText:
+      'Messages use the new values at once, and the old ones are deleted. Then Parley checks the connection.',
     callback: 'Configure the callback',
     callbackSteps: {
       msgapp: [
@@ -158,6 +197,7 @@ export const channels = {
     works: 'All checks passed. You can send and receive messages.',
   },
   web: {
+    code: 'Code for your website',
     paste: 'Paste this code before </body> on every page of your website that should show the chat.',
     siteId: 'Site ID',
     copySiteId: 'Copy site ID',

@@ -1,8 +1,8 @@
 /** The body of a request that is a file: checked by its headers and streamed as it arrives. */
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
-import { badRequest } from '../lib/errors.ts'
-import type { App } from '../lib/http/server.ts'
+import { badRequest } from '../errors.ts'
+import type { App } from './server.ts'
 
 /** 16 MiB at 0.25 Mbit/s. */
 export const uploadTimeoutMs = 10 * 60_000
