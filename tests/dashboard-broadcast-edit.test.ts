@@ -121,10 +121,8 @@ test('a draft is saved while it is written, and a colleague finds and continues 
   await segments.selectOption('All new')
   await page.getByRole('combobox', { name: 'Exclude' }).selectOption('All staff')
   await page.getByRole('button', { name: /^order_confirmed/ }).click()
-  await page
-    .getByRole('list', { name: /attribute into Value \{\{1/ })
-    .getByRole('button', { name: 'city' })
-    .click()
+  await page.getByRole('button', { name: 'Insert a contact field into Value {{1}}' }).click()
+  await page.getByRole('menuitem', { name: 'city' }).click()
   await page.getByRole('textbox', { name: 'Value {{2}}' }).fill('A-1')
   await page.getByRole('button', { name: 'Send to 2 recipients' }).waitFor()
   await page.getByText('Draft saved').waitFor()
