@@ -1,6 +1,7 @@
 /** The entry point of the dashboard. */
 import '../../ui/ui.css'
 import './ui/ui.css'
+import './ui/split.css'
 import './shell/shell.css'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
