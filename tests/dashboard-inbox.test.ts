@@ -1,7 +1,7 @@
 /** The inbox in a real browser: customers write, members answer, and both see it at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Locator, Page, Request } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { fixture } from './internals.ts'
 import type { Provider } from './provider.ts'
@@ -439,27 +439,23 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await rowOf(page, 'Ben Carter').and(page.locator(':focus')).waitFor()
 
   // Changes are stored in the order in which they were made, also when the service is slow to store the first one.
-  const stored: string[] = []
-  const one = '**/app/api/conversations/*'
-  // Counted apart from the delay: an intercepted page may miss a request.
-  const follow = (request: Request) => {
-    if (request.method() === 'PATCH') stored.push(request.postDataJSON().status)
-  }
-  page.on('request', follow)
-  await page.route(one, async (route) => {
-    if (stored.length === 1) await new Promise((resolve) => setTimeout(resolve, 300))
-    await route.continue()
-  })
+  await page.evaluate(`(() => {
+    const send = window.fetch
+    window.stored = []
+    window.fetch = async (...request) => {
+      if (request[1]?.method === 'PATCH') {
+        window.stored.push(JSON.parse(request[1].body).status)
+        if (window.stored.length === 1) await new Promise((resolve) => setTimeout(resolve, 300))
+      }
+      return send(...request)
+    }
+  })()`)
   for (const key of ['e', 'z', 'e']) await page.keyboard.press(key)
   await page.getByRole('heading', { name: 'Cleo Dane' }).waitFor()
-  await until(
-    () => `three changes, not ${stored}`,
-    async () => stored.length === 3,
-  )
-  assert.deepEqual(stored, ['closed', 'open', 'closed'])
+  const stored = () => page.evaluate<string[]>('window.stored')
+  await until('three changes', async () => (await stored()).length === 3)
+  assert.deepEqual(await stored(), ['closed', 'open', 'closed'])
   await becomes('Ben closed', (all) => all['Ben Carter'].status === 'closed')
-  await page.unroute(one)
-  page.off('request', follow)
 
   // After the last row, the conversations that waited behind "1 new".
   await provider.writes({ from: '+14155550209', text: 'One more thing' })
