@@ -33,6 +33,8 @@ export type DriverContext = {
   channel: Channel
   /** By workspace and id. Undefined: it is disconnected, or its secrets cannot be opened. */
   readConnection: (key: string) => Promise<Connection | undefined>
+  /** The same without the cache. */
+  readStored: (key: string) => Promise<Connection | undefined>
   settle: ReturnType<typeof createSettler>
   recordAnswer: ReturnType<typeof createAnswerRecorder>
   inFlight: InFlight
@@ -135,7 +137,7 @@ export class Driver {
     await recordAnswer(connection, contact_id, outgoing.to, sent)
     const reason = sent.ok ? '' : sent.message
     await this.#updateBreaker(connection, recipient, verdict, reason)
-    await this.#countFault(recipient.broadcast_id, verdict, reason)
+    await this.#countFault(connection, recipient.broadcast_id, verdict, reason)
     signals.changed(workspace_id)
   }
 
@@ -168,8 +170,8 @@ export class Driver {
   }
 
   /** Pauses the broadcast after a fault that every recipient would have. */
-  async #countFault(id: string, { fault }: Verdict, message: string): Promise<void> {
-    const { pools, log } = this.#context
+  async #countFault(connection: Connection, id: string, { fault }: Verdict, message: string): Promise<void> {
+    const { pools, log, readStored } = this.#context
     const faults = (this.#templateFaults.get(id) ?? 0) + 1
     this.#templateFaults.delete(id)
     if (fault === null) return
@@ -177,6 +179,9 @@ export class Driver {
       this.#templateFaults.set(id, faults)
       return
     }
+    // A member has replaced the token since the message was handed over: the next attempt uses the new one.
+    const stored = fault === 'credentials' ? await readStored(`${this.workspaceId} ${connection.id}`) : undefined
+    if (stored && stored.access_token !== connection.access_token) return
     const [subject, check] = fault === 'template' ? ['template', 'template'] : ['credentials', 'connection']
     const reason = `The channel refused the ${subject}: ${message.replace(/\.$/, '')}. Check the ${check}, then resume.`
     await pauseWithReason(pools.general, this.workspaceId, id, reason)

@@ -70,14 +70,16 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   const coalesce = createCoalescer()
   let polling = Promise.resolve()
   let isStopped = false
+  const readStored = (key: string) => {
+    const [workspaceId = '', id = ''] = key.split(' ')
+    return getUsableConnection(db, sealer, workspaceId, id)
+  }
   const driverContext: DriverContext = {
     ...context,
     count,
     policy: { failuresToOpen, ...times.breaker },
-    readConnection: createTtlCache((key) => {
-      const [workspaceId = '', id = ''] = key.split(' ')
-      return getUsableConnection(db, sealer, workspaceId, id)
-    }, times.cacheMs),
+    readStored,
+    readConnection: createTtlCache(readStored, times.cacheMs),
     settle: createSettler(pools.settle, { publicUrl, follower: recipientFollower }),
     recordAnswer: createAnswerRecorder(pools.broadcasts),
     inFlight,
