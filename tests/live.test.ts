@@ -194,12 +194,15 @@ test('the page of a web visitor is stored at most every ten seconds, and reporte
     const abort = new AbortController()
     t.after(() => abort.abort())
     const query = new URLSearchParams({ token: data.visitor_token, page_url: `https://shop.test/${path}` })
-    const { status } = await fetch(`${site}/stream?${query}`, { signal: abort.signal })
-    return { status, abort }
+    const response = await fetch(`${site}/stream?${query}`, { signal: abort.signal })
+    return { response, abort }
   }
   for (let i = 0; i < 20; i++) (await reconnect(`page-${i}`)).abort.abort()
-  // The visitor stays on the last page.
-  await until('a stream', async () => (await reconnect('last')).status === 200)
+  // The visitor stays on the last page. A response without a reference would be collected, and its stream closed.
+  const { response } = await until('a stream', async () => {
+    const last = await reconnect('last')
+    return last.response.status === 200 && last
+  })
   await until('the last page', async () => (await readVisit()) === 'https://shop.test/last')
   await until('its event', async () => stream.events.includes('visits'))
   await passMarks(stream, id, page)
@@ -207,6 +210,7 @@ test('the page of a web visitor is stored at most every ten seconds, and reporte
   // At most one a second: the reconnects take a moment on a busy machine.
   assert.ok(visits <= 10, `${visits} events for 21 pages`)
   assert.ok(!stream.events.includes('changed'), 'no other page reloads')
+  await response.body?.cancel()
 })
 
 test('a live stream requires a session and ends with it; a member can have fifty', async (t) => {
