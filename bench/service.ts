@@ -114,8 +114,8 @@ export async function connectTo(
   service: Pick<Service, 'db' | 'dataDir' | 'workspaceId' | 'url'>,
   messagesPerSecond = maxPace,
 ): Promise<Connection> {
-  const { db, dataDir, workspaceId, url } = service
-  const sealer = createSealer(await resolveEncryptionKey({ dataDir, databaseUrl: undefined, encryptionKey: undefined }))
+  const { db, workspaceId, url } = service
+  const sealer = await openSealer(service)
   return db.begin(async (sql) => {
     const input = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond } as const
     const connections = await connectSimulator({ ...input, db: sql })
@@ -127,10 +127,11 @@ export async function connectTo(
 /** Connects one more number, of another provider account. */
 export async function addNumber(
   simulatorUrl: string,
-  { db, dataDir, workspaceId, url }: Pick<Service, 'db' | 'dataDir' | 'workspaceId' | 'url'>,
+  service: Pick<Service, 'db' | 'dataDir' | 'workspaceId' | 'url'>,
   messagesPerSecond: number,
 ): Promise<Connection> {
-  const sealer = createSealer(await resolveEncryptionKey({ dataDir, databaseUrl: undefined, encryptionKey: undefined }))
+  const { db, workspaceId, url } = service
+  const sealer = await openSealer(service)
   const input = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond } as const
   const msgapp = await db.begin((sql) =>
     addSimulatedNumber({ ...input, db: sql, name: 'Second number', isSameAccount: false }),
@@ -138,6 +139,9 @@ export async function addNumber(
   await registerSimulatorAccounts(db, simulatorUrl, { msgapp }, url)
   return msgapp
 }
+
+const openSealer = async ({ dataDir }: Pick<Service, 'dataDir'>) =>
+  createSealer(await resolveEncryptionKey({ dataDir, databaseUrl: undefined, encryptionKey: undefined }))
 
 export const maxPace = 10_000
 

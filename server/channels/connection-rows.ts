@@ -8,6 +8,7 @@ export type ConnectionState = 'unchecked' | 'connected' | 'failing'
 /** The simulator of a connection: the built-in one, or one that runs as its own process. */
 export type SimulatorKind = 'built_in' | 'alone'
 
+/** A connection with what its owner sees of it, also a disconnected one. */
 export type StoredConnection = Connection & {
   simulator: SimulatorKind | null
   state: ConnectionState
@@ -16,6 +17,7 @@ export type StoredConnection = Connection & {
 
 export type Secrets = Pick<Connection, 'access_token' | 'app_secret' | 'verify_token'>
 export type Row = Omit<Connection, keyof Secrets> & { secrets: string }
+
 /** The columns of `Connection`. */
 export const connectionColumns = (sql: Sql): Fragment => sql`
   c.workspace_id, c.id, c.channel_name as channel, c.name, c.address, c.channel is not null as is_default, c.scope,

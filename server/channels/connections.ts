@@ -100,19 +100,28 @@ export async function requireSender(
   workspaceId: string,
   { from, defaultCountry }: SenderRef,
 ): Promise<Connection> {
-  const phone = isUuid(from) ? undefined : parsePhone(from, defaultCountry)
-  const isNamed = isUuid(from) ? sql`c.id = ${from}` : sql`c.address is not null`
-  const rows =
-    isUuid(from) || phone
-      ? await sql<Row[]>`
-          select ${connectionColumns(sql)} from channel_connections c
-          where c.workspace_id = ${workspaceId} and c.channel_name = 'msgapp' and c.disconnected_at is null and ${isNamed}`
-      : []
-  const row = phone
-    ? rows.find(({ address }) => address && identityOfPhone(address) === identityOfPhone(phone))
-    : rows[0]
-  if (!row) throw badRequest('from: not a connected number of the workspace; GET /connections lists them')
-  return toConnection(sealer, row)
+  const found = isUuid(from)
+    ? await getConnectionById(sql, sealer, workspaceId, from)
+    : await findNumber(sql, sealer, workspaceId, parsePhone(from, defaultCountry))
+  if (found?.channel !== 'msgapp')
+    throw badRequest('from: not a connected number of the workspace; GET /connections lists them')
+  return found
+}
+
+/** Compares as identities are compared, in which a country can have two spellings of a number. */
+async function findNumber(
+  sql: Sql,
+  sealer: Sealer,
+  workspaceId: string,
+  phone: string | undefined,
+): Promise<Connection | undefined> {
+  if (!phone) return undefined
+  const rows = await sql<Row[]>`
+    select ${connectionColumns(sql)} from channel_connections c
+    where c.workspace_id = ${workspaceId} and c.channel_name = 'msgapp' and c.disconnected_at is null
+      and c.address is not null`
+  const row = rows.find(({ address }) => address && identityOfPhone(address) === identityOfPhone(phone))
+  return row && toConnection(sealer, row)
 }
 
 /**

@@ -27,7 +27,7 @@ import { settleCheck } from './connection-outcomes.ts'
 import { listConnections, listPublicConnections, requireConnection, requirePublicConnection } from './connections.ts'
 import { PublicConnectionSchema } from './resource.ts'
 import { type ConnectionChoice, type ConnectionSettings, configureConnection } from './settings.ts'
-import { deleteConnection, lockConnections, makeDefault } from './store-connection.ts'
+import { deleteConnection, lockConnections, makeDefault, requireConnected } from './store-connection.ts'
 
 const states = ['unchecked', 'connected', 'failing'] as const
 
@@ -171,10 +171,8 @@ export const channelTable = ({ db, sealer, channels, publicUrl }: ChannelDashboa
         if (Object.keys(input).length > 0) await configure(workspaceId, { id }, input)
         if (is_default) {
           await db.begin(async (sql) => {
-            const { rows } = await lockConnections(sql, sealer, workspaceId, { channel: 'msgapp' })
-            const chosen = rows.find((each) => each.id === id && each.disconnected_at === null)
-            if (!chosen) throw notFound('channel')
-            await makeDefault(sql, workspaceId, chosen)
+            const rows = await lockConnections(sql, sealer, workspaceId)
+            await makeDefault(sql, workspaceId, requireConnected(rows, id))
           })
         }
         return requireListed(workspaceId, id)

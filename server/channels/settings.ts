@@ -8,16 +8,18 @@ import { isIP } from 'node:net'
 import { isPublicAddress } from '../../common/address.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
-import { badRequest, notFound } from '../lib/errors.ts'
+import { badRequest } from '../lib/errors.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import type { Connection } from './channel.ts'
 import type { StoredConnection } from './connection-rows.ts'
 import {
   defaultPace,
   defaultVersion,
+  findReplaced,
   isAccount,
   lockConnections,
   readName,
+  requireConnected,
   storeConnection,
   webConnection,
 } from './store-connection.ts'
@@ -97,15 +99,14 @@ async function lockChosen(
   choice: ConnectionChoice,
   settings: ConnectionSettings,
 ): Promise<{ rows: StoredConnection[]; channel: ChannelName; stored: StoredConnection | undefined }> {
-  const ids = { account_id: settings.account_id?.trim(), phone_number_id: settings.phone_number_id?.trim() }
-  const channel = 'channel' in choice ? choice.channel : 'msgapp'
-  const { rows, current } = await lockConnections(sql, sealer, workspaceId, { channel, ...ids })
+  const rows = await lockConnections(sql, sealer, workspaceId)
   if ('id' in choice) {
-    const stored = rows.find(({ id, disconnected_at }) => id === choice.id && disconnected_at === null)
-    if (!stored) throw notFound('channel')
+    const stored = requireConnected(rows, choice.id)
     return { rows, channel: stored.channel, stored }
   }
-  if (!choice.isAnother) return { rows, channel, stored: current }
+  const { channel } = choice
+  const ids = { account_id: settings.account_id?.trim(), phone_number_id: settings.phone_number_id?.trim() }
+  if (!choice.isAnother) return { rows, channel, stored: findReplaced(rows, { channel, ...ids }) }
   const disconnected = rows.filter((row) => row.channel === channel && row.disconnected_at !== null)
   return { rows, channel, stored: disconnected.find((row) => isAccount(row, ids)) }
 }

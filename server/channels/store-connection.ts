@@ -39,41 +39,49 @@ export async function saveConnection(
   workspaceId: string,
   input: ConnectionInput,
 ): Promise<Connection> {
-  const { rows, current } = await lockConnections(sql, sealer, workspaceId, input)
-  return storeConnection(sql, sealer, workspaceId, rows, input, current)
+  const rows = await lockConnections(sql, sealer, workspaceId)
+  return storeConnection(sql, sealer, workspaceId, rows, input, findReplaced(rows, input))
 }
 
-/** The connections of a workspace, also disconnected ones, locked until the caller's transaction ends. */
-export type LockedConnections = {
-  rows: StoredConnection[]
-  /**
-   * The connection that a new account of the channel replaces: the default one; without one the disconnected one of the same
-   * account, or the only disconnected one, so that its conversations continue.
-   */
-  current: StoredConnection | undefined
-}
-
-/** Secrets that cannot be opened are empty. The lock of the workspace serializes callers. */
-export async function lockConnections(
-  sql: Sql,
-  sealer: Sealer,
-  workspaceId: string,
-  input: Pick<Connection, 'channel'> & AccountIds,
-): Promise<LockedConnections> {
+/**
+ * The connections of a workspace, also disconnected ones, locked until the caller's transaction ends. The lock of the workspace
+ * serializes callers. Secrets that cannot be opened are empty.
+ */
+export async function lockConnections(sql: Sql, sealer: Sealer, workspaceId: string): Promise<StoredConnection[]> {
   await sql`select from workspaces where id = ${workspaceId} for no key update`
   const stored = await sql<(Row & Pick<StoredConnection, 'simulator' | 'state' | 'disconnected_at'>)[]>`
     select ${connectionColumns(sql)}, c.simulator, c.state, c.disconnected_at from channel_connections c
     where c.workspace_id = ${workspaceId}
     order by c.id
     for update`
-  const rows = stored.map((row) => toReadable(sealer, row))
-  const ofChannel = rows.filter(({ channel }) => channel === input.channel)
-  const disconnected = ofChannel.filter(({ disconnected_at }) => disconnected_at !== null)
-  const current =
-    ofChannel.find(({ is_default }) => is_default) ??
+  return stored.map((row) => toReadable(sealer, row))
+}
+
+/** The connection with this id. 404 when it is disconnected or does not exist. */
+export function requireConnected(rows: readonly StoredConnection[], id: string): StoredConnection {
+  const row = rows.find((each) => each.id === id && each.disconnected_at === null)
+  if (!row) throw notFound('channel')
+  return row
+}
+
+/** The default connection of a channel. */
+export const findDefault = (rows: readonly StoredConnection[], channel: ChannelName): StoredConnection | undefined =>
+  rows.find((row) => row.channel === channel && row.is_default)
+
+/**
+ * The connection that a new account of the channel replaces: the default one; without one the disconnected one of the same
+ * account, or the only disconnected one, so that its conversations continue.
+ */
+export function findReplaced(
+  rows: readonly StoredConnection[],
+  input: Pick<Connection, 'channel'> & AccountIds,
+): StoredConnection | undefined {
+  const disconnected = rows.filter((row) => row.channel === input.channel && row.disconnected_at !== null)
+  return (
+    findDefault(rows, input.channel) ??
     disconnected.find((row) => isAccount(row, input)) ??
     (disconnected.length === 1 ? disconnected[0] : undefined)
-  return { rows, current }
+  )
 }
 
 /** The provider's ids of a number or account, as far as they are known. */
@@ -186,17 +194,6 @@ function scopeOf(
   return scope
 }
 
-/** The default connection of the channel, locked until the caller's transaction ends. Secrets that cannot be opened are empty. */
-export async function lockConnection(
-  sql: Sql,
-  sealer: Sealer,
-  workspaceId: string,
-  channel: ChannelName,
-): Promise<StoredConnection | undefined> {
-  const { rows } = await lockConnections(sql, sealer, workspaceId, { channel })
-  return rows.find((row) => row.channel === channel && row.is_default)
-}
-
 /** Makes a connection the default of its channel. */
 export async function makeDefault(
   sql: Sql,
@@ -221,9 +218,8 @@ export async function deleteConnection(
   workspaceId: string,
   id: string,
 ): Promise<Pick<Connection, 'channel' | 'name'>> {
-  const { rows } = await lockConnections(sql, sealer, workspaceId, { channel: 'msgapp' })
-  const row = rows.find((each) => each.id === id && each.disconnected_at === null)
-  if (!row) throw notFound('channel')
+  const rows = await lockConnections(sql, sealer, workspaceId)
+  const row = requireConnected(rows, id)
   const { channel, name } = row
   await sql`delete from channel_connections where workspace_id = ${workspaceId} and id = ${id}`
   const next = rows.find((each) => each.channel === channel && each.id !== id && each.disconnected_at === null)

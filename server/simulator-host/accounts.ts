@@ -14,7 +14,7 @@ import { callbackUrl, listBuiltInConnections } from '../channels/connections.ts'
 import {
   defaultPace,
   defaultVersion,
-  lockConnection,
+  findDefault,
   lockConnections,
   readName,
   saveConnection,
@@ -55,7 +55,7 @@ async function connectChannel(
   { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond, onlyMissing = false }: ConnectOptions,
   channel: ChannelName,
 ): Promise<Connection> {
-  const stored = await lockConnection(db, sealer, workspaceId, channel)
+  const stored = findDefault(await lockConnections(db, sealer, workspaceId), channel)
   if (stored && onlyMissing) return stored
   const messages_per_second = messagesPerSecond ?? stored?.messages_per_second ?? defaultPace
   if (channel === 'web') return saveConnection(db, sealer, workspaceId, { ...webConnection, messages_per_second })
@@ -97,8 +97,8 @@ type AddOptions = Omit<ConnectOptions, 'onlyMissing'> & {
 /** Connects one more simulated number. */
 export async function addSimulatedNumber(options: AddOptions): Promise<Connection> {
   const { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond = defaultPace, isSameAccount } = options
-  const { rows } = await lockConnections(db, sealer, workspaceId, { channel: 'msgapp' })
-  const first = rows.find((row) => row.channel === 'msgapp' && row.is_default)
+  const rows = await lockConnections(db, sealer, workspaceId)
+  const first = findDefault(rows, 'msgapp')
   if (isSameAccount && !first?.simulator) throw badRequest('--same-account: the workspace has no simulated number')
   const account = isSameAccount ? first : undefined
   const phone_number_id = randomDigits()
