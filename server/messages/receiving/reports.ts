@@ -197,11 +197,14 @@ const emitReported = sharedFragment((sql, publicUrl) => {
 /** Condition: conversation `v` is of the connection of report `i`. Reports that an earlier release stored have none. */
 const isOfConnection = (sql: Sql): Fragment => sql`(i.connection_id is null or v.connection_id = i.connection_id)`
 
-/** Of several updates of one message only the one with the highest rank is stored; the others are events only. */
+/**
+ * Of several updates of one message only the one with the highest rank is stored; the others are events only. By connection, so that
+ * an update through another connection, which is not applied, does not replace one that is.
+ */
 function findHighest(updates: readonly StatusUpdate[]): Set<number> {
   const highest = new Map<string, number>()
-  updates.forEach(({ workspaceId, report }, index) => {
-    const key = `${workspaceId} ${report.external_id}`
+  updates.forEach(({ workspaceId, connectionId, report }, index) => {
+    const key = `${workspaceId} ${connectionId} ${report.external_id}`
     const other = updates[highest.get(key) ?? -1]?.report
     if (!other || messageStatuses.indexOf(report.status) > messageStatuses.indexOf(other.status))
       highest.set(key, index)
