@@ -27,7 +27,20 @@ test('numbers are renamed, made the default, disconnected and connected again', 
   assert.equal(await card.getByText('Default', { exact: true }).count(), 0, 'one number is not called the default')
   const sales = await addNumber('Sales')
   await provider.writes({ connection_id: sales.id, from: '+14155550100', name: 'Ann Lee', text: 'Hello' })
+  // The provider posts a callback of the new number to the address of the first one.
+  const metadata = { phone_number_id: sales.phone_number_id }
+  const message = { from: '14155550100', id: 'wamid.1', timestamp: '1', type: 'text', text: { body: 'Hello' } }
+  const value = { metadata, messages: [message] }
+  assert.equal(
+    await provider.callback({ entry: [{ id: sales.account_id, changes: [{ field: 'messages', value }] }] }),
+    200,
+  )
   await page.reload()
+  const notices = card
+    .getByRole('region', { name: 'Phone number' })
+    .getByRole('list', { name: 'Notices from the provider' })
+  await notices.getByText(`${sales.address} is connected as “Sales”`).waitFor()
+  await notices.getByText(`/channels/msgapp/${sales.id}, with the verify token in its settings.`).waitFor()
   const part = card.getByRole('region', { name: 'Sales' })
   await part.getByText(sales.address ?? '').waitFor()
   await part.getByText('80 per second').waitFor()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { assertFields, assertStatus, dataOf, pluck } from './assertions.ts'
-import { type Api, divideTimes, type Json, type Starting, signIn, start, until } from './support.ts'
+import { type Api, divideTimes, type Json, publicUrl, type Starting, signIn, start, until } from './support.ts'
 
 const ann = '+14155550100'
 const wa = ann.slice(1)
@@ -18,8 +18,8 @@ async function startNumbers(t: TestContext, starting: Starting = {}) {
   await browser.ask('PATCH', `/channels/${sales.id}`, { name: 'Sales' })
   const support = await world.addNumber('Support', { isSameAccount: true })
   /** Posts a change to the callback URL of a connection, with its signature. The answer follows the commit. */
-  const report = async ({ id: connection_id }: Json, field: string, value: Json) => {
-    const body = { entry: [{ changes: [{ field, value }] }] }
+  const report = async ({ id: connection_id }: Json, field: string, value: Json, entry: Json = {}) => {
+    const body = { entry: [{ ...entry, changes: [{ field, value }] }] }
     const answer = await provider.control('POST', '/callback', { connection_id, body })
     assert.deepEqual(answer.body, { data: { status: 200 } })
   }
@@ -29,7 +29,11 @@ async function startNumbers(t: TestContext, starting: Starting = {}) {
   /** The business writes in the provider's own app, or changes what it wrote there. */
   const echo = (connection: Json, id: string, message: Json) =>
     report(connection, 'smb_message_echoes', { message_echoes: [{ to: wa, id, timestamp: now(), ...message }] })
-  return { ...world, provider, browser, sales, support, report, write, echo }
+  const signalsOf = async ({ id }: Json): Promise<Json[]> => {
+    const { data } = await browser.ask('GET', '/channels')
+    return data.find((each: Json) => each.id === id).signals
+  }
+  return { ...world, provider, browser, sales, support, report, write, echo, signalsOf }
 }
 
 const text = (body: string) => ({ type: 'text', text: { body } })
@@ -38,6 +42,9 @@ const edit = (original_message_id: string, body: string) => ({
   edit: { original_message_id, message: { type: 'text', text: { body } } },
 })
 const revoke = (original_message_id: string) => ({ type: 'revoke', revoke: { original_message_id } })
+
+/** What identifies a notice that a member dismisses. */
+const pickSeen = ({ key, at }: Json) => ({ key, at })
 
 /** The messages of all conversations of a connection, oldest first. */
 async function messagesOf(api: Api, { id }: Json): Promise<Json[]> {
@@ -171,4 +178,78 @@ test('a read mark, an edit or a deletion through another social account changes 
   assertFields(await last(), { status: 'read', content_text: 'corrected' })
   await post(social, { message: { mid: 'mid.out', is_deleted: true, is_echo: true } }, true)
   assert.equal((await last()).content_text, null)
+})
+
+test('callbacks of a connected number at the address of another one are a notice that says how to fix it', async (t) => {
+  const world = await startNumbers(t)
+  const { api, addNumber, browser, connect, workspace, sales, support, report, signalsOf } = world
+  const shop = await addNumber('Shop')
+  const message = { from: wa, id: 'wamid.1', timestamp: now(), ...text('hello') }
+  const status = { id: 'wamid.2', status: 'read', timestamp: now(), recipient_id: wa }
+  const about = ({ phone_number_id, address }: Json, value: Json): Json => ({
+    messaging_product: 'whatsapp',
+    metadata: { phone_number_id, display_phone_number: String(address).slice(1) },
+    ...value,
+  })
+  const noticeOf = ({ name, address, id }: Json) =>
+    `${address} is connected as “${name}”, but its callbacks arrive at the address of “Sales” and are ignored. ` +
+    `At the provider, set the callback URL of ${address} to ${publicUrl}/channels/msgapp/${id}, with the verify token in its settings.`
+  const texts = async () => pluck(await signalsOf(sales), 'text').sort()
+  // A number of the same account, and one of another account of the same app. A status shows it too.
+  await report(sales, 'messages', about(support, { messages: [message] }))
+  await report(sales, 'messages', about(shop, { statuses: [status] }), { id: shop.account_id })
+  assert.deepEqual(await texts(), [noticeOf(support), noticeOf(shop)].sort())
+  assert.deepEqual(pluck(await signalsOf(sales), 'severity'), ['warning', 'warning'])
+  assert.deepEqual(dataOf(await api.get('/conversations')), [], 'nothing is received at the wrong address')
+  for (const other of [support, shop]) assert.deepEqual(await signalsOf(other), [])
+
+  // Preferences and templates arrive at the URL of the app, also when a number has a URL of its own.
+  await browser.ask('POST', `/channels/${sales.id}/signals/dismiss`, pickSeen((await signalsOf(sales))[0]))
+  await browser.ask('POST', `/channels/${sales.id}/signals/dismiss`, pickSeen((await signalsOf(sales))[0]))
+  const preference = { wa_id: wa, category: 'marketing_messages', value: 'stop', timestamp: now() }
+  await report(sales, 'user_preferences', about(support, { user_preferences: [preference] }))
+  await report(sales, 'message_template_status_update', { event: 'APPROVED' }, { id: shop.account_id })
+  assert.deepEqual(await signalsOf(sales), [])
+  await report(sales, 'calls', about(support, { calls: [] }))
+  await report(sales, 'messages', about(shop, { statuses: [status] }), { id: shop.account_id })
+  assert.deepEqual(await texts(), [noticeOf(support), noticeOf(shop)].sort())
+
+  // A number that is not connected is named as before, and its statuses are of no interest.
+  const stranger = { phone_number_id: '999', address: '+15550009999' }
+  await report(sales, 'messages', about(stranger, { statuses: [status] }))
+  assert.equal((await signalsOf(sales)).length, 2)
+  await report(sales, 'messages', about(stranger, { messages: [message] }))
+  const unconnected = 'Messages for +15550009999 were ignored: this number is not connected.'
+  assert.deepEqual(await texts(), [noticeOf(support), noticeOf(shop), unconnected].sort())
+  // One that was disconnected is not connected, and neither is a number of another workspace.
+  await browser.ask('DELETE', `/channels/${support.id}`)
+  const { api: theirs } = await workspace()
+  const { msgapp } = (await connect({ workspaceId: theirs.workspaceId })).connections
+  for (const other of [support, msgapp]) {
+    await report(sales, 'messages', about(other, { messages: [message] }))
+    assert.ok((await texts()).includes(`Messages for ${other.address} were ignored: this number is not connected.`))
+  }
+  assert.equal((await texts()).length, 4)
+})
+
+test('callbacks of a connected social account at the address of another one are a notice too', async (t) => {
+  const { browser, provider, signalsOf } = await startNumbers(t)
+  const { social } = provider.connections
+  const settings = { account_id: '17841499999999999', access_token: 'token', app_secret: 'secret' }
+  const { data: outlet } = await browser.ask(
+    'POST',
+    '/channels',
+    { channel: 'social', name: 'Outlet', ...settings },
+    201,
+  )
+  const messaging = [
+    { sender: { id: '90000001' }, recipient: { id: settings.account_id }, message: { mid: 'm', text: 'x' } },
+  ]
+  const body = { object: 'instagram', entry: [{ id: settings.account_id, messaging }] }
+  assert.equal(await provider.callback(body, 'social'), 200)
+  const account = `Account ${settings.account_id}`
+  assert.deepEqual(pluck(await signalsOf(social), 'text'), [
+    `${account} is connected as “Outlet”, but its callbacks arrive at the address of “${social.name}” and are ignored. ` +
+      `At the provider, set the callback URL of account ${settings.account_id} to ${publicUrl}/channels/social/${outlet.id}, with the verify token in its settings.`,
+  ])
 })

@@ -99,4 +99,7 @@ export const callbackRoutes =
     })
   }
 
-const outcomeOf = ({ kind }: Report): CallbackOutcome => (kind === 'ignored' || kind === 'malformed' ? kind : 'taken')
+function outcomeOf({ kind }: Report): CallbackOutcome {
+  if (kind === 'foreign') return 'ignored'
+  return kind === 'ignored' || kind === 'malformed' ? kind : 'taken'
+}

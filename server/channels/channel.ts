@@ -99,6 +99,7 @@ export type Report =
   | { kind: 'moved'; from: Person; to: Person; at: string }
   | { kind: 'template'; name: string; language: string; changes: TemplateChanges }
   | ({ kind: 'signal' } & AccountSignal)
+  | ({ kind: 'foreign' } & ForeignCallback)
   /** The person opts out of marketing, or in again. */
   | { kind: 'preference'; from: Person; wants: 'stop' | 'resume'; at: string }
   | { kind: 'ignored' | 'malformed'; reason: string }
@@ -126,6 +127,20 @@ export type AccountSignal = {
   at: string
   /** The time when it expires. */
   expires_at: string | null
+}
+
+/** A part of a callback that is about another number or account than that of the connection. It is ignored. */
+export type ForeignCallback = {
+  /** The key of the signal that names it. */
+  key: string
+  /** The provider's id of the number (msgapp) or account (social); null: the callback does not name it. */
+  id: string | null
+  /** The number or account as members know it. */
+  shown: string
+  /** Why it is ignored, if the workspace has not connected it. */
+  reason: string
+  /** Customers wrote. */
+  hasMessages: boolean
 }
 
 export type WrittenMessage = {

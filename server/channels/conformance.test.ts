@@ -339,6 +339,11 @@ function assertWellFormed(report: Report): void {
       assert.ok(isText(report.text, 1_000) && report.text !== null && !report.text.includes('undefined'))
       assert.ok(report.expires_at === null || isTime(report.expires_at))
       break
+    case 'foreign':
+      assert.ok(isId(report.key) && (report.id === null || isId(report.id)))
+      for (const text of [report.shown, report.reason])
+        assert.ok(text !== null && isText(text, 200) && !text.includes('undefined'))
+      break
     case 'preference':
       assert.ok(['stop', 'resume'].includes(report.wants))
       break

@@ -19,12 +19,6 @@ export function signal(
   return { kind: 'signal', key, severity, text: textOf(text, maxText) ?? key, at, expires_at }
 }
 
-/** Messages for an account or number that is not connected. They cannot be answered here, so members get a warning. */
-export const foreignMessages = (id: unknown, shown: string, reason: string): Report[] => [
-  signal(`foreign:${textOf(id, 100) ?? ''}`, 'warning', `Messages for ${shown} were ignored: ${reason}.`),
-  ignored(`messages for ${shown}: ${reason}`),
-]
-
 /** Reports of a change of the account; undefined for a field that is not about the account. */
 export function readAccountChange(field: unknown, value: Json, at: string): Report[] | undefined {
   switch (field) {

@@ -48,6 +48,10 @@ const status = (status: 'sent' | 'delivered' | 'read' | 'failed', changes = {}):
 })
 const ignored = (reason: string): Report => ({ kind: 'ignored', reason })
 const malformed = (reason: string): Report => ({ kind: 'malformed', reason })
+const foreign = (id: string | null, shown: string, reason: string): Report => ({
+  ...{ kind: 'foreign', key: 'foreign:999', hasMessages: true },
+  ...{ id, shown, reason },
+})
 const signal = (
   key: string,
   severity: AccountSignal['severity'],
@@ -406,7 +410,7 @@ const expected: Record<string, Report[]> = {
   'account-review': [signal('account_review', 'restriction', 'Review of this account by the provider: rejected.')],
   history: [signal('history', 'info', 'The provider sent the chat history of the phone app. It is not imported.')],
   'another-number': [
-    signal('foreign:999', 'warning', 'Messages for +15550001111 were ignored: this number is not connected.'),
+    foreign('999', '+15550001111', 'this number is not connected'),
     ignored('messages for +15550001111: this number is not connected'),
   ],
   batch: [
@@ -414,11 +418,7 @@ const expected: Record<string, Report[]> = {
     message('b2', { content_text: 'two' }, { ...unnamed('+525511112222'), name: 'Luis' }),
     malformed('a message without a usable sender: 7'),
     status('delivered'),
-    signal(
-      'foreign:999',
-      'warning',
-      'Messages for account 999 were ignored: this connection is for account 102290129340398.',
-    ),
+    foreign('106540352242922', 'account 999', 'this connection is for account 102290129340398'),
     ignored('messages for account 999: this connection is for account 102290129340398'),
     status('read', { recipient: unnamed(ana.phone, ana.user_id) }),
   ],

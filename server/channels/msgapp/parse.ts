@@ -27,7 +27,7 @@ import {
   timeOf,
   usernameOf,
 } from '../reading.ts'
-import { foreignMessages, readAccountChange, signal } from './account.ts'
+import { readAccountChange, signal } from './account.ts'
 import { emptyMessage, readWrittenMessage } from './content.ts'
 
 export function parse(connection: Connection, body: unknown): Report[] {
@@ -43,10 +43,40 @@ export function parse(connection: Connection, body: unknown): Report[] {
   return reports.length > 0 ? reports : [malformed('no entries')]
 }
 
+/** An app has one callback URL for all its accounts and numbers, unless it is overridden for one of them. */
 function readForeignEntry({ account_id }: Connection, { id, changes }: Json): Report[] {
-  if (!recordsOf(changes).some(({ value }) => hasMessages(value))) return [ignored('of another account', id)]
-  return foreignMessages(id, `account ${textOf(id, 50)}`, `this connection is for account ${account_id}`)
+  const key = `foreign:${textOf(id, 100) ?? ''}`
+  const about = { key, shown: `account ${textOf(id, 50)}`, reason: `this connection is for account ${account_id}` }
+  const values = recordsOf(changes)
+    .filter(isOfNumber)
+    .map(({ value }) => value)
+  const byNumber = [...Map.groupBy(values, numberIdOf)].map(
+    ([number, ofNumber]): Report => ({
+      kind: 'foreign',
+      ...about,
+      id: number,
+      hasMessages: ofNumber.some(hasMessages),
+    }),
+  )
+  const ignoredAs = values.some(hasMessages)
+    ? ignored(`messages for ${about.shown}: ${about.reason}`)
+    : ignored('of another account', id)
+  return [...byNumber, ignoredAs]
 }
+
+/** The id of the number that a change is about. Changes of the account and its templates name none. */
+function numberIdOf(value: unknown): string | null {
+  const { phone_number_id: id } = recordOf(recordOf(value)?.metadata) ?? {}
+  return idOf(typeof id === 'number' ? String(id) : id) ?? null
+}
+
+/**
+ * Fields that arrive at the callback URL of the number, if it has one of its own. All others, such as preferences and changes of
+ * templates, arrive at the URL of the app.
+ */
+const fieldsOfNumber = new Set<unknown>(['messages', 'calls', 'smb_message_echoes', undefined])
+
+const isOfNumber = ({ field, value }: Json): boolean => fieldsOfNumber.has(field) || hasMessages(value)
 
 const hasMessages = (value: unknown): boolean => {
   const { messages, calls } = recordOf(value) ?? {}
@@ -59,9 +89,14 @@ function readChange(connection: Connection, change: Json, at: string): Report[] 
   if (!value) return [malformed('a change without a value')]
   const { phone_number_id: number, display_phone_number } = recordOf(value.metadata) ?? {}
   if (isOtherId(number, connection.phone_number_id)) {
-    if (!hasMessages(value)) return [ignored('of another number', number)]
     const shown = phoneOf(display_phone_number) ?? textOf(display_phone_number, 50) ?? `number id ${textOf(number, 50)}`
-    return foreignMessages(number, shown, 'this number is not connected')
+    const isWritten = hasMessages(value)
+    const reason = 'this number is not connected'
+    const about = { id: numberIdOf(value), key: `foreign:${textOf(number, 100) ?? ''}`, shown, reason }
+    return [
+      ...(isOfNumber(change) ? [{ kind: 'foreign' as const, ...about, hasMessages: isWritten }] : []),
+      isWritten ? ignored(`messages for ${shown}: ${reason}`) : ignored('of another number', number),
+    ]
   }
   switch (change.field) {
     case 'messages':

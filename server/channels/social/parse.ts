@@ -7,7 +7,6 @@
  *
  * Every event of a known person becomes a message. One that cannot be read is `unsupported`, with its parts as `content`.
  */
-import { nowIso } from '../../lib/clock.ts'
 import type { Connection, ContentType, Person, Report, WrittenMessage } from '../channel.ts'
 import {
   contentOf,
@@ -50,13 +49,12 @@ export function parse(connection: Connection, body: unknown): Report[] {
   return reports.length > 0 ? reports : [malformed('no entries')]
 }
 
-/** Messages for an account that is not connected. They cannot be answered here, so members get a warning. */
+/** Messages for another account. They cannot be answered here, so members get a warning. */
 function reportForeignAccount(id: unknown): Report[] {
   const account = textOf(typeof id === 'number' ? String(id) : id, 100) ?? 'without an id'
-  const text = `Messages for account ${account} were ignored: this account is not connected.`
-  const at = nowIso()
+  const about = { id: account, key: `foreign:${account}`, shown: `account ${account}` }
   return [
-    { kind: 'signal', key: `foreign:${account}`, severity: 'warning', text, at, expires_at: null },
+    { kind: 'foreign', ...about, reason: 'this account is not connected', hasMessages: true },
     ignored('of another account', account),
   ]
 }

@@ -143,13 +143,12 @@ test('a click on an ad or a link without a message is kept, with its referral', 
   )
 })
 
-test('messages for another account are a signal', () => {
-  const text = 'Messages for account 17841499999999999 were ignored: this account is not connected.'
+test('messages for another account are reported as foreign', () => {
+  const id = '17841499999999999'
   const other = fixture('social/another-account') as { entry: Record<string, unknown>[] }
-  for (const body of [other, { entry: [{ ...other.entry[0], id: '17841499999999999' }] }]) {
-    const [report] = parse(connection, body)
-    assert.ok(report?.kind === 'signal')
-    assert.deepEqual([report.key, report.severity, report.text], ['foreign:17841499999999999', 'warning', text])
+  for (const body of [other, { entry: [{ ...other.entry[0], id }] }]) {
+    const about = { kind: 'foreign', id, key: `foreign:${id}`, shown: `account ${id}`, hasMessages: true }
+    assert.deepEqual(parse(connection, body)[0], { ...about, reason: 'this account is not connected' })
   }
 })
 

@@ -10,6 +10,7 @@ import type { Times } from '../../../common/times.ts'
 import { recordAccountSignal } from '../../channels/account-signals.ts'
 import type { Channel, Connection, Report } from '../../channels/channel.ts'
 import type { CallbackConnection } from '../../channels/connections.ts'
+import { recordForeign } from '../../channels/foreign-callbacks.ts'
 import { changeTemplate } from '../../channels/templates.ts'
 import { applyDecisions, type Decision } from '../../contacts/opt-out.ts'
 import { learnIdentities, movePerson, type PersonRef } from '../../contacts/people.ts'
@@ -133,6 +134,8 @@ export function createIntake(options: IntakeOptions): Intake {
         return changeTemplate(db, workspaceId, report, scope)
       case 'signal':
         return recordAccountSignal(db, connection, report)
+      case 'foreign':
+        return recordForeign(db, connection, report, publicUrl)
       default:
         return undefined
     }
