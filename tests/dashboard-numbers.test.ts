@@ -83,6 +83,9 @@ test('numbers are renamed, made the default, disconnected and connected again', 
 
   await visit(page, '/settings/channels/msgapp/new')
   await page.getByRole('heading', { name: 'Connect another number' }).waitFor()
+  await page
+    .getByText('A second number of the same app needs an override of the callback URL at the provider')
+    .waitFor()
   await assertLooks(page)
   await page.getByLabel('Name', { exact: true }).fill('Sales again')
   await page.getByLabel('Account ID').fill(sales.account_id)
@@ -93,6 +96,7 @@ test('numbers are renamed, made the default, disconnected and connected again', 
   await page.getByLabel('Provider URL').fill(sales.base_url)
   await page.getByRole('button', { name: 'Save and continue' }).click()
   await page.getByText('All checks passed.').waitFor()
+  await page.getByText('override the callback URL for this phone number at the provider').waitFor()
   await page.getByRole('link', { name: 'Channels' }).first().click()
   const again = card.getByRole('region', { name: 'Sales again' })
   await again.getByText(sales.address ?? '').waitFor()

@@ -54,6 +54,7 @@ export function ChannelSetup({ channel, id, isAnother = false }: SetupProps) {
           <SetupSteps
             channel={channel}
             connection={find(all)}
+            hasOthers={all.some((each) => each.channel === channel && each.id !== find(all)?.id)}
             isById={id !== undefined}
             isAnother={isAnother}
             onCreated={setCreatedId}
@@ -67,12 +68,14 @@ export function ChannelSetup({ channel, id, isAnother = false }: SetupProps) {
 type StepsProps = {
   channel: ProviderChannel
   connection: Connection | undefined
+  /** The channel has other connections. */
+  hasOthers: boolean
   isById: boolean
   isAnother: boolean
   onCreated: (id: string) => void
 }
 
-function SetupSteps({ channel, connection, isById, isAnother, onCreated }: StepsProps) {
+function SetupSteps({ channel, connection, hasOthers, isById, isAnother, onCreated }: StepsProps) {
   const form = useRef<HTMLFormElement>(null)
   const callback = useRef<HTMLLIElement>(null)
   const [isSaved, setSaved] = useState(connection !== undefined && !connection.simulator)
@@ -137,7 +140,7 @@ function SetupSteps({ channel, connection, isById, isAnother, onCreated }: Steps
           />
         </Step>
         <Step number={2} title={guide.callback} isDone={isCallbackSeen} ref={callback} locked={!stored}>
-          {stored && <ChannelCallback connection={stored} channel={channel} />}
+          {stored && <ChannelCallback connection={stored} channel={channel} hasOthers={hasOthers} />}
         </Step>
         <Step number={3} title={guide.check} isDone={isConnected} locked={!stored}>
           {stored && (
@@ -258,14 +261,15 @@ const subscriptions: Record<ProviderChannel, readonly string[]> = {
   ],
 }
 
-type CallbackProps = { connection: Connection; channel: ProviderChannel }
+type CallbackProps = { connection: Connection; channel: ProviderChannel; hasOthers: boolean }
 
 /** Step 2 of connecting a channel: the callback URL and verify token for the provider's console, and the callback status. */
-function ChannelCallback({ connection, channel }: CallbackProps) {
+function ChannelCallback({ connection, channel, hasOthers }: CallbackProps) {
   const { callback_url, verify_token } = connection
   return (
     <>
       <CallbackStatus connection={connection} />
+      {hasOthers && <Note tone="amber">{guide.override[channel]}</Note>}
       <ol className="stack settings-how">
         {guide.callbackSteps[channel].map((step) => (
           <li key={step}>{step}</li>

@@ -56,7 +56,8 @@ export const channels = {
     web: 'Connect another site',
   },
   anotherTexts: {
-    msgapp: 'The default number stays as it is. Customers who write to the new number get a conversation of their own.',
+    msgapp:
+      'The default number stays as it is. Customers who write to the new number get a conversation of their own. A second number of the same app needs an override of the callback URL at the provider: step 2 describes it.',
     social:
       'The default account stays as it is. Customers who write to the new account get a conversation of their own.',
     web: 'The new site has its own code, appearance and allowed websites. Its visitors do not see messages of other sites.',
@@ -175,6 +176,12 @@ export const channels = {
         'Under “Configure webhooks”, paste both values below and click “Verify and save”.',
         'Subscribe to the fields listed below, and turn on “Webhook subscription” next to the account.',
       ],
+    },
+    override: {
+      msgapp:
+        'An app has one callback URL for all its numbers. If another number uses the same app, keep the URL of the app. Instead, override the callback URL for this phone number at the provider, with both values below. The guide docs/numbers.md has the call.',
+      social:
+        'An app has one callback URL for all its accounts. If another account uses the same app, give this account an app of its own.',
     },
     callbackUrl: 'Callback URL',
     copyCallbackUrl: 'Copy callback URL',
