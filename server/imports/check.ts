@@ -9,7 +9,7 @@ import type { Times } from '../../common/times.ts'
 import type { ByteSource } from '../lib/csv-format.ts'
 import { createCsvReader } from '../lib/csv-reader.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { endCheck, type ImportJob, reportProgress } from './jobs.ts'
+import { endCheck, type ImportJob, keepLease, reportProgress } from './jobs.ts'
 import { readContacts, readIdentities } from './known.ts'
 import { toColumns } from './mapping.ts'
 import { planChunk, type StoredContact } from './plan.ts'
@@ -32,7 +32,11 @@ export async function checkFile({ db, source, times, isStopped }: JobContext, jo
   const { workspaceId, id, options, encoding, delimiter, country, first } = job
   const reader = createCsvReader(source, { encoding, delimiter, position: first })
   const rowReader = createRowReader({ columns: toColumns(job.mapping), options, country, delimiter })
-  await deleteRejects(db, workspaceId, id)
+  // With the lease: a worker that was paused after its claim must not delete the rows of the one that has it now.
+  await db.begin(async (sql) => {
+    await keepLease(sql, job, times.leaseMs)
+    await deleteRejects(sql, workspaceId, id)
+  })
   const remembered = new Map<string, StoredContact>()
   let result = noResult
   let rowsDone = 0

@@ -158,10 +158,12 @@ function createAnnouncer(announce: () => void, everyMs: number): () => void {
   }
 }
 
-/** A fault of the file. The rejected rows of a check that did not end say nothing. */
+/** A fault of the file. The rejected rows of a check that did not end say nothing; those of the next check stay. */
 async function failFile(db: Db, job: ImportJob, sentence: string): Promise<void> {
-  await failJob(db, job, sentence)
-  if (job.state === 'checking') await deleteRejects(db, job.workspaceId, job.id)
+  await db.begin(async (sql) => {
+    await failJob(sql, job, sentence)
+    if (job.state === 'checking') await deleteRejects(sql, job.workspaceId, job.id)
+  })
 }
 
 /** What a failed import has done. */
