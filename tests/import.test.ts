@@ -776,6 +776,77 @@ test('an undo keeps what has been touched since, and lists it with the reason', 
   assert.equal(values.length, 0, 'no values of contacts are left')
 })
 
+test('an undo keeps a contact whose number a callback has named since', async (t) => {
+  const { api, browser, provider, idOf, importFile, undo } = await withProvider(signedIn(t))
+  const phoneOf = (i: number) => `+141555502${String(i).padStart(2, '0')}`
+  const waOf = (i: number) => phoneOf(i).slice(1)
+  const userOf = (i: number) => `US.8${String(i).padStart(6, '0')}`
+  const at = () => String(Math.floor(Date.now() / 1_000))
+  const post = async (field: string, value: Json) =>
+    assert.equal(await provider.callback({ entry: [{ changes: [{ field, value }] }] }), 200)
+  const sent = (i: number, more: Json) =>
+    post('messages', {
+      statuses: [{ id: `wamid.${i}`, status: 'sent', timestamp: at(), recipient_id: waOf(i), ...more }],
+    })
+  await provider.writes({ user_id: userOf(1), username: 'bo.b', text: 'hi' })
+  const rows = Array.from({ length: 8 }, (_, i) => `${phoneOf(i)},N${i}\n`).join('')
+  const done = await importFile(`phone,name\n${rows}`)
+  const moved = await idOf(phoneOf(3))
+  // A status names a user id with the number: a new one, and one of another contact.
+  await sent(0, { recipient_user_id: userOf(0) })
+  await sent(1, { recipient_user_id: userOf(1) })
+  await post('user_preferences', {
+    user_preferences: [{ wa_id: waOf(2), category: 'marketing_messages', value: 'stop', timestamp: at() }],
+  })
+  const system = { type: 'user_changed_number', wa_id: waOf(33) }
+  await post('messages', {
+    messages: [{ from: waOf(3), id: 'wamid.moved', timestamp: at(), type: 'system', system }],
+  })
+  await post('user_id_update', { user_id_update: [{ wa_id: waOf(4), user_id: { current: userOf(4) } }] })
+  await post('smb_message_echoes', {
+    message_echoes: [{ to: waOf(5), id: 'wamid.echo', timestamp: at(), type: 'text', text: { body: 'hi' } }],
+  })
+  // This one teaches nothing about the person.
+  await sent(6, {})
+  assert.deepEqual((await undo(done.id)).undo, { erased: 2, restored: 0, kept: 6 })
+  const kept = (await browser.ask('GET', `/imports/${done.id}/kept`)).data
+  assert.deepEqual(kept.map(({ contact, reason }: Json) => [contact.phone, reason]).sort(), [
+    [phoneOf(0), 'identity'],
+    [phoneOf(1), 'identity'],
+    [phoneOf(2), 'changed'],
+    [phoneOf(4), 'identity'],
+    [phoneOf(5), 'conversation'],
+    [phoneOf(33), 'changed'],
+  ])
+  assert.equal((await api.get(`/contacts/${moved}`)).body.data.phone, phoneOf(33))
+  const { data: identities } = await browser.ask('GET', `/contacts?search=${encodeURIComponent(phoneOf(1))}`)
+  assert.equal(identities.length, 1)
+})
+
+test('an undo waits for a callback that names the number at the same time', async (t) => {
+  const { api, db, database, browser, provider, importFile, settle } = await withProvider(signedIn(t))
+  const phone = '+14155550101'
+  await provider.writes({ user_id: 'US.8000001', username: 'bo.b', text: 'hi' })
+  const done = await importFile(`phone,name\n${phone},Ann\n+14155550102,Bob\n`)
+  // As the statement that stores a report does, before its commit.
+  const callback = await database.connect(1).reserve()
+  await callback`begin`
+  const named = await callback`
+    update contact_identities set reported_number = ${phone}
+    where workspace_id = ${api.workspaceId} and channel = 'msgapp' and external_id = 'US.8000001'`
+  assert.equal(named.count, 1)
+  await browser.ask('POST', `/imports/${done.id}/undo`)
+  await untilWaiting(db)
+  await callback`commit`
+  callback.release()
+  assert.deepEqual((await settle(done.id)).undo, { erased: 1, restored: 0, kept: 1 })
+  const kept = (await browser.ask('GET', `/imports/${done.id}/kept`)).data
+  assert.deepEqual(
+    kept.map(({ contact, reason }: Json) => [contact.phone, reason]),
+    [[phone, 'identity']],
+  )
+})
+
 test('imports are undone one after the other, the last one first', async (t) => {
   const world = await signedIn(t)
   const { importFile, undo } = world

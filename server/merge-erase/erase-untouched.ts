@@ -17,6 +17,12 @@ export const eraseUntouched: EraseUntouched = async (sql, workspaceId, importId,
     where c.workspace_id = ${workspaceId} and c.id = any(${ids}::uuid[])
     order by c.id
     for update`
+  // A report may name the number of a contact together with the user id of another one, without a lock of the contact.
+  await sql`
+    select i.external_id from contact_identities i
+    where i.workspace_id = ${workspaceId} and i.contact_id = any(${ids}::uuid[])
+    order by i.channel, i.external_id
+    for update`
   // After the locks, so that it sees what other transactions have added.
   const rows = await sql<{ id: string; reason: string | null }[]>`
     select c.id, case
