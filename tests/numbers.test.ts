@@ -562,6 +562,53 @@ test('a real number that replaces the disconnected one of the simulator uses the
   assert.equal((await conversationsOf(api, `connection_id=${id}`)).length, 1)
 })
 
+test('connecting the simulator keeps the templates of accounts that other numbers use', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const browser = await signIn(world)
+  const secrets = { access_token: 'token', app_secret: 'secret' }
+  const connectNumber = async (name: string, account_id: string, phone_number_id: string) =>
+    (await browser.ask('POST', '/channels', { channel: 'msgapp', name, account_id, phone_number_id, ...secrets }, 201))
+      .data
+  await connectNumber('Sales', '700001', '700002')
+  await connectNumber('Support', '700001', '700003')
+  const shop = await connectNumber('Shop', '800001', '800002')
+  const addTemplates = async () => {
+    const scopes = await db<{ account_id: string; scope: string }[]>`
+      select distinct account_id, scope from channel_connections
+      where workspace_id = ${api.workspaceId} and account_id in ('700001', '800001')`
+    for (const { account_id, scope } of scopes) {
+      const name = `${scope === '' ? '' : `${scope}/`}of_${account_id}`
+      await db`
+        insert into templates (workspace_id, name, language, external_id, status, category, parameter_format, components, updated_at)
+        values (${api.workspaceId}, ${name}, 'en_US', ${account_id}, 'APPROVED', 'UTILITY', 'POSITIONAL', '[]', now())
+        on conflict do nothing`
+    }
+  }
+  const listed = async () => pluck(dataOf(await api.get('/templates')), 'account', 'name').sort()
+  const own = [
+    ['700001', 'of_700001'],
+    ['800001', 'of_800001'],
+  ]
+  const isReal = ([account]: Json) => own.some(([known]) => known === account)
+  await addTemplates()
+  assert.deepEqual(await listed(), own)
+  // The simulator replaces Sales, and Support still has the account.
+  const provider = await world.connect()
+  assert.equal(provider.connections.msgapp.name, 'Sales')
+  assert.deepEqual((await listed()).filter(isReal), own)
+  assertStatus(await api.post('/messages', { to: phoneOf(1), ...hello }), 201)
+  assert.deepEqual((await listed()).filter(isReal), own)
+
+  // It replaces the only number of an account: its templates are of no number any more, those of the first account stay.
+  await browser.ask('PATCH', `/channels/${shop.id}`, { is_default: true })
+  const replaced = await world.connect()
+  assert.equal(replaced.connections.msgapp.id, shop.id)
+  assert.deepEqual((await listed()).filter(isReal), [own[0]])
+  const { account_id } = replaced.connections.msgapp
+  assert.ok((await listed()).every(([account, name]) => account !== account_id || name !== 'of_800001'))
+})
+
 test('names are unique, the default changes, and the 51st connection is refused', async (t) => {
   const { api, browser, provider, sales, support, sendersTo } = await startNumbers(t)
   const rename = (name: unknown) => browser.call('PATCH', `/channels/${support.id}`, { name })

@@ -15,6 +15,7 @@ import type { StoredConnection } from './connection-rows.ts'
 import {
   defaultPace,
   defaultVersion,
+  deleteLeftTemplates,
   findReplaced,
   isAccount,
   lockConnections,
@@ -23,7 +24,6 @@ import {
   storeConnection,
   webConnection,
 } from './store-connection.ts'
-import { deleteTemplates } from './templates.ts'
 
 /** Absent settings keep their value, or get the default. */
 export type ConnectionSettings = {
@@ -80,13 +80,7 @@ export async function configureConnection(
   const twin = rows.find((row) => row.id !== stored?.id && row.disconnected_at === null && isAccount(row, input))
   if (twin)
     throw badRequest(`${channel === 'msgapp' ? 'phone_number_id' : 'account_id'}: already connected as ${twin.name}`)
-  const hasOtherNumbers = rows.some(
-    (row) =>
-      row.id !== stored?.id && row.disconnected_at === null && row.channel === channel && row.scope === stored?.scope,
-  )
-  if (channel === 'msgapp' && stored && input.account_id !== kept?.account_id && !hasOtherNumbers) {
-    await deleteTemplates(sql, workspaceId, stored.scope)
-  }
+  if (stored && input.account_id !== kept?.account_id) await deleteLeftTemplates(sql, workspaceId, rows, stored)
   const state = isSame && kept.disconnected_at === null ? kept.state : 'unchecked'
   return storeConnection(sql, sealer, workspaceId, rows, { ...input, state }, stored)
 }

@@ -21,7 +21,7 @@ import {
   toReadable,
 } from './connection-rows.ts'
 import { getConnectionById } from './connections.ts'
-import { deleteUnusedTemplates } from './templates.ts'
+import { deleteTemplates, deleteUnusedTemplates } from './templates.ts'
 
 export type ConnectionInput = Omit<Connection, 'workspace_id' | 'id' | 'name' | 'address' | 'is_default' | 'scope'> & {
   simulator: SimulatorKind | null
@@ -192,6 +192,22 @@ function scopeOf(
   let scope = taken.has(preferred) ? account_id : preferred
   while (taken.has(scope)) scope += '0'
   return scope
+}
+
+/**
+ * Deletes the templates of the account that a connection leaves, unless another connected number has the account. The caller has
+ * locked `rows`, and stores the connection after that.
+ */
+export async function deleteLeftTemplates(
+  sql: Sql,
+  workspaceId: string,
+  rows: readonly StoredConnection[],
+  { id, channel, scope }: StoredConnection,
+): Promise<void> {
+  const isShared = rows.some(
+    (row) => row.id !== id && row.disconnected_at === null && row.channel === channel && row.scope === scope,
+  )
+  if (channel === 'msgapp' && !isShared) await deleteTemplates(sql, workspaceId, scope)
 }
 
 /** Makes a connection the default of its channel. */

@@ -14,14 +14,15 @@ import { callbackUrl, listBuiltInConnections } from '../channels/connections.ts'
 import {
   defaultPace,
   defaultVersion,
+  deleteLeftTemplates,
   findDefault,
+  findReplaced,
   lockConnections,
   readName,
   saveConnection,
   storeConnection,
   webConnection,
 } from '../channels/store-connection.ts'
-import { deleteTemplates } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -55,13 +56,15 @@ async function connectChannel(
   { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond, onlyMissing = false }: ConnectOptions,
   channel: ChannelName,
 ): Promise<Connection> {
-  const stored = findDefault(await lockConnections(db, sealer, workspaceId), channel)
+  const rows = await lockConnections(db, sealer, workspaceId)
+  const stored = findDefault(rows, channel)
   if (stored && onlyMissing) return stored
   const messages_per_second = messagesPerSecond ?? stored?.messages_per_second ?? defaultPace
   if (channel === 'web') return saveConnection(db, sealer, workspaceId, { ...webConnection, messages_per_second })
   // Ids and tokens of the real provider are not sent to a simulator.
   const kept = stored?.simulator ? stored : undefined
-  if (channel === 'msgapp' && !kept) await deleteTemplates(db, workspaceId)
+  const replaced = kept ? undefined : findReplaced(rows, { channel })
+  if (replaced) await deleteLeftTemplates(db, workspaceId, rows, replaced)
   const ids = {
     account_id: kept?.account_id || randomDigits(),
     phone_number_id: channel === 'msgapp' ? kept?.phone_number_id || randomDigits() : '',
