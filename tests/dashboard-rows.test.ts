@@ -266,6 +266,34 @@ test('the rows stay in place when the first one is selected, and a tight row sho
   }
 })
 
+test('with several numbers, the name of the number gives its space to the name of the customer', {
+  skip,
+}, async (t) => {
+  const { page, provider, addNumber } = await openDashboard(t, '/inbox', { width: 1440 })
+  const { id } = await addNumber('Customer support Germany and Austria')
+  const long = 'Samuel Oyelaran'
+  await provider.writes({ from: ann, name: long, text: 'Hello', connection_id: id })
+  await provider.writes({ from: ben, name: 'Bo', text: 'Hello' })
+  await page.goto('/inbox')
+  const isCut = (row: string, part: string) =>
+    rowOf(page, row)
+      .locator(part)
+      .evaluate((element) => element.scrollWidth > element.clientWidth)
+  await rowOf(page, long).locator('.inbox-row-connection').waitFor()
+  for (const width of [1440, 1000, 390]) {
+    await resize(page, width, width === 1000 ? 'dark' : 'light')
+    assert.equal(await isCut(long, '.inbox-row-name'), false, `the customer at ${width} pixels`)
+    assert.equal(await isCut(long, '.inbox-row-connection'), true, `the number at ${width} pixels`)
+    const { left, right } = await edgesOf(rowOf(page, long).locator('.inbox-row-connection'))
+    assert.ok(right - left >= 24, `${right - left} pixels of the number at ${width} pixels`)
+    // With enough space both are whole.
+    assert.equal(await isCut('Bo', '.inbox-row-name'), false)
+    assert.equal(await isCut('Bo', '.inbox-row-connection'), false, `a short name at ${width} pixels`)
+    await assertFits(page)
+    await assertAccessible(page)
+  }
+})
+
 test('labels of conversations and tags of people look different', { skip }, async (t) => {
   const { page, provider, api } = await openDashboard(t, '/inbox', { width: 1440 })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
