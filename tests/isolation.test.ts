@@ -586,7 +586,7 @@ test('a member reads and runs broadcasts of their own workspace only', async (t)
   for (const audience of [{ segment_id: own.segments }, { recipients: [{ to: shared.phone }] }]) {
     const { data } = (await call('POST', '/broadcasts/preview', { template, ...audience })).body
     assert.equal(data.total, 1)
-    assert.match(data.sample.text, /ourword name.*ourword company/)
+    assert.match(data.samples[0].params.body.join(), /ourword name.*ourword company/)
   }
   const tested = await call('POST', '/broadcasts/test', { template, to: shared.phone })
   assert.equal(tested.body.data.conversation_id, own.conversations, tested.text)

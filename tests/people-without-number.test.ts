@@ -126,7 +126,7 @@ test('a broadcast reaches a hundred people without a number', main, async (t) =>
 
   const preview = (await ask('POST', '/broadcasts/preview', { template: hello, segment_id })).data
   assertFields(preview, { total: 101, sendable: 100, skipped: [{ reason: noPhone, count: 1 }] })
-  assert.match(preview.sample.to, /^@bo\.b\d+$/)
+  assert.match(preview.samples[0].to, /^@bo\.b\d+$/)
   const check = { name: 'News', template: hello, segment_id }
   const checked = dataOf(await api.post('/broadcasts/check', check), 200)
   assertFields(checked, { recipient_count: 100, skipped_count: 1 })

@@ -49,10 +49,6 @@ const PreviewView = Type.Object({
     fits: Type.Boolean(),
     state: OneOf(['active', 'lapsed']),
   }),
-  sample: Type.Unsafe<{ text: string; to: string } | null>({
-    type: ['object', 'null'],
-    properties: { text: { type: 'string' }, to: { type: 'string' } },
-  }),
   samples: Type.Array(
     Type.Object({ name: NullableText(), to: Type.String(), params: Type.Unsafe<TemplateParams>(StructuredParams) }),
   ),

@@ -1,5 +1,5 @@
 /**
- * Previews a broadcast, without a write: how many recipients it would reach, how long it would run, and a sample. Also
+ * Previews a broadcast, without a write: how many recipients it would reach, how long it would run, and samples. Also
  * sends the template to one number as a test.
  *
  * A list is checked recipient by recipient, as when it is sent. For a segment the database counts the contacts that cannot be
@@ -39,7 +39,6 @@ export type Preview = {
   values_checked: number
   duration_seconds: number
   plan: { left: number | null; fits: boolean; state: 'active' | 'lapsed' }
-  sample: { text: string; to: string } | null
   /** The first recipients who would get it, each with the values of their message. */
   samples: { name: string | null; to: string; params: TemplateParams }[]
 }
@@ -78,7 +77,6 @@ export async function previewBroadcast(
   const reached = judged.filter(({ message }) => message).slice(0, shownCount)
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
-  const first = judged.find(({ message }) => message)
   const { state, left } = await readQuota(db, workspaceId, scheduledAt)
   return {
     total,
@@ -87,7 +85,6 @@ export async function previewBroadcast(
     values_checked: isSame ? Math.min(judged.length, 1) : judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
     plan: { left, fits: state === 'active' && (left === null || quotaUnits <= left), state },
-    sample: first ? { text: first.message?.row.content_text ?? '', to: first.to } : null,
     samples: reached.map(({ person, to }) => {
       const own = person.given_params ?? params
       const expanded = contact_fields ? expandValues(own, person) : undefined
