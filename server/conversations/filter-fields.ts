@@ -16,8 +16,8 @@ export const statuses = ['open', 'pending', 'closed'] as const
  */
 export const receivedAt = (sql: Sql): Fragment => sql`greatest(v.last_received_at, v.last_inbound_at)`
 
-const statusValue = { value: 'status', fault: notOneOf(statuses) } as const
-const connectionValue = {
+export const statusValue = { value: 'status', fault: notOneOf(statuses) } as const
+export const connectionValue = {
   value: 'connection',
   fault: (value: string) => (value.trim() ? undefined : 'required'),
 } as const
@@ -45,14 +45,18 @@ export const filterFields: FilterFields = {
 
 /** Condition on contact `c`: it has a conversation on the connection with this id or name. */
 function hasConnection(sql: Sql, workspaceId: string, value: string): Fragment {
-  const hasName = sql`k.name_key = ${fold(value.trim())}`
-  const isNamed = isUuid(value) ? sql`(k.id = ${value} or ${hasName})` : hasName
   return sql`exists (
     select from conversations v
-    where v.workspace_id = c.workspace_id and v.contact_id = c.id and v.connection_id in (
-      select k.id from channel_connections k where k.workspace_id = ${workspaceId} and ${isNamed}
-    )
+    where v.workspace_id = c.workspace_id and v.contact_id = c.id
+      and v.connection_id in (${selectConnections(sql, workspaceId, value)})
   )`
+}
+
+/** The ids of the connections with this id or name. A connection that was disconnected may have the name of another one. */
+export function selectConnections(sql: Sql, workspaceId: string, value: string): Fragment {
+  const hasName = sql`k.name_key = ${fold(value.trim())}`
+  const isNamed = isUuid(value) ? sql`(k.id = ${value} or ${hasName})` : hasName
+  return sql`select k.id from channel_connections k where k.workspace_id = ${workspaceId} and ${isNamed}`
 }
 
 const hasStatus = (sql: Sql, status: string) => sql`

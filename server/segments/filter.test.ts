@@ -13,7 +13,7 @@ import { newId } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
-import { type Filter, isGroup, type Rule, type RuleGroup, requireFilter, toCondition } from './filter.ts'
+import { type Filter, isGroup, patternOf, type Rule, type RuleGroup, requireFilter, toCondition } from './filter.ts'
 
 const seed = 20_260_131
 /** Attributes are compared by the database's own folding; `tests/segments.test.ts` has their examples. */
@@ -310,4 +310,24 @@ test('a search matches exactly the contacts that contain the text, or start with
     { seed, numRuns: 300 },
   )
   assert.ok(found > 150, `searches with a match: ${found}`)
+})
+
+test('a field that ends in a name stands for many, and an error is below the path of the filter', () => {
+  const { 'attributes.NAME': named = {} } = filterFields
+  const table = { ...fields, 'answers.NAME': named, 'answers.NAME.PATH': named }
+  const read = (field: string) =>
+    requireFilter(table, { match: 'all', rules: [{ field, op: 'is', value: 'x' }] }, 'steps[2].cases[0].when')
+  for (const field of ['answers.a', 'answers.order_1', 'answers.order.status', 'answers.order.lines.0.Price-2']) {
+    assert.deepEqual(read(field).rules, [{ field, op: 'is', value: 'x' }])
+    assert.match(field, new RegExp(patternOf(field.split('.').length > 2 ? 'answers.NAME.PATH' : 'answers.NAME')))
+  }
+  const wrong = ['answers', 'answers.', 'answers.A', 'answers.NAME', 'answers.a.', 'answers.a..b', 'answers.a. b']
+  for (const field of [...wrong, 'answers.NAME.PATH', 'attributes.plan', 'constructor.a', 'answers.a\n']) {
+    assert.throws(
+      () => read(field),
+      /^Error: steps\[2\]\.cases\[0\]\.when\.rules\[0\]\.field: unknown; use one of tag, /,
+      field,
+    )
+    assert.doesNotMatch(field, new RegExp(patternOf('answers.NAME')))
+  }
 })

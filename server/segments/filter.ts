@@ -3,7 +3,8 @@
  *
  * A field is a table of operators (ops). An op validates its value and turns it into SQL. A rule may be a group of rules, so
  * a filter has at most two levels. Fields of contacts are here. A module to the right adds its own fields in `app.ts`. The field
- * `attributes.NAME` stands for one field per name of an attribute.
+ * `attributes.NAME` stands for one field per name of an attribute, and so does every field that ends in `.NAME`. A field that ends in
+ * `.NAME.PATH` stands for the values within a named object.
  */
 import { namePattern } from '../contacts/attributes.ts'
 import { hasChannel, hasTag } from '../contacts/contacts.ts'
@@ -33,7 +34,19 @@ export const maxRules = 50
 export const maxTotalRules = 200
 
 /** The kind of a value, for the input of the dashboard. */
-export const valueKinds = ['text', 'tag', 'channel', 'connection', 'time', 'status', 'boolean', 'number'] as const
+export const valueKinds = [
+  'text',
+  'tag',
+  'channel',
+  'connection',
+  'time',
+  'status',
+  'boolean',
+  'number',
+  'label',
+  'member',
+  'content_type',
+] as const
 
 /** The kind of value of an op. `fault` returns the error of an invalid value. */
 type ValueRule = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }
@@ -41,17 +54,17 @@ type ValueRule = { value: (typeof valueKinds)[number]; fault: (value: string) =>
 export type Op = {
   /** Absent: the op takes no value. */
   takes?: ValueRule
-  /** `name` is the name of the attribute in `attributes.NAME`. */
+  /** `name` is what the field has instead of `NAME` or `NAME.PATH`, such as the name of the attribute in `attributes.NAME`. */
   condition: (sql: Sql, workspaceId: string, value: string, name: string) => Fragment
 }
 export type FilterFields = Record<string, Record<string, Op>>
 
-/** Checks every rule and drops unknown properties. A 400 names the rule by its position, from 0. */
-export function requireFilter(fields: FilterFields, { match, rules }: FilterInput): Filter {
+/** Checks every rule and drops unknown properties. A 400 names the rule by its position, from 0, below the path of the filter. */
+export function requireFilter(fields: FilterFields, { match, rules }: FilterInput, root = 'filter'): Filter {
   const ruleCount = rules.reduce((count, rule) => count + (isGroupInput(rule) ? (rule.rules?.length ?? 0) : 1), 0)
-  if (ruleCount > maxTotalRules) throw badRequest(`filter: must have at most ${maxTotalRules} rules in total`)
+  if (ruleCount > maxTotalRules) throw badRequest(`${root}: must have at most ${maxTotalRules} rules in total`)
   const checked = rules.map((rule, i) => {
-    const path = `filter.rules[${i}]`
+    const path = `${root}.rules[${i}]`
     return isGroupInput(rule) ? requireGroup(fields, rule, path) : requireRule(fields, rule, path)
   })
   return { match, rules: checked }
@@ -73,7 +86,7 @@ function requireGroup(fields: FilterFields, { field, op, match, rules }: RuleInp
 function requireRule(fields: FilterFields, { field, op, value }: RuleInput, path: string): Rule {
   if (field === undefined) throw badRequest(`${path}.field: required`)
   if (op === undefined) throw badRequest(`${path}.op: required`)
-  const ops = opsOf(fields, field)
+  const { ops } = findField(fields, field) ?? {}
   if (!ops) throw badRequest(`${path}.field: unknown; use one of ${Object.keys(fields).join(', ')}`)
   const known = own(ops, op)
   if (!known) throw badRequest(`${path}.op: unknown for ${field}; use one of ${Object.keys(ops).join(', ')}`)
@@ -87,15 +100,27 @@ function requireRule(fields: FilterFields, { field, op, value }: RuleInput, path
 /** The field that stands for the attributes. */
 export const anyAttribute = 'attributes.NAME'
 
-/** The name of the attribute in `attributes.NAME`; undefined for every other field. */
-function attributeOf(field: string): string | undefined {
-  const name = field.startsWith('attributes.') ? field.slice('attributes.'.length) : ''
-  return namePattern.test(name) ? name : undefined
-}
+const placeholder = /\.NAME(\.PATH)?$/
+const pathPart = /^[\w-]{1,40}$/
 
-function opsOf(fields: FilterFields, field: string): Record<string, Op> | undefined {
-  if (field === anyAttribute) return undefined
-  return own(fields, attributeOf(field) === undefined ? field : anyAttribute)
+/** Whether a field of the table stands for others. */
+export const isPlaceholder = (field: string): boolean => placeholder.test(field)
+
+/** The regular expression of the fields that a placeholder stands for. */
+export const patternOf = (field: string): string =>
+  `^${field
+    .replaceAll('.', '\\.')
+    .replace('NAME', namePattern.source.slice(1, -1))
+    .replace('\\.PATH', `(\\.${pathPart.source.slice(1, -1)})+`)}$`
+
+/** The ops of a field, and what it has instead of the `NAME` of a placeholder. */
+function findField(fields: FilterFields, field: string): { ops: Record<string, Op>; name: string } | undefined {
+  const ops = own(fields, field)
+  if (ops) return isPlaceholder(field) ? undefined : { ops, name: '' }
+  const [prefix = '', name = '', ...path] = field.split('.')
+  if (!namePattern.test(name) || !path.every((part) => pathPart.test(part))) return undefined
+  const named = own(fields, `${prefix}.NAME${path.length > 0 ? '.PATH' : ''}`)
+  return named && { ops: named, name: [name, ...path].join('.') }
 }
 
 export const isGroup = (rule: Rule | RuleGroup): rule is RuleGroup => 'rules' in rule
@@ -119,9 +144,10 @@ export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields,
   const conditions = [...different.values()].map((rule) => {
     if (isGroup(rule)) return toCondition(sql, workspaceId, fields, rule)
     const { field, op, value = '' } = rule
-    const known = own(opsOf(fields, field) ?? {}, op)
+    const { ops = {}, name = '' } = findField(fields, field) ?? {}
+    const known = own(ops, op)
     if (!known) throw new Error(`a stored filter has the unknown rule ${field} ${op}`)
-    return known.condition(sql, workspaceId, value, attributeOf(field) ?? '')
+    return known.condition(sql, workspaceId, value, name)
   })
   const joined = conditions.reduce((one, other) =>
     match === 'all' ? sql`${one} and ${other}` : sql`${one} or ${other}`,

@@ -4,36 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AnyCaller } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
-import { namePattern } from '../contacts/attributes.ts'
 import { ContactSchema, contactExample } from '../contacts/resource.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
-import {
-  Deleted,
-  IdParams,
-  inDocument,
-  ListQuery,
-  NullableText,
-  OneOf,
-  TrimmedText,
-  type TSchema,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
-import {
-  anyAttribute,
-  describeFields,
-  type Filter,
-  type FilterFields,
-  type FilterInput,
-  groupField,
-  matchModes,
-  maxRules,
-  maxTotalRules,
-  maxValueLength,
-  valueKinds,
-} from './filter.ts'
+import { Deleted, IdParams, ListQuery, NullableText, OneOf, TrimmedText, Type, Uuid } from '../lib/schema.ts'
+import { describeFields, type FilterFields, valueKinds } from './filter.ts'
+import { createFilterSchemas } from './filter-schema.ts'
 import { kinds, type Segment, segmentFields } from './resource.ts'
 import {
   addMembers,
@@ -48,82 +25,6 @@ import {
   requireSegment,
   updateSegment,
 } from './segments.ts'
-
-/** The schemas of a filter over these fields, as callers send it and as it is stored. */
-function filterSchemas(fields: FilterFields) {
-  const known = Object.entries(fields).map(([field, ops]) => `\`${field}\` ${Object.keys(ops).join(', ')}`)
-  const match = OneOf(matchModes)
-  const rule = Type.Object(
-    {
-      field: Type.String({
-        maxLength: 80,
-        description: `Fields and their ops: ${known.join('; ')}.`,
-        ...inDocument({
-          anyOf: [
-            { type: 'string', enum: Object.keys(fields).filter((field) => field !== anyAttribute) },
-            { pattern: `^attributes\\.${namePattern.source.slice(1)}` },
-          ],
-        }),
-      }),
-      op: Type.String({
-        maxLength: 80,
-        description: 'One of the ops of the field.',
-        ...inDocument({ enum: [...new Set(Object.values(fields).flatMap((ops) => Object.keys(ops)))] }),
-      }),
-      value: Type.Optional(
-        Type.String({
-          description:
-            'Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`.',
-          ...inDocument({ maxLength: maxValueLength }),
-        }),
-      ),
-    },
-    { title: 'FilterRule' },
-  )
-  const rulesOf = <Schema extends TSchema>(item: Schema) => Type.Array(item, { minItems: 1, maxItems: maxRules })
-  const ofGroup = { field: OneOf([groupField]), op: OneOf(matchModes, { description: 'The same as `match`.' }) }
-  const group = Type.Object(
-    {
-      match: Type.Optional(match),
-      field: Type.Optional(ofGroup.field),
-      op: Type.Optional(ofGroup.op),
-      value: Type.Optional(Type.String({ description: 'Ignored.' })),
-      rules: rulesOf(rule),
-    },
-    {
-      title: 'FilterGroup',
-      description:
-        'A group of rules that counts as one rule of the filter. It has `match`, or the `field` with the text `group` and an `op`.',
-    },
-  )
-  const storedGroup = Type.Object(
-    { match, ...ofGroup, value: Type.String({ description: 'Empty.' }), rules: rulesOf(rule) },
-    { title: 'StoredFilterGroup', description: 'A group of rules that counts as one rule of the filter.' },
-  )
-  // One object for rules and groups: the validator reports faults of the form that was sent, and the serializer need not choose.
-  const { field, op, value } = rule.properties
-  const item = <Value>(required: readonly string[], forms: readonly TSchema[]) =>
-    Type.Unsafe<Value>({
-      type: 'object',
-      properties: { field, op, value, match, rules: rulesOf(rule) },
-      required,
-      ...inDocument({ anyOf: forms, type: undefined, properties: undefined, required: undefined }),
-    })
-  const sent = item<FilterInput['rules'][number]>([], [rule, group])
-  const stored = item<Filter['rules'][number]>(['field', 'op', 'value'], [rule, storedGroup])
-  return {
-    Filter: Type.Object(
-      { match, rules: rulesOf(sent) },
-      { title: 'Filter', description: `At most ${maxTotalRules} rules in total, with those of groups.` },
-    ),
-    StoredFilter: Type.Unsafe<Filter | null>({
-      ...Type.Object({ match, rules: rulesOf(stored) }),
-      title: 'StoredFilter',
-      type: ['object', 'null'],
-      description: 'Null for a static segment.',
-    }),
-  }
-}
 
 const filterExample = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
 const segmentExample = {
@@ -142,7 +43,7 @@ const newSegmentExample = {
 }
 
 function createSchemas(fields: FilterFields) {
-  const { Filter, StoredFilter } = filterSchemas(fields)
+  const { Filter, StoredFilter } = createFilterSchemas(fields)
   const filter = Type.Optional(Filter)
   const name = TrimmedText(maxSegmentName, 'Unique in the workspace without regard to case.')
   const description = Type.Optional(NullableText({ maxLength: 1_000 }))
