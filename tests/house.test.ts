@@ -27,6 +27,7 @@ const order = [
   'conversations',
   'messages',
   'webchat',
+  'automation',
   'insights',
   'broadcasts',
   'merge-erase',
