@@ -51,7 +51,8 @@ function faultOf(faults: readonly SchemaFault[]): SchemaFault | undefined {
   return { ...fault, params: { type: [...new Set(types)] } }
 }
 
-function describeRule({ keyword, params, message }: SchemaFault): string {
+/** The rule of a schema that a value breaks, in words. */
+export function describeRule({ keyword, params, message }: Omit<SchemaFault, 'instancePath'>): string {
   const { limit } = params
   switch (keyword) {
     case 'required':

@@ -24,7 +24,8 @@ export function attributeOf(field: string): string | undefined {
   return namePattern.test(name) ? name : undefined
 }
 
-function readField(contact: ValuedContact, field: string): string | null {
+/** The text of a contact's field; null when the contact has none. */
+export function readContactField(contact: ValuedContact, field: string): string | null {
   if (isField(field)) return contact[field]
   const attributes = contact.attributes ?? {}
   if (attributes === 'any') return 'x'
@@ -41,7 +42,7 @@ export function findValueFault(params: TemplateParams, rootPath: string): string
   for (const { path, text } of listTexts(params, rootPath)) {
     for (const [, name = ''] of text.matchAll(reference)) {
       const field = name.trimEnd()
-      if (!isKnown(field)) {
+      if (!isContactField(field)) {
         return `${path}: unknown field contact.${field}; use one of ${valueFields.join(', ')}, attributes.NAME`
       }
     }
@@ -58,7 +59,7 @@ export function listRequiredFields(params: TemplateParams): string[] {
   for (const { text } of listTexts(params, '')) {
     for (const [, name = '', fallback] of text.matchAll(reference)) {
       const field = name.trimEnd()
-      if (fallback === undefined && isKnown(field)) required.add(field)
+      if (fallback === undefined && isContactField(field)) required.add(field)
     }
   }
   return [...required]
@@ -76,8 +77,8 @@ export function expandValues(params: TemplateParams, contact: ValuedContact): Ex
     const filled = text.replace(reference, (whole, name: string, fallback: string | undefined) => {
       const field = name.trimEnd()
       // A character has at most two units. A request could multiply the longest name by 65,536.
-      if (!isKnown(field) || units > 2 * maxTextLength) return whole
-      const value = readField(contact, field)
+      if (!isContactField(field) || units > 2 * maxTextLength) return whole
+      const value = readContactField(contact, field)
       const isEmpty = !value?.trim()
       if (isEmpty && fallback === undefined) missing ??= field
       const replacement = (isEmpty ? fallback : value) ?? ''
@@ -97,7 +98,8 @@ export const tooLongReason = `a value has more than ${maxTextLength} characters 
 /** A contact with a value in every field, to check whether a template can be filled at all. */
 export const completeContact: ValuedContact = { name: 'x', phone: 'x', email: 'x', company: 'x', attributes: 'any' }
 
-const isKnown = (field: string): boolean => isField(field) || attributeOf(field) !== undefined
+/** Whether a contact can have the field. */
+export const isContactField = (field: string): boolean => isField(field) || attributeOf(field) !== undefined
 
 const isField = (text: string): text is ValueField => (valueFields as readonly string[]).includes(text)
 
