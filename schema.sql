@@ -73,6 +73,127 @@ CREATE INDEX audit_log_by_object ON public.audit_log USING btree (workspace_id, 
 CREATE INDEX audit_log_by_subject ON public.audit_log USING btree (workspace_id, subject_id, id) WHERE (subject_id IS NOT NULL);
 CREATE INDEX audit_log_by_subjects ON public.audit_log USING gin (subject_ids) WHERE (subject_ids IS NOT NULL);
 
+create table automation_runs (
+  workspace_id uuid not null,
+  id uuid not null,
+  automation_id uuid not null,
+  version integer not null,
+  contact_id uuid not null,
+  conversation_id uuid,
+  cause text not null,
+  message_id uuid,
+  depth smallint not null default 0,
+  has_questions boolean not null,
+  state text not null,
+  reason text,
+  error text,
+  ended_by uuid,
+  position text not null,
+  tries integer not null default 0,
+  send_id uuid,
+  asked_id uuid,
+  variables jsonb not null default '{}'::jsonb,
+  due_at timestamp with time zone,
+  timeout_at timestamp with time zone,
+  lease_id uuid,
+  leased_until timestamp with time zone,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint automation_runs_pkey PRIMARY KEY (workspace_id, id),
+  constraint automation_runs_workspace_id_automation_id_version_fkey FOREIGN KEY (workspace_id, automation_id, version) REFERENCES automation_versions(workspace_id, automation_id, version) ON DELETE CASCADE,
+  constraint automation_runs_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
+  constraint automation_runs_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint automation_runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'waiting'::text, 'ended'::text])))
+) with (fillfactor=70);
+comment on table automation_runs is 'Runs of automations. A step takes effect, is logged and moves the run in one transaction.';
+comment on column automation_runs.cause is 'What started it: one run per automation and cause.';
+comment on column automation_runs.message_id is 'The message of the customer that started it.';
+comment on column automation_runs.position is 'The step to execute, or the question whose answer it waits for.';
+comment on column automation_runs.tries is 'Answers to the question that were not understood, or failed calls.';
+comment on column automation_runs.send_id is 'The id of the message that the step sends: a repeat after a crash finds that message.';
+comment on column automation_runs.asked_id is 'The last message of the question. Later messages of the customer answer it.';
+comment on column automation_runs.due_at is 'When to continue. Null: not before an answer.';
+comment on column automation_runs.timeout_at is 'When the question is given up.';
+comment on column automation_runs.lease_id is 'The worker that executes it, until leased_until.';
+CREATE INDEX automation_runs_due ON public.automation_runs USING btree (workspace_id, due_at) WHERE (state <> 'ended'::text);
+CREATE INDEX automation_runs_of_automation ON public.automation_runs USING btree (workspace_id, automation_id, id);
+CREATE UNIQUE INDEX automation_runs_of_cause ON public.automation_runs USING btree (workspace_id, automation_id, cause);
+CREATE INDEX automation_runs_of_contact ON public.automation_runs USING btree (workspace_id, contact_id);
+CREATE INDEX automation_runs_of_conversation ON public.automation_runs USING btree (workspace_id, conversation_id, id);
+CREATE INDEX automation_runs_open ON public.automation_runs USING btree (workspace_id, conversation_id) WHERE (state <> 'ended'::text);
+
+create table automation_steps (
+  workspace_id uuid not null,
+  run_id uuid not null,
+  id uuid not null,
+  path text not null,
+  type text not null,
+  outcome text not null,
+  reason text,
+  input jsonb,
+  message_id uuid,
+  created_at timestamp with time zone not null,
+  constraint automation_steps_pkey PRIMARY KEY (workspace_id, run_id, id)
+) partition by RANGE (id);
+comment on table automation_steps is 'What each step of a run did, in partitions of one day. Kept for 90 days.';
+
+create table automation_triggers (
+  workspace_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  event text not null,
+  detail text,
+  contact_id uuid not null,
+  conversation_id uuid,
+  message_id uuid,
+  depth smallint not null default 0,
+  constraint automation_triggers_pkey PRIMARY KEY (workspace_id, id),
+  constraint automation_triggers_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table automation_triggers is 'Changes that may start an automation, until that is decided. Written by the statement that makes the change.';
+comment on column automation_triggers.detail is 'The name of the label, tag or attribute. Of a message: opens, if no earlier one is in the open conversation.';
+comment on column automation_triggers.depth is 'How many automations caused one another before this change.';
+
+create table automation_versions (
+  workspace_id uuid not null,
+  automation_id uuid not null,
+  version integer not null,
+  definition json not null,
+  published_at timestamp with time zone not null,
+  published_by uuid,
+  constraint automation_versions_pkey PRIMARY KEY (workspace_id, automation_id, version),
+  constraint automation_versions_workspace_id_automation_id_fkey FOREIGN KEY (workspace_id, automation_id) REFERENCES automations(workspace_id, id) ON DELETE CASCADE
+);
+comment on table automation_versions is 'Published definitions. They never change: a run keeps the version with which it started.';
+comment on column automation_versions.published_by is 'The member. Null: an API key.';
+
+create table automations (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  description text not null default ''::text,
+  state text not null default 'draft'::text,
+  position integer not null,
+  draft json,
+  version integer not null default 0,
+  kind text,
+  has_questions boolean not null default false,
+  secret text not null,
+  checked_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint automations_pkey PRIMARY KEY (workspace_id, id),
+  constraint automations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint automations_state_check CHECK ((state = ANY (ARRAY['draft'::text, 'active'::text, 'paused'::text])))
+);
+comment on table automations is 'Rules and bots of a workspace, in the order of their positions.';
+comment on column automations.draft is 'The definition that a member edits. Null: there are no changes since the newest version. The bytes are kept.';
+comment on column automations.version is 'The newest version, which new runs use. 0: never published.';
+comment on column automations.kind is 'The type of the trigger of the newest version.';
+comment on column automations.has_questions is 'Whether a published version asks questions, so that messages may be answers.';
+comment on column automations.secret is 'Signs its calls to URLs. Sealed.';
+comment on column automations.checked_until is 'Of an automation that waits for silence: conversations up to this time were checked.';
+
 create table broadcast_counts (
   workspace_id uuid not null,
   broadcast_id uuid not null,
@@ -544,6 +665,7 @@ create table conversations (
   blocked_at timestamp with time zone,
   is_channel_blocked boolean not null default false,
   connection_id uuid,
+  bot_run_id uuid,
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
   constraint conversations_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
@@ -562,9 +684,11 @@ comment on column conversations.read_up_to is 'The last_received_at when a membe
 comment on column conversations.blocked_at is 'When a member blocked the contact on this channel. New messages are stored, but do not reopen the conversation.';
 comment on column conversations.is_channel_blocked is 'The channel blocks the contact too: it accepts no messages of the contact.';
 comment on column conversations.connection_id is 'The connection that received or sent the first message. Replies leave from it.';
+comment on column conversations.bot_run_id is 'The open run with questions: the conversation is with the bot.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_connection ON public.conversations USING btree (workspace_id, connection_id, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
+CREATE INDEX conversations_by_window ON public.conversations USING btree (workspace_id, last_inbound_at) WHERE (status <> 'closed'::text);
 CREATE INDEX conversations_in_inbox_of_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), (
 CASE
     WHEN (inbox_at IS NULL) THEN 'automated'::text
@@ -580,10 +704,11 @@ CREATE UNIQUE INDEX conversations_of_contact ON public.conversations USING btree
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
+CREATE INDEX conversations_with_bot ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (bot_run_id IS NOT NULL);
 CREATE TRIGGER connect_conversation BEFORE INSERT ON public.conversations FOR EACH ROW WHEN ((new.connection_id IS NULL)) EXECUTE FUNCTION connect_conversation();
 CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
-CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)))) EXECUTE FUNCTION count_inbox();
+CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id, bot_run_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)) OR ((old.bot_run_id IS NULL) IS DISTINCT FROM (new.bot_run_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
 
 create table drafts (
@@ -940,6 +1065,7 @@ create table messages (
   created_at timestamp with time zone not null,
   broadcast_id uuid,
   visitor_id text,
+  run_id uuid,
   constraint messages_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint messages_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
@@ -949,6 +1075,7 @@ create table messages (
 comment on table messages is 'Messages of conversations. The primary key reads a page of a conversation in order.';
 comment on column messages.external_id is 'The channel''s id of the message.';
 comment on column messages.visitor_id is 'Web chat: the visitor who wrote the message or to whom it was sent. Null in rows of earlier releases: the only visitor of the contact.';
+comment on column messages.run_id is 'The run of an automation that sent it.';
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX messages_by_id ON public.messages USING btree (id);
 CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
@@ -1269,6 +1396,7 @@ create table workspaces (
   requires_second_factor boolean not null default false,
   assign_on_reply boolean not null default false,
   time_zone text not null default 'UTC'::text,
+  automation_kinds text[] not null default '{}'::text[],
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
@@ -1277,5 +1405,7 @@ comment on table workspaces is 'Tenants.';
 comment on column workspaces.requires_second_factor is 'Members without a second factor set one up when they sign in.';
 comment on column workspaces.assign_on_reply is 'A member who replies in an unassigned conversation is assigned to it.';
 comment on column workspaces.time_zone is 'IANA name, such as Europe/Berlin. Days of the overview and of the audit log begin at midnight there.';
+comment on column workspaces.automation_kinds is 'The kinds of changes that its automations wait for. Statements queue only these in automation_triggers.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
+CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);

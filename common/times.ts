@@ -66,6 +66,22 @@ export const times = {
     /** `stop` waits this long for the chunks in flight. */
     stopMs: 5 * secondMs,
   },
+  automation: {
+    /** A run that becomes due by time alone starts at most this late. */
+    pollMs: 500,
+    /** Messages of a customer within this time are one answer. */
+    togetherMs: 1_500,
+    /** Extended while a worker executes the run. The runs of a crashed worker are claimable after this time. */
+    leaseMs: 15 * secondMs,
+    /** Conversations are checked for silence this often. */
+    silenceMs: 2 * secondMs,
+    /** For a call of a URL. */
+    callMs: 10 * secondMs,
+    /** Before a failed call is made again. */
+    callRetryMs: [2 * secondMs, 10 * secondMs, minuteMs, 5 * minuteMs],
+    /** `stop` waits this long for the steps in flight. */
+    stopMs: 5 * secondMs,
+  },
   /** A merge that no process continued for this time is continued by a worker. */
   merges: { abandonedMs: 10 * secondMs },
   messages: {

@@ -20,6 +20,7 @@ const scopeTexts: Record<string, string> = {
   'conversations:read': 'read conversations',
   'conversations:write': 'change conversations; read and write internal notes; read members',
   'broadcasts:send': 'create, start, stop and read broadcasts',
+  'automations:manage': 'create, change, publish, pause and start automations; read their runs; take conversations over from the bot',
   'webhooks:manage': 'manage webhook endpoints; follow the event stream',
 }
 
@@ -86,6 +87,14 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'POST /segments',
     'PATCH /segments',
     'DELETE /segments',
+  ],
+  ['start automations on conversations', 'POST /automations/:x/runs$'],
+  [
+    'create, change, publish and pause automations',
+    'POST /automations',
+    'PUT /automations',
+    'PATCH /automations',
+    'DELETE /automations',
   ],
   ['create, start and stop broadcasts', 'POST /broadcasts', 'PATCH /broadcasts', 'DELETE /broadcasts'],
   [

@@ -21,6 +21,8 @@ import { sessionTable } from './accounts/sign-in/session-routes.ts'
 import type { Setup } from './accounts/sign-in/setup.ts'
 import { streamTable } from './accounts/stream.ts'
 import { mountForKeys, mountForMembers, type Row } from './accounts/table.ts'
+import { automationTable } from './automation/routes.ts'
+import { runStopper } from './automation/runs.ts'
 import { listBroadcastNames } from './broadcasts/broadcasts.ts'
 import { composeTable } from './broadcasts/compose-routes.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
@@ -190,6 +192,7 @@ async function registerApi(
     publicUrl,
     onSend: liveSends.count,
     times: times.messages,
+    runs: runStopper,
   })
   const intake = createIntake({
     db: pools.messages,
@@ -199,6 +202,7 @@ async function registerApi(
     onMediaGone: (ids) => void deleteFiles(store, ids, log),
     publicUrl,
     follower: recipientFollower,
+    runs: runStopper,
     times: times.messages,
   })
   const acceptContext = { db, slow, bulk, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
@@ -264,6 +268,7 @@ async function registerApi(
     ['Templates', templateTable({ db, sealer, channel: channels.msgapp })],
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
+    ['Automations', automationTable({ db, sealer, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],
     ['', composeTable({ ...broadcasting, sender, threadContext })],

@@ -10,6 +10,7 @@ import type { Logger } from 'pino'
 import { parleyCommand } from '../common/environment.ts'
 import { keepRequestDays } from './accounts/request-log.ts'
 import { needsSetup } from './accounts/sign-in/setup.ts'
+import { keepStepDays } from './automation/log-days.ts'
 import { type Config, defaultDataDir, localOrigin } from './config/config.ts'
 import { requireSameKey, resolveEncryptionKey } from './config/encryption-key.ts'
 import type { Demo } from './demo/demo.ts'
@@ -35,6 +36,7 @@ export async function prepare(config: Config, db: Db, log: Logger): Promise<Prep
   const sealer = createSealer(encryptionKey)
   await requireSameKey(db, sealer)
   await keepEventDays(db, log)
+  await keepStepDays(db, log)
   await keepRequestDays(db, log)
   if (!config.roles.has('api')) return { welcome: welcome(config, {}) }
 

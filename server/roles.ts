@@ -174,10 +174,16 @@ async function loadEngines() {
       times: config.times.webhooks,
     })
     lifecycle.onStop(poster.stop)
+    const { callMs } = config.times.automation
+    const callPoster = createPoster({
+      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs, times: config.times.webhooks }),
+      times: { ...config.times.webhooks, postMs: callMs, bodyMs: callMs },
+    })
+    lifecycle.onStop(callPoster.stop)
     if (!peers) await serveHealth(context, parts)
     // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
     if (lifecycle.isStopping()) return
-    const worker = startWorker({ ...parts, poster, publicUrl, times: config.times })
+    const worker = startWorker({ ...parts, poster, callPoster, publicUrl, times: config.times })
     lifecycle.onStop(worker.stop)
     await beat(context, parts)
   }

@@ -7,9 +7,13 @@ import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { keepRequestDays } from './accounts/request-log.ts'
 import { sweepSessions } from './accounts/sign-in/sessions.ts'
+import { keepStepDays } from './automation/log-days.ts'
+import { startAutomations } from './automation/loop.ts'
+import { runStopper } from './automation/runs.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { sweepDrafts } from './broadcasts/drafts.ts'
 import { countedSends } from './broadcasts/driver.ts'
+import { createLiveSendCounter } from './broadcasts/pace.ts'
 import { watchBroadcasts } from './broadcasts/poll.ts'
 import { startBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
@@ -34,6 +38,7 @@ import { eraseUntouched } from './merge-erase/erase-untouched.ts'
 import { completeAbandonedMerges } from './merge-erase/merge-contacts.ts'
 import { linkMedia } from './messages/messages.ts'
 import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/receiving/early-reports.ts'
+import { createSender } from './messages/sending/send.ts'
 import { sweepPending } from './messages/sending/settle.ts'
 import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
@@ -55,6 +60,8 @@ export type WorkerParts = {
   signals: Signals
   live: Live
   poster: Poster
+  /** Posts the calls of automations. */
+  callPoster: Poster
   metrics: Metrics
   publicUrl: string
   health: Health
@@ -73,6 +80,7 @@ export function startWorker(parts: WorkerParts): Loop {
     signals,
     live,
     poster,
+    callPoster,
     metrics,
     health,
     times,
@@ -84,7 +92,7 @@ export function startWorker(parts: WorkerParts): Loop {
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, retryMs: times.tasks.retryMs, log, health })
   const signalAll = (workspaceIds: readonly string[]) => workspaceIds.forEach(signals.changed)
-  const applying = { publicUrl, follower: recipientFollower }
+  const applying = { publicUrl, follower: recipientFollower, runs: runStopper }
   const onMediaGone = (ids: readonly string[]) => void deleteFiles(store, ids, log)
   const countAttempt = metrics.counter(
     'parley_webhook_attempts_total',
@@ -129,7 +137,17 @@ export function startWorker(parts: WorkerParts): Loop {
     failuresToOpen,
   })
   const imports = startImports({ db, store, log, health, signals, eraseUntouched, times: times.imports })
+  const liveSends = createLiveSendCounter(db, log)
+  const sender = createSender({
+    pools: { messages: db, settle: pools.settle },
+    ...{ sealer, channels, signals, publicUrl, onSend: liveSends.count, times: times.messages },
+  })
+  const automations = startAutomations({
+    ...{ db, sender, poster: callPoster, sealer, signals, log, health, channels },
+    times: times.automation,
+  })
   const stopListening = [
+    signals.on('deliveriesQueued', automations.wake),
     signals.on('mediaPending', media.wake),
     signals.on('deliveriesQueued', webhooks.wake),
     signals.on('broadcastReady', broadcasts.wake),
@@ -140,6 +158,7 @@ export function startWorker(parts: WorkerParts): Loop {
     webhooks,
     broadcasts,
     imports,
+    automations,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),
@@ -179,6 +198,7 @@ export function startWorker(parts: WorkerParts): Loop {
     }),
     repeat({ name: 'sweep-listeners', everyMs: every.sweepListenersMs, run: () => sweepListeners(db) }),
     repeat({ name: 'days-of-events', everyMs: every.daysOfEventsMs, run: () => keepEventDays(db, log) }),
+    repeat({ name: 'days-of-steps', everyMs: every.daysOfEventsMs, run: () => keepStepDays(db, log) }),
     repeat({ name: 'days-of-requests', everyMs: every.daysOfRequestsMs, run: () => keepRequestDays(db, log) }),
     repeat({
       name: 'sweep-pending',
@@ -204,6 +224,7 @@ export function startWorker(parts: WorkerParts): Loop {
       for (const stop of stopListening) stop()
       stopping ??= Promise.all(loops.map((loop) => loop.stop()))
       await stopping
+      await liveSends.stop()
     },
   }
 }

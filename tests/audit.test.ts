@@ -30,6 +30,9 @@ const unrecorded: Record<string, string> = {
   'POST /broadcasts/preview': 'nothing is sent or kept',
   'POST /broadcasts/drafts': 'a draft names its author, and nothing is sent',
   'PATCH /broadcasts/:id/draft': 'it is saved every second; the broadcast that is sent is recorded',
+  'PUT /automations/:id/draft': 'it is saved while a member types; the version that is published is recorded',
+  'POST /automations/:id/runs': 'the run names its cause, and the thread shows what it did',
+  'POST /conversations/:id/take-over': 'the run names the member',
   'POST /broadcasts/test': 'it is a message in its conversation, with who sent it',
 }
 

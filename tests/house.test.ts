@@ -18,6 +18,7 @@ const order = [
   'lib',
   'signals',
   'accounts',
+  'triggers',
   'webhooks',
   'contacts',
   'imports',
@@ -57,6 +58,7 @@ const tables: Record<string, readonly string[]> = {
     'audit_log',
     'api_requests',
   ],
+  triggers: ['automation_triggers'],
   webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_listeners'],
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags', 'contact_notes'],
   imports: ['contact_imports', 'contact_import_changes', 'contact_import_rejects', 'contact_import_mappings'],
@@ -79,6 +81,7 @@ const tables: Record<string, readonly string[]> = {
   media: ['media', 'uploads'],
   messages: ['messages', 'early_reports', 'message_revisits', 'message_outcomes', 'connection_outcomes'],
   webchat: ['visitor_windows'],
+  automation: ['automations', 'automation_versions', 'automation_runs', 'automation_steps'],
   insights: [
     'message_digest',
     'message_words',

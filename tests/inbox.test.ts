@@ -151,6 +151,7 @@ test('pages of every filter contain each matching conversation exactly once, lat
   const { data } = (await browser.call('GET', '/conversations/counts')).body
   const count = (is: (seed: Seed) => boolean) => seeds.filter((seed) => seed.at !== null && is(seed)).length
   assert.deepEqual(data, {
+    bot: 0,
     open: count(({ status }) => status === 'open'),
     pending: count(({ status }) => status === 'pending'),
     mine: count(({ status, agent }) => status === 'open' && agent === me.id),
@@ -226,7 +227,7 @@ test(
     await until('the broadcast', async () => (await api.get(`/broadcasts/${body.data.id}`)).body.data.status === 'sent')
     assert.deepEqual(await phones(), [])
     const counts = async () => (await browser.call('GET', '/conversations/counts')).body.data
-    assert.deepEqual(await counts(), { open: 0, pending: 0, mine: 0, unassigned: 0, unread: 0 })
+    assert.deepEqual(await counts(), { open: 0, pending: 0, mine: 0, unassigned: 0, unread: 0, bot: 0 })
     // It is open for the API, and members find it without a status, by the contact and by a search.
     const automated = (await api.get('/conversations?status=open')).body.data
     assert.deepEqual(automated.map(({ contact }: Json) => contact.phone).sort(), ['+14155550101', '+14155550102'])

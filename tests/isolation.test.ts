@@ -24,6 +24,8 @@ type Resources = {
   /** A delivery to the webhook. */
   delivery: string
   broadcasts: string
+  automations: string
+  'automation-runs': string
   connections: string
   conversations: string
   socialConversations: string
@@ -84,6 +86,8 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
       from messages where workspace_id = ${api.workspaceId}`
     return state?.done
   })
+  const automation = await createAutomation(api, provider, word)
+  const [run] = (await api.get(`/automations/${automation.id}/runs`)).body.data
   await db`update conversations set status = 'pending' where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
   const conversations = (await api.get('/conversations')).body.data
   const onChannel = (name: string) => conversations.find(({ channel }: Json) => channel === name).id
@@ -101,6 +105,8 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
     webhooks: webhook.id,
     delivery,
     broadcasts: broadcast.id,
+    automations: automation.id,
+    'automation-runs': run.id,
     connections: provider.connections.msgapp.id,
     conversations: onChannel('msgapp'),
     socialConversations: onChannel('social'),
@@ -116,6 +122,22 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
       ...(await listIds(db, api.workspaceId)),
     ]),
   }
+}
+
+/** An automation with a run that has ended. */
+async function createAutomation(api: Api, provider: Provider, word: string): Promise<Json> {
+  const definition = {
+    trigger: { type: 'message', contains: [`${word} start`] },
+    steps: [{ type: 'note', text: `${word} note` }],
+  }
+  const automation = dataOf(await api.post('/automations', { name: `${word} automation`, definition }), 201)
+  assertStatus(await api.post(`/automations/${automation.id}/publish`), 200)
+  await provider.writes({ from: shared.phone, text: `${word} start` })
+  await until('the run', async () => {
+    const [run] = (await api.get(`/automations/${automation.id}/runs`)).body.data
+    return run?.state === 'ended'
+  })
+  return automation
 }
 
 async function createTemplate({ connections }: Provider, name: string): Promise<void> {
@@ -200,6 +222,10 @@ const bodies: Record<string, (resources: Resources) => Json> = {
   createWebhook: () => ({ url: 'https://127.0.0.1:9/', events: ['contact.created'] }),
   addBroadcastRecipients: () => ({ recipients: [{ to: '+14155550499' }] }),
   rotateWebhookSecret: () => ({ overlap_hours: 24 }),
+  createAutomation: () => ({ name: 'Taken' }),
+  updateAutomation: () => ({ name: 'Taken' }),
+  saveAutomationDraft: () => ({ trigger: { type: 'manual' }, steps: [{ type: 'end' }] }),
+  startAutomation: ({ conversations }) => ({ conversation_ids: [conversations] }),
   updateWebhook: () => ({ url: 'https://127.0.0.1:9/taken', is_active: true }),
 }
 
@@ -288,7 +314,7 @@ test('no list shows a row of another workspace, whatever the query', async (t) =
   assert.equal((await call('GET', '/contacts?updated_after=2000-01-01T00:00:00Z&tag=Shared')).body.data.length, 4)
   assert.deepEqual((await call('GET', `/conversations?contact_id=${foreign.contacts}`)).body.data, [])
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
-  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)
+  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 6)
   await assertUnchanged()
 })
 
@@ -460,7 +486,7 @@ test('a member reads, answers and changes conversations and channels of their ow
   assert.equal((await call('GET', '/conversations/counts')).body.data.pending, 1)
   assertBadRequest(await call('POST', '/templates/preview', { name: 'theirword_template' }))
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
-  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)
+  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 6)
   await until('the digest', async () => {
     const left = await db`
       select from messages m
@@ -474,7 +500,7 @@ test('a member reads, answers and changes conversations and channels of their ow
   }
   assert.ok((await call('GET', '/search?q=ourword')).body.data.length >= 5)
   const { data: overview } = (await call('GET', '/overview?days=7')).body
-  assert.equal(overview.days.at(-1).msgapp.inbound + overview.days.at(-2).msgapp.inbound, 2)
+  assert.equal(overview.days.at(-1).msgapp.inbound + overview.days.at(-2).msgapp.inbound, 3)
   assert.equal(overview.webhooks.length, 1)
 
   for (const id of [foreign.contacts, foreign.conversations, theirs.workspaceId]) {
@@ -938,6 +964,10 @@ const across: Record<string, string> = {
   'select received_at from early_reports order by received_at': "the operator's status page, over all",
   'select continued_at from contact_merges': "the operator's status page, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
+  'with recursive queued_workspaces as (': 'the engine decides the changes of all, each workspace on its own',
+  'with recursive open_workspaces as (': 'and executes the runs of all',
+  "where a.state = 'active' and a.kind = 'silence'": 'and looks for silence in all',
+  "delete from automation_runs where state = 'ended' and ended_at": 'sweep of what has run out, for all',
   'with recursive busy_workspaces as (': 'the worker fetches media for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",

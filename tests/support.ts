@@ -22,6 +22,7 @@ import { insertMember } from '../server/accounts/members.ts'
 import { keepRequestDays } from '../server/accounts/request-log.ts'
 import type { Setup } from '../server/accounts/sign-in/setup.ts'
 import { createApp } from '../server/app.ts'
+import { keepStepDays } from '../server/automation/log-days.ts'
 import { createChannels } from '../server/channels/adapters.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import type { OidcConfig } from '../server/config/config.ts'
@@ -247,6 +248,8 @@ async function startService(
     const guard = createGuard({ allowedCidrs, times: times.webhooks, ...(resolver ? { resolver } : {}) })
     const ca = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
     const poster = createPoster({ guard, ca, times: times.webhooks })
+    const { callMs } = times.automation
+    const callPoster = createPoster({ guard, ca, times: { ...times.webhooks, postMs: callMs, bodyMs: callMs } })
     const shared = {
       pools,
       log,
@@ -259,9 +262,10 @@ async function startService(
       publicUrl: reachableUrl,
     }
     await keepEventDays(pools.general, log)
+    await keepStepDays(pools.general, log)
     await keepRequestDays(pools.general, log)
     const mailer = smtp && createMailer(smtp)
-    const worker = startWorker({ ...shared, live, poster, times, failuresToOpen })
+    const worker = startWorker({ ...shared, live, poster, callPoster, times, failuresToOpen })
     const app = await createApp({
       ...shared,
       live,
@@ -291,6 +295,7 @@ async function startService(
       await live.stop()
       await http.stop()
       await poster.stop()
+      await callPoster.stop()
       mailer?.stop()
     }
     return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, stop }

@@ -7,6 +7,13 @@ from ._listing import AsyncCaller, AsyncListing, ChangePage, ChangePosition, asy
 from .types import (
     AddSegmentContactsResult,
     AddedRecipients,
+    Automation,
+    AutomationChange,
+    AutomationDefinition,
+    AutomationPause,
+    AutomationRun,
+    AutomationRunDetail,
+    AutomationStart,
     Broadcast,
     BroadcastRecipient,
     CheckedBroadcast,
@@ -23,6 +30,7 @@ from .types import (
     CountedTag,
     CreateContactsResult,
     CreatedWebhook,
+    DeleteAutomationResult,
     DeleteBroadcastResult,
     DeleteContactResult,
     DeleteSegmentResult,
@@ -30,6 +38,7 @@ from .types import (
     Me,
     Member,
     Message,
+    NewAutomation,
     NewBroadcast,
     NewContact,
     NewMessage,
@@ -44,12 +53,249 @@ from .types import (
     Segment,
     SegmentChanges,
     SendResult,
+    StartAutomationResult,
+    TakenOver,
     Template,
     Usage,
     Webhook,
     WebhookChanges,
     WebhookDelivery,
 )
+
+
+class AsyncAutomations:
+    """The methods of `parley.automations`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Automation]:
+        """List automations.
+
+        All automations of the workspace, in the order in which they are tried.
+        """
+        return self._caller.list(
+            "GET",
+            "/automations",
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def create(
+        self,
+        body: NewAutomation,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Automation:
+        """Create an automation.
+
+        Creates a draft. It starts nothing before it is published.
+        """
+        return await self._caller.call(
+            "POST",
+            "/automations",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Automation:
+        """Read an automation."""
+        return await self._caller.call(
+            "GET",
+            "/automations/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def update(
+        self,
+        id: str,
+        body: AutomationChange,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Automation:
+        """Change the name, the description or the place of an automation."""
+        return await self._caller.call(
+            "PATCH",
+            "/automations/{id}",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def delete(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> DeleteAutomationResult:
+        """Delete an automation.
+
+        With its versions and runs. Open runs end, and their conversations are the team’s.
+        """
+        return await self._caller.call(
+            "DELETE",
+            "/automations/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def save_draft(
+        self,
+        id: str,
+        body: AutomationDefinition,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Automation:
+        """Save the draft of an automation.
+
+        Replaces the definition that is edited. A definition that is not valid is a 400 that begins with the path of
+        its first fault, such as `steps[2].cases[0].when.rules[1].op`.
+        """
+        return await self._caller.call(
+            "PUT",
+            "/automations/{id}/draft",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def publish(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Automation:
+        """Publish an automation.
+
+        The draft becomes the newest version, and the automation is active: new runs use it, open ones keep theirs.
+        Without a draft it only activates a paused automation.
+        """
+        return await self._caller.call(
+            "POST",
+            "/automations/{id}/publish",
+            params={"id": id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def pause(
+        self,
+        id: str,
+        body: Optional[AutomationPause] = None,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Automation:
+        """Pause an automation.
+
+        It starts no new runs. Open ones go on, unless `end_runs` is true.
+        """
+        return await self._caller.call(
+            "POST",
+            "/automations/{id}/pause",
+            params={"id": id},
+            body={} if body is None else body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_runs(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        state: Optional[Literal["open", "ended"]] = None,
+        reason: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[AutomationRun]:
+        """List the runs of an automation.
+
+        Newest first.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param reason: Why they ended.
+        """
+        return self._caller.list(
+            "GET",
+            "/automations/{id}/runs",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor, "state": state, "reason": reason},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def start(
+        self,
+        id: str,
+        body: AutomationStart,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> StartAutomationResult:
+        """Start an automation on conversations.
+
+        For automations with the trigger `manual`. A conversation on which it cannot start does not stop the others.
+        """
+        return await self._caller.call(
+            "POST",
+            "/automations/{id}/runs",
+            params={"id": id},
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get_run(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AutomationRunDetail:
+        """Read a run of an automation.
+
+        With what each of its steps did.
+        """
+        return await self._caller.call(
+            "GET",
+            "/automation-runs/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
 
 
 class AsyncBroadcasts:
@@ -581,6 +827,7 @@ class AsyncConversations:
         connection_id: Optional[str] = None,
         assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
         label: Optional[str] = None,
+        handled_by: Optional[Literal["team", "bot"]] = None,
         updated_after: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
@@ -600,13 +847,14 @@ class AsyncConversations:
         :param connection_id: Only conversations of this connection (`GET /connections`).
         :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
         :param label: The id or the name of a label.
+        :param handled_by: `bot`: only conversations that an automation handles. `team`: only the others.
         :param updated_after: Only conversations changed after this date-time, oldest change first, for
             synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped.
         """
         return self._caller.list(
             "GET",
             "/conversations",
-            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "connection_id": connection_id, "assigned_agent_id": assigned_agent_id, "label": label, "updated_after": updated_after},
+            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "connection_id": connection_id, "assigned_agent_id": assigned_agent_id, "label": label, "handled_by": handled_by, "updated_after": updated_after},
             timeout=timeout,
             max_retries=max_retries,
         )
@@ -622,6 +870,7 @@ class AsyncConversations:
         connection_id: Optional[str] = None,
         assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
         label: Optional[str] = None,
+        handled_by: Optional[Literal["team", "bot"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> AsyncIterator[ChangePage[Conversation]]:
@@ -636,6 +885,7 @@ class AsyncConversations:
         :param connection_id: Only conversations of this connection (`GET /connections`).
         :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
         :param label: The id or the name of a label.
+        :param handled_by: `bot`: only conversations that an automation handles. `team`: only the others.
         """
         return async_change_pages(
             position,
@@ -649,6 +899,7 @@ class AsyncConversations:
                 connection_id=connection_id,
                 assigned_agent_id=assigned_agent_id,
                 label=label,
+                handled_by=handled_by,
                 timeout=timeout,
                 max_retries=max_retries,
             ),
@@ -810,6 +1061,27 @@ class AsyncConversations:
             "/conversations/{id}/messages",
             params={"id": id},
             body={} if body is None else body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def take_over(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> TakenOver:
+        """Take a conversation over from the bot.
+
+        Ends the open runs of automations in the conversation. A reply of a member does the same.
+        """
+        return await self._caller.call(
+            "POST",
+            "/conversations/{id}/take-over",
+            params={"id": id},
             idempotency_key=idempotency_key,
             timeout=timeout,
             max_retries=max_retries,
@@ -1374,6 +1646,7 @@ class AsyncApi:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+        self.automations = AsyncAutomations(caller)
         self.broadcasts = AsyncBroadcasts(caller)
         self.connections = AsyncConnections(caller)
         self.contacts = AsyncContacts(caller)

@@ -7,6 +7,16 @@ __all__ = [
     "AddSegmentContactsResult",
     "AddedRecipients",
     "AddedRecipientsSkipped",
+    "Automation",
+    "AutomationChange",
+    "AutomationDefinition",
+    "AutomationLastError",
+    "AutomationPause",
+    "AutomationRecentRuns",
+    "AutomationRun",
+    "AutomationRunDetail",
+    "AutomationStart",
+    "AutomationStep",
     "Broadcast",
     "BroadcastRecipient",
     "BroadcastTemplate",
@@ -31,6 +41,7 @@ __all__ = [
     "CountedTag",
     "CreateContactsResult",
     "CreatedWebhook",
+    "DeleteAutomationResult",
     "DeleteBroadcastResult",
     "DeleteContactResult",
     "DeleteSegmentResult",
@@ -62,6 +73,7 @@ __all__ = [
     "MessageStatusUpdated",
     "MessageStatusUpdatedData",
     "MsgappMessageReceived",
+    "NewAutomation",
     "NewBroadcast",
     "NewContact",
     "NewMessage",
@@ -81,10 +93,13 @@ __all__ = [
     "SegmentChanges",
     "SendResult",
     "SocialMessageReceived",
+    "StartAutomationResult",
+    "StartedRun",
     "StoredFilter",
     "StoredFilterGroup",
     "StoredFilterValue",
     "Tag",
+    "TakenOver",
     "Template",
     "TemplateParams",
     "TemplateParamsCard",
@@ -118,6 +133,118 @@ class AddedRecipientsSkipped(TypedDict):
     index: int
     # Not a phone number, a missing value, or a number that the draft has already.
     reason: str
+
+
+class Automation(TypedDict):
+    id: str
+    name: str
+    description: str
+    # `draft`: never published. `paused`: starts no new runs.
+    state: Literal["draft", "active", "paused"]
+    # Its place among the automations of the workspace, from 0.
+    position: int
+    # The newest published version, which new runs use; 0 before the first.
+    version: int
+    # The definition of that version.
+    definition: Optional[Dict[str, Any]]
+    # The definition that is edited. Null: there are no changes since that version.
+    draft: Optional[Dict[str, Any]]
+    # Of the last 7 days, at most 10,000: how many were started, and how they ended.
+    recent_runs: AutomationRecentRuns
+    last_error: Optional[AutomationLastError]
+    created_at: str
+    updated_at: str
+
+
+class AutomationChange(TypedDict, total=False):
+    name: str
+    description: str
+    # Its new place, from 0.
+    position: int
+
+
+class AutomationLastError(TypedDict):
+    run_id: str
+    at: str
+    error: str
+
+
+class AutomationPause(TypedDict, total=False):
+    end_runs: bool
+
+
+class AutomationRecentRuns(TypedDict):
+    """Of the last 7 days, at most 10,000: how many were started, and how they ended."""
+
+    started: int
+    open: int
+    finished: int
+    handed_over: int
+    person: int
+    failed: int
+    other: int
+
+
+class AutomationRun(TypedDict):
+    id: str
+    automation_id: str
+    automation_name: str
+    version: int
+    contact_id: str
+    contact_name: Optional[str]
+    conversation_id: Optional[str]
+    state: Literal["running", "waiting", "ended"]
+    # Why it ended.
+    reason: Literal["finished", "handed_over", "person", "timeout", "opted_out", "merged", "failed", "limit_messages", "limit_chain", "limit_runs", "paused", "deleted", null]
+    error: Optional[str]
+    # The step at which it is, as a JSON path in the definition.
+    path: Optional[str]
+    answers: Dict[str, Any]
+    due_at: Optional[str]
+    started_at: str
+    ended_at: Optional[str]
+    # The name of the member who took over.
+    ended_by: Optional[str]
+
+
+class AutomationRunDetail(TypedDict):
+    id: str
+    automation_id: str
+    automation_name: str
+    version: int
+    contact_id: str
+    contact_name: Optional[str]
+    conversation_id: Optional[str]
+    state: Literal["running", "waiting", "ended"]
+    # Why it ended.
+    reason: Literal["finished", "handed_over", "person", "timeout", "opted_out", "merged", "failed", "limit_messages", "limit_chain", "limit_runs", "paused", "deleted", null]
+    error: Optional[str]
+    # The step at which it is, as a JSON path in the definition.
+    path: Optional[str]
+    answers: Dict[str, Any]
+    due_at: Optional[str]
+    started_at: str
+    ended_at: Optional[str]
+    # The name of the member who took over.
+    ended_by: Optional[str]
+    # What it did, oldest first. Kept for 90 days.
+    steps: List[AutomationStep]
+
+
+class AutomationStart(TypedDict):
+    conversation_ids: List[str]
+
+
+class AutomationStep(TypedDict):
+    id: str
+    path: str
+    type: str
+    outcome: Literal["done", "sent", "unknown", "asked", "answered", "repeated", "waiting", "failed", "stopped"]
+    reason: Optional[str]
+    # What the step got: an answer of the customer, a response of a URL.
+    input: Any
+    message_id: Optional[str]
+    created_at: str
 
 
 class Broadcast(TypedDict):
@@ -327,6 +454,8 @@ class Conversation(TypedDict):
     # Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as
     # unread. Messages of a blocked contact do not count.
     unread_count: int
+    # `bot` while an automation waits for an answer of the customer or is about to ask. Otherwise `team`.
+    handled_by: Literal["team", "bot"]
     # By name.
     labels: List[Label]
     # The status is `pending` until then. Null when the conversation is not snoozed.
@@ -414,6 +543,12 @@ class CreatedWebhook(TypedDict):
     provider: Literal["api", "tool_a", "tool_b"]
     # Signs the deliveries. Returned only on creation and rotation.
     secret: str
+
+
+class DeleteAutomationResult(TypedDict):
+    id: str
+    # Always true.
+    deleted: bool
 
 
 class DeleteBroadcastResult(TypedDict):
@@ -607,7 +742,7 @@ class MeAccount(TypedDict):
 
 class MeKey(TypedDict):
     id: str
-    scopes: List[Literal["messages:send", "messages:read", "contacts:read", "contacts:write", "contacts:erase", "conversations:read", "conversations:write", "broadcasts:send", "webhooks:manage"]]
+    scopes: List[Literal["messages:send", "messages:read", "contacts:read", "contacts:write", "contacts:erase", "conversations:read", "conversations:write", "broadcasts:send", "automations:manage", "webhooks:manage"]]
 
 
 class Member(TypedDict):
@@ -712,6 +847,15 @@ class _MsgappMessageReceivedRequired(TypedDict):
 class MsgappMessageReceived(_MsgappMessageReceivedRequired, total=False):
     # Never present on the primary channel.
     channel: None
+
+
+class _NewAutomationRequired(TypedDict):
+    name: str
+
+
+class NewAutomation(_NewAutomationRequired, total=False):
+    description: str
+    definition: AutomationDefinition
 
 
 class _NewBroadcastRequired(TypedDict):
@@ -852,9 +996,10 @@ class Note(TypedDict):
 
 
 class NoteAuthor(TypedDict):
-    type: Literal["member", "api_key"]
+    type: Literal["member", "api_key", "automation"]
+    # Of an automation: the id of its run.
     id: str
-    # The name of the member or of the API key. Null for a removed member.
+    # The name of the member, the API key or the automation. Null for a removed member.
     name: Optional[str]
 
 
@@ -943,6 +1088,13 @@ class SocialMessageReceived(TypedDict):
     social_message_id: str
 
 
+class StartedRun(TypedDict):
+    conversation_id: str
+    run_id: Optional[str]
+    # Why no run was started.
+    error: Optional[str]
+
+
 class StoredFilterGroup(TypedDict):
     """A group of rules that counts as one rule of the filter."""
 
@@ -967,6 +1119,12 @@ class Tag(TypedDict):
     name: str
     # Hex, assigned by the service.
     color: str
+
+
+class TakenOver(TypedDict):
+    id: str
+    # Whether there was an open run.
+    stopped: bool
 
 
 class Template(TypedDict):
@@ -1112,6 +1270,9 @@ class WebhookDeliveryAttempt(TypedDict):
     at: str
 
 
+AutomationDefinition = Dict[str, Any]
+
+
 CreateContactsResult = List['ContactBatchResult']
 
 
@@ -1119,6 +1280,9 @@ Event = Union['MessageReceived', 'MessageStatusUpdated', 'ConversationCreated', 
 
 
 Interactive = Union['InteractiveButtons', 'InteractiveList', 'InteractiveLink']
+
+
+StartAutomationResult = List['StartedRun']
 
 
 StoredFilter = Optional['StoredFilterValue']

@@ -2,6 +2,13 @@
 import type {
   AddSegmentContactsResult,
   AddedRecipients,
+  Automation,
+  AutomationChange,
+  AutomationDefinition,
+  AutomationPause,
+  AutomationRun,
+  AutomationRunDetail,
+  AutomationStart,
   Broadcast,
   BroadcastRecipient,
   CheckedBroadcast,
@@ -18,11 +25,13 @@ import type {
   CountedTag,
   CreateContactsResult,
   CreatedWebhook,
+  DeleteAutomationResult,
   DeleteBroadcastResult,
   DeleteContactResult,
   DeleteSegmentResult,
   DeleteWebhookResult,
   GetTemplateQuery,
+  ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
   ListBroadcastsQuery,
   ListContactsQuery,
@@ -38,6 +47,7 @@ import type {
   Me,
   Member,
   Message,
+  NewAutomation,
   NewBroadcast,
   NewContact,
   NewMessage,
@@ -52,6 +62,8 @@ import type {
   Segment,
   SegmentChanges,
   SendResult,
+  StartAutomationResult,
+  TakenOver,
   Template,
   Usage,
   Webhook,
@@ -61,11 +73,16 @@ import type {
 
 /** `data` is the response of a call, `item` the element type of a list. */
 export type Calls = {
+  'DELETE /automations/{id}': { params: { id: string }; data: DeleteAutomationResult }
   'DELETE /broadcasts/{id}': { params: { id: string }; data: DeleteBroadcastResult }
   'DELETE /contacts/{id}': { params: { id: string }; data: DeleteContactResult }
   'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }
   'DELETE /webhooks/{id}': { params: { id: string }; data: DeleteWebhookResult }
+  'GET /automation-runs/{id}': { params: { id: string }; data: AutomationRunDetail }
+  'GET /automations': { item: Automation }
+  'GET /automations/{id}': { params: { id: string }; data: Automation }
+  'GET /automations/{id}/runs': { params: { id: string }; query: ListAutomationRunsQuery; item: AutomationRun }
   'GET /broadcasts': { query: ListBroadcastsQuery; item: Broadcast }
   'GET /broadcasts/{id}': { params: { id: string }; data: Broadcast }
   'GET /broadcasts/{id}/recipients': { params: { id: string }; query: ListBroadcastRecipientsQuery; item: BroadcastRecipient }
@@ -90,10 +107,15 @@ export type Calls = {
   'GET /webhooks': { item: Webhook }
   'GET /webhooks/{id}': { params: { id: string }; data: Webhook }
   'GET /webhooks/{id}/deliveries': { params: { id: string }; query: ListWebhookDeliveriesQuery; item: WebhookDelivery }
+  'PATCH /automations/{id}': { params: { id: string }; body: AutomationChange; data: Automation }
   'PATCH /contacts/{id}': { params: { id: string }; body: ContactChanges; data: Contact }
   'PATCH /conversations/{id}': { params: { id: string }; body: ConversationChanges; data: Conversation }
   'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
+  'POST /automations': { body: NewAutomation; data: Automation }
+  'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; data: Automation }
+  'POST /automations/{id}/publish': { params: { id: string }; data: Automation }
+  'POST /automations/{id}/runs': { params: { id: string }; body: AutomationStart; data: StartAutomationResult }
   'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
   'POST /broadcasts/check': { body: NewBroadcast; data: CheckedBroadcast }
   'POST /broadcasts/{id}/cancel': { params: { id: string }; data: Broadcast }
@@ -107,6 +129,7 @@ export type Calls = {
   'POST /conversations/{id}/messages': { params: { id: string }; body: NewReply; data: Message }
   'POST /conversations/{id}/notes': { params: { id: string }; body: NewNote; data: Note }
   'POST /conversations/{id}/read': { params: { id: string }; data: Conversation }
+  'POST /conversations/{id}/take-over': { params: { id: string }; data: TakenOver }
   'POST /messages': { body: NewMessage; data: SendResult }
   'POST /messages/check': { body: NewMessage; data: CheckedMessage }
   'POST /segments': { body: NewSegment; data: CountedSegment }
@@ -114,4 +137,5 @@ export type Calls = {
   'POST /webhooks': { body: NewWebhook; data: CreatedWebhook }
   'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver': { params: { id: string; delivery_id: string }; data: WebhookDelivery }
   'POST /webhooks/{id}/rotate-secret': { params: { id: string }; body: SecretRotation; data: CreatedWebhook }
+  'PUT /automations/{id}/draft': { params: { id: string }; body: AutomationDefinition; data: Automation }
 }

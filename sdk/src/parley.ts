@@ -6,6 +6,7 @@
  */
 import type { CallOptions, Fetch } from './request.ts'
 import {
+  automationsOf,
   broadcastsOf,
   type Caller,
   connectionsOf,
@@ -44,6 +45,7 @@ export class Parley {
   readonly members: ReturnType<typeof membersOf>
   readonly messages: ReturnType<typeof messagesOf>
   readonly templates: ReturnType<typeof templatesOf>
+  readonly automations: ReturnType<typeof automationsOf>
   readonly broadcasts: ReturnType<typeof broadcastsOf>
   readonly webhooks: ReturnType<typeof webhooksOf>
   readonly events: ReturnType<typeof eventsOf>
@@ -68,6 +70,7 @@ export class Parley {
     this.members = membersOf(caller)
     this.messages = messagesOf(caller)
     this.templates = templatesOf(caller)
+    this.automations = automationsOf(caller)
     this.broadcasts = broadcastsOf(caller)
     this.webhooks = webhooksOf(caller)
     this.events = eventsOf(caller)

@@ -9,12 +9,17 @@ import { type ChangePosition, changePages, Listing } from './listing.ts'
 import { type CallOptions, type InputOf, type PostOptions, type Route, type Settings, send } from './request.ts'
 import { EventStream, type StreamOptions, type StreamQuery } from './stream.ts'
 import type {
+  AutomationChange,
+  AutomationDefinition,
+  AutomationPause,
+  AutomationStart,
   ContactBatch,
   ContactChanges,
   ContactIds,
   ContactMerge,
   ConversationChanges,
   GetTemplateQuery,
+  ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
   ListBroadcastsQuery,
   ListContactsQuery,
@@ -27,6 +32,7 @@ import type {
   ListTagsQuery,
   ListTemplatesQuery,
   ListWebhookDeliveriesQuery,
+  NewAutomation,
   NewBroadcast,
   NewContact,
   NewMessage,
@@ -150,12 +156,45 @@ export const conversationsOf = ({ call, list }: Caller) => ({
   /** Sends a message on the channel of the conversation and returns it once the channel accepts it. */
   reply: (id: string, message: NewReply, options?: PostOptions) =>
     call('POST /conversations/{id}/messages', { params: { id }, body: message }, options),
+  /** Ends the open runs of automations in the conversation. */
+  takeOver: (id: string, options?: PostOptions) =>
+    call('POST /conversations/{id}/take-over', { params: { id } }, options),
 })
 
 export const connectionsOf = ({ call, list }: Caller) => ({
   /** All numbers, social accounts and sites on one page, oldest first. Disconnected ones are listed while they have conversations. */
   list: (options?: CallOptions) => list('GET /connections', {}, options),
   get: (id: string, options?: CallOptions) => call('GET /connections/{id}', { params: { id } }, options),
+})
+
+export const automationsOf = ({ call, list }: Caller) => ({
+  /** All of them on one page, in the order in which they are tried. */
+  list: (options?: CallOptions) => list('GET /automations', {}, options),
+  /** Creates a draft. It starts nothing before it is published. */
+  create: (automation: NewAutomation, options?: PostOptions) =>
+    call('POST /automations', { body: automation }, options),
+  get: (id: string, options?: CallOptions) => call('GET /automations/{id}', { params: { id } }, options),
+  /** Changes the name, the description or the place among the others. */
+  update: (id: string, changes: AutomationChange, options?: CallOptions) =>
+    call('PATCH /automations/{id}', { params: { id }, body: changes }, options),
+  /** Its open runs end. */
+  delete: (id: string, options?: CallOptions) => call('DELETE /automations/{id}', { params: { id } }, options),
+  /** Replaces the definition that is edited. */
+  saveDraft: (id: string, definition: AutomationDefinition, options?: CallOptions) =>
+    call('PUT /automations/{id}/draft', { params: { id }, body: definition }, options),
+  /** The draft becomes the newest version, and the automation is active. */
+  publish: (id: string, options?: PostOptions) => call('POST /automations/{id}/publish', { params: { id } }, options),
+  /** It starts no new runs. */
+  pause: (id: string, pause: AutomationPause = {}, options?: PostOptions) =>
+    call('POST /automations/{id}/pause', { params: { id }, body: pause }, options),
+  /** Newest first. */
+  listRuns: (id: string, query: ListAutomationRunsQuery = {}, options?: CallOptions) =>
+    list('GET /automations/{id}/runs', { params: { id }, query }, options),
+  /** Starts an automation with the trigger `manual` on 1 to 100 conversations. */
+  start: (id: string, start: AutomationStart, options?: PostOptions) =>
+    call('POST /automations/{id}/runs', { params: { id }, body: start }, options),
+  /** A run with what each of its steps did. */
+  getRun: (id: string, options?: CallOptions) => call('GET /automation-runs/{id}', { params: { id } }, options),
 })
 
 export const membersOf = ({ list }: Caller) => ({

@@ -18,6 +18,114 @@ export type AddedRecipients = {
   })[]
 }
 
+export type Automation = {
+  id: string
+  name: string
+  description: string
+  /** `draft`: never published. `paused`: starts no new runs. */
+  state: "draft" | "active" | "paused"
+  /** Its place among the automations of the workspace, from 0. */
+  position: number
+  /** The newest published version, which new runs use; 0 before the first. */
+  version: number
+  /** The definition of that version. */
+  definition: Record<string, unknown> | null
+  /** The definition that is edited. Null: there are no changes since that version. */
+  draft: Record<string, unknown> | null
+  /** Of the last 7 days, at most 10,000: how many were started, and how they ended. */
+  recent_runs: {
+    started: number
+    open: number
+    finished: number
+    handed_over: number
+    person: number
+    failed: number
+    other: number
+  }
+  last_error: {
+    run_id: string
+    at: string
+    error: string
+  } | null
+  created_at: string
+  updated_at: string
+}
+
+export type AutomationChange = {
+  name?: string | undefined
+  description?: string | undefined
+  /** Its new place, from 0. */
+  position?: number | undefined
+}
+
+export type AutomationDefinition = Record<string, unknown>
+
+export type AutomationPause = {
+  end_runs?: boolean | undefined
+}
+
+export type AutomationRun = {
+  id: string
+  automation_id: string
+  automation_name: string
+  version: number
+  contact_id: string
+  contact_name: string | null
+  conversation_id: string | null
+  state: "running" | "waiting" | "ended"
+  /** Why it ended. */
+  reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null
+  error: string | null
+  /** The step at which it is, as a JSON path in the definition. */
+  path: string | null
+  answers: Record<string, unknown>
+  due_at: string | null
+  started_at: string
+  ended_at: string | null
+  /** The name of the member who took over. */
+  ended_by: string | null
+}
+
+export type AutomationRunDetail = {
+  id: string
+  automation_id: string
+  automation_name: string
+  version: number
+  contact_id: string
+  contact_name: string | null
+  conversation_id: string | null
+  state: "running" | "waiting" | "ended"
+  /** Why it ended. */
+  reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null
+  error: string | null
+  /** The step at which it is, as a JSON path in the definition. */
+  path: string | null
+  answers: Record<string, unknown>
+  due_at: string | null
+  started_at: string
+  ended_at: string | null
+  /** The name of the member who took over. */
+  ended_by: string | null
+  /** What it did, oldest first. Kept for 90 days. */
+  steps: (AutomationStep)[]
+}
+
+export type AutomationStart = {
+  conversation_ids: (string)[]
+}
+
+export type AutomationStep = {
+  id: string
+  path: string
+  type: string
+  outcome: "done" | "sent" | "unknown" | "asked" | "answered" | "repeated" | "waiting" | "failed" | "stopped"
+  reason: string | null
+  /** What the step got: an answer of the customer, a response of a URL. */
+  input: unknown
+  message_id: string | null
+  created_at: string
+}
+
 export type Broadcast = {
   id: string
   /** Can be empty in a draft of a member. */
@@ -205,6 +313,8 @@ export type Conversation = {
   last_inbound_at: string | null
   /** Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count. */
   unread_count: number
+  /** `bot` while an automation waits for an answer of the customer or is about to ask. Otherwise `team`. */
+  handled_by: "team" | "bot"
   /** By name. */
   labels: (Label)[]
   /** The status is `pending` until then. Null when the conversation is not snoozed. */
@@ -279,6 +389,12 @@ export type CreatedWebhook = {
   provider: "api" | "tool_a" | "tool_b"
   /** Signs the deliveries. Returned only on creation and rotation. */
   secret: string
+}
+
+export type DeleteAutomationResult = {
+  id: string
+  /** Always true. */
+  deleted: boolean
 }
 
 export type DeleteBroadcastResult = {
@@ -415,6 +531,16 @@ export type Label = {
   color: string
 }
 
+export type ListAutomationRunsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  state?: "open" | "ended" | undefined
+  /** Why they ended. */
+  reason?: string | undefined
+}
+
 export type ListBroadcastRecipientsQuery = {
   /** Page size, 1 to 100; 50 when absent or unusable. */
   limit?: number | undefined
@@ -471,6 +597,8 @@ export type ListConversationsQuery = {
   assigned_agent_id?: string | "none" | undefined
   /** The id or the name of a label. */
   label?: string | undefined
+  /** `bot`: only conversations that an automation handles. `team`: only the others. */
+  handled_by?: "team" | "bot" | undefined
   /** Only conversations changed after this date-time, oldest change first, for synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped. */
   updated_after?: string | undefined
 }
@@ -555,7 +683,7 @@ export type Me = {
   }
   key: {
     id: string
-    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "contacts:erase" | "conversations:read" | "conversations:write" | "broadcasts:send" | "webhooks:manage")[]
+    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "contacts:erase" | "conversations:read" | "conversations:write" | "broadcasts:send" | "automations:manage" | "webhooks:manage")[]
   }
   /** The version of the service, such as 1.4.2. */
   version: string
@@ -646,6 +774,12 @@ export type MsgappMessageReceived = {
   message: Message
   contact: Contact
   msgapp_message_id: string
+}
+
+export type NewAutomation = {
+  name: string
+  description?: string | undefined
+  definition?: AutomationDefinition | undefined
 }
 
 export type NewBroadcast = {
@@ -752,9 +886,10 @@ export type Note = {
   id: string
   text: string
   author: {
-    type: "member" | "api_key"
+    type: "member" | "api_key" | "automation"
+    /** Of an automation: the id of its run. */
     id: string
-    /** The name of the member or of the API key. Null for a removed member. */
+    /** The name of the member, the API key or the automation. Null for a removed member. */
     name: string | null
   }
   created_at: string
@@ -838,6 +973,15 @@ export type SocialMessageReceived = {
   social_message_id: string
 }
 
+export type StartAutomationResult = (StartedRun)[]
+
+export type StartedRun = {
+  conversation_id: string
+  run_id: string | null
+  /** Why no run was started. */
+  error: string | null
+}
+
 export type StoredFilter = {
   match: "all" | "any"
   rules: (FilterRule | StoredFilterGroup)[]
@@ -858,6 +1002,12 @@ export type Tag = {
   name: string
   /** Hex, assigned by the service. */
   color: string
+}
+
+export type TakenOver = {
+  id: string
+  /** Whether there was an open run. */
+  stopped: boolean
 }
 
 export type Template = {

@@ -28,12 +28,19 @@ type Claim = {
   bodyHash: string
   /** The API key or the member that the response belongs to. Undefined: all callers of the workspace get it. */
   ownerId: string | undefined
-  /**
-   * The id for what the request creates. A repeat of a request that crashed or failed gets the id of that request, with
-   * `isRepeat`, so it can find what exists already.
-   */
-  subject: { id: string; isRepeat: boolean }
+  subject: Subject
   heartbeat?: NodeJS.Timeout
+}
+
+/**
+ * The id for what the request creates. A repeat of a request that crashed or failed gets the id of that request, with
+ * `isRepeat`, so it can find what exists already.
+ */
+export type Subject = {
+  id: string
+  isRepeat: boolean
+  /** Stores another id, in the transaction that creates the thing. */
+  renew?: (sql: Sql, id: string) => Promise<void>
 }
 type StoredResponse = { status: number; body: string }
 
@@ -146,7 +153,8 @@ function readClaim(request: FastifyRequest): Claim | undefined {
   const callerId = 'member' in caller ? caller.member.id : caller.keyId
   const ownerId = request.routeOptions.config.hasSecret && callerId
   const bodyHash = hashRequest(query.join('?'), ownerId, request)
-  return { id: newId(), workspaceId, path, key, bodyHash, ownerId, subject: { id: newId(), isRepeat: false } }
+  const subject = { id: newId(), isRepeat: false }
+  return { id: newId(), workspaceId, path, key, bodyHash, ownerId, subject }
 }
 
 /** Over the owner of the response, the query, and the bytes of the body, whatever its content type. */
@@ -196,8 +204,17 @@ export async function insertClaim(sql: Sql, claim: Claim, { leaseMs }: Times['id
       created_at = excluded.created_at, locked_until = excluded.locked_until
     where ${isFreeKey(sql)}
     returning subject_id`
-  if (claimed) claim.subject = { id: claimed.subject_id, isRepeat: claimed.subject_id !== subject.id }
+  if (claimed) {
+    const renew = (sql: Sql, subjectId: string) => renewSubject(sql, claim, subjectId)
+    claim.subject = { id: claimed.subject_id, isRepeat: claimed.subject_id !== subject.id, renew }
+  }
   return claimed !== undefined
+}
+
+async function renewSubject(sql: Sql, { id, workspaceId, path, key }: Claim, subjectId: string): Promise<void> {
+  await sql`
+    update idempotency_keys set subject_id = ${subjectId}
+    where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
 }
 
 type FirstRequest = { body_hash: string; status: number | null; body: string | null; is_free: boolean }

@@ -23,6 +23,7 @@ export const scopes = [
   'conversations:read',
   'conversations:write',
   'broadcasts:send',
+  'automations:manage',
   'webhooks:manage',
 ] as const
 

@@ -5,8 +5,9 @@
  * time both succeed.
  */
 import { badRequest, notFound } from '../lib/errors.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
+import { queueTriggers } from '../triggers/queue.ts'
 
 type AttributeValue = string | number | boolean
 export type Attributes = Record<string, AttributeValue>
@@ -55,20 +56,50 @@ export function mergeAttributes(attributes: Attributes, changes: AttributeChange
   return Object.fromEntries(kept) as Attributes
 }
 
-/** Merges changes into a contact's attributes, in the caller's transaction. 404 when the contact does not exist. */
+/**
+ * Merges changes into a contact's attributes, in the caller's transaction. 404 when the contact does not exist. `depth`: of the
+ * automations that cause it.
+ */
 export async function changeAttributes(
   sql: Sql,
   workspaceId: string,
   contactId: string,
   changes: AttributeChanges,
+  depth = 0,
 ): Promise<void> {
   const [changed] = await sql<{ count: number }[]>`
-    update contacts c set attributes = jsonb_strip_nulls(c.attributes || ${JSON.stringify(changes)}::text::jsonb),
-      updated_at = clock_timestamp()
-    where c.workspace_id = ${workspaceId} and c.id = ${contactId}
-    returning (select count(*)::int from jsonb_object_keys(c.attributes)) as count`
+    with
+    -- A statement sees the attributes as they were when it waited for the lock, so the lock comes first.
+    locked_contact as (
+      select c.workspace_id, c.id, c.attributes from contacts c
+      where c.workspace_id = ${workspaceId} and c.id = ${contactId}
+      for no key update
+    ),
+    changed_contact as (
+      update contacts c set attributes = jsonb_strip_nulls(l.attributes || ${JSON.stringify(changes)}::text::jsonb),
+        updated_at = clock_timestamp()
+      from locked_contact l
+      where c.workspace_id = l.workspace_id and c.id = l.id
+      returning c.workspace_id, c.id, l.attributes as attributes_before, c.attributes
+    ),
+    ${queueChanged(sql, sql`changed_contact`, Object.keys(changes), depth)}
+    select (select count(*)::int from jsonb_object_keys(c.attributes)) as count from changed_contact c`
   if (!changed) throw notFound('contact')
   if (changed.count > maxAttributes) throw tooManyAttributes()
 }
+
+/** Members of a `with` list: the changed attributes of contacts may start automations. `names`: those that may have changed. */
+export const queueChanged = (sql: Sql, contacts: Fragment, names: readonly string[], depth = 0): Fragment =>
+  queueTriggers(sql, {
+    kinds: ['contact'],
+    workspaces: contacts,
+    from: sql`${contacts} n cross join unnest(${[...names]}::text[]) as a (name)`,
+    where: sql`(n.attributes_before -> a.name) is distinct from (n.attributes -> a.name)`,
+    workspaceId: sql`n.workspace_id`,
+    event: sql`'attribute_changed'`,
+    contactId: sql`n.id`,
+    detail: sql`a.name`,
+    depth,
+  })
 
 const tooManyAttributes = () => badRequest(`attributes: must have at most ${maxAttributes} entries`)

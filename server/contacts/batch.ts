@@ -10,7 +10,13 @@
 import { ApiError, type ErrorCode } from '../lib/errors.ts'
 import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { foldOrNull, textOrNull } from '../lib/text.ts'
-import { type AttributeChanges, type Attributes, mergeAttributes, requireAttributes } from './attributes.ts'
+import {
+  type AttributeChanges,
+  type Attributes,
+  mergeAttributes,
+  queueChanged,
+  requireAttributes,
+} from './attributes.ts'
 import type { ExistsMode, NewContact } from './change.ts'
 import { type TextField, textFields } from './contacts.ts'
 import { createPeople } from './people.ts'
@@ -121,7 +127,7 @@ async function runBatch(db: Db, workspaceId: string, items: readonly BatchItem[]
       for (const [identity, id] of await readIdentities(sql, workspaceId, missed)) ids.set(identity, id)
       const results = await updateExisting(sql, workspaceId, items, ids, created)
       // Last, because the events show the tags.
-      if (created.size > 0) await recordCreated(sql, workspaceId, [...created.values()])
+      if (created.size > 0) await recordCreated(sql, workspaceId, [...created.values()], { starts: true })
       return results
     })
     .catch((error: unknown) => {
@@ -284,14 +290,25 @@ function isSameRecord(one: Attributes, other: Attributes): boolean {
 
 async function writeUpdates(sql: Sql, workspaceId: string, updates: readonly ContactUpdate[]): Promise<void> {
   if (updates.length === 0) return
-  const rows = updates.map(({ id, after: { tags: _, ...fields } }) => ({
-    ...{ id, ...fields },
+  const rows = updates.map(({ id, before, after: { tags: _, ...fields } }) => ({
+    ...{ id, ...fields, attributes_before: before.attributes },
     name_key: foldOrNull(fields.name),
     email_key: foldOrNull(fields.email),
     company_key: foldOrNull(fields.company),
   }))
   const isDecided = sql`g.opted_out <> (c.opted_out_at is not null)`
+  const names = new Set(
+    updates.flatMap(({ before, after }) => [before, after].flatMap(({ attributes }) => Object.keys(attributes))),
+  )
   await sql`
+    with
+    input as (
+      select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        id uuid, name text, name_key text, email text, email_key text, company text, company_key text, attributes jsonb,
+        attributes_before jsonb, opted_out boolean
+      )
+    ),
+    changed_contacts as (
     update contacts c set
       name = g.name, name_key = g.name_key, email = g.email, email_key = g.email_key,
       typed_email_key = case when c.typed_email_key = g.email_key then c.typed_email_key end,
@@ -300,11 +317,12 @@ async function writeUpdates(sql: Sql, workspaceId: string, updates: readonly Con
       opted_out_by = case when ${isDecided} then case when g.opted_out then 'api' end else c.opted_out_by end,
       opt_out_decided_at = case when ${isDecided} then date_trunc('second', now()) else c.opt_out_decided_at end,
       updated_at = clock_timestamp()
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
-      id uuid, name text, name_key text, email text, email_key text, company text, company_key text, attributes jsonb,
-      opted_out boolean
-    )
-    where c.workspace_id = ${workspaceId} and c.id = g.id`
+    from input g
+    where c.workspace_id = ${workspaceId} and c.id = g.id
+    returning c.workspace_id, c.id, g.attributes_before, c.attributes
+    ),
+    ${queueChanged(sql, sql`changed_contacts`, [...names])}
+    select 1`
   const difference = (one: ContactState, other: ContactState) => [...one.tags.difference(other.tags)]
   const pairs = (id: string, keys: readonly string[]) => keys.map((key) => ({ contact_id: id, key }))
   const dropped = updates.flatMap(({ id, before, after }) => pairs(id, difference(before, after)))

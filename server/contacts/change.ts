@@ -13,7 +13,7 @@ import { type Attributes, changeAttributes, newAttributes, requireAttributes } f
 import { getContactByIdentity, requireContact } from './contacts.ts'
 import { newOptOut, type Setter, setOptOut } from './opt-out.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
-import { type Contact, emitCreated, memberContact, recordCreated } from './resource.ts'
+import { type Contact, emitCreated, memberContact, queueCreated, recordCreated } from './resource.ts'
 import { addTags, dropTags, readTagNames, replaceTags, requireFewTags, resolveTags } from './tags.ts'
 
 type ContactFields = {
@@ -96,7 +96,7 @@ async function createContact(db: Db, workspaceId: string, draft: ContactDraft): 
           ${changedAt(sql, sql`${timeOfId(id)}`)}
         from inserted_identity
         returning c.workspace_id, ${memberContact.storedColumns(sql)}, 'msgapp' as channel
-      )${emits ? sql`, ${emitCreated(sql, 'inserted_contact')}` : sql``}
+      )${emits ? sql`, ${queueCreated(sql, 'inserted_contact')}, ${emitCreated(sql, 'inserted_contact')}` : sql``}
       select id from inserted_contact`
     return inserted.length > 0
   }
@@ -106,7 +106,7 @@ async function createContact(db: Db, workspaceId: string, draft: ContactDraft): 
     await resolveTags(sql, workspaceId, tagNames)
     if (!(await insert(sql, { emits: false }))) throw new LostRace()
     await replaceTags(sql, workspaceId, id, [...tagNames.keys()])
-    await recordCreated(sql, workspaceId, [id])
+    await recordCreated(sql, workspaceId, [id], { starts: true })
     return true
   }
   return withRetries(() => db.begin(createTagged) as Promise<boolean>).catch((error: unknown) => {

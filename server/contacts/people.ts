@@ -12,7 +12,7 @@ import { fold, foldOrNull, textOrNull } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import { newOptOut } from './opt-out.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
-import { type ChannelName, emitCreated, memberContact } from './resource.ts'
+import { type ChannelName, emitCreated, memberContact, queueCreated } from './resource.ts'
 import { withScope } from './scope.ts'
 
 export type PersonRef = {
@@ -143,7 +143,7 @@ export async function createPeople(
     created as (
       select c.workspace_id, ${memberContact.storedColumns(sql)}, i.channel, i.external_id, i.second_id
       from inserted_contacts c join input i on i.id = c.id
-    )${emits ? sql`, ${emitCreated(sql, 'created')}` : sql``}
+    )${emits ? sql`, ${queueCreated(sql, 'created')}, ${emitCreated(sql, 'created')}` : sql``}
     select workspace_id, channel, external_id, second_id, id as contact_id, phone, name, email, social_username, username
     from created`
 }

@@ -13,6 +13,7 @@ import {
   toPublic,
   Uuid,
 } from '../lib/schema.ts'
+import { queueTriggers } from '../triggers/queue.ts'
 import { emit } from '../webhooks/emit.ts'
 import { type Attributes, maxAttributeLength, maxAttributes, namePattern } from './attributes.ts'
 import { type Decider, deciders } from './opt-out.ts'
@@ -151,11 +152,27 @@ export const emitCreated = sharedFragment((sql, relation) => {
   })
 })
 
+/** Members of a `with` list: the new contacts of the relation may start automations. */
+export const queueCreated = (sql: Sql, relation: string): Fragment =>
+  queueTriggers(sql, {
+    kinds: ['contact'],
+    workspaces: sql.unsafe(relation),
+    from: sql`${sql.unsafe(relation)} c`,
+    workspaceId: sql`c.workspace_id`,
+    event: sql`'created'`,
+    contactId: sql`c.id`,
+  })
+
 /**
  * Records `contact.created` for contacts of the primary channel. The transaction that created them without an event calls it
- * last, because the event contains the tags.
+ * last, because the event contains the tags. `starts`: they may start automations.
  */
-export async function recordCreated(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
+export async function recordCreated(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+  { starts }: { starts: boolean },
+): Promise<void> {
   await sql`
     with created as (
       select c.workspace_id, ${memberContact.storedColumns(sql)}, 'msgapp' as channel
@@ -163,6 +180,7 @@ export async function recordCreated(sql: Sql, workspaceId: string, ids: readonly
       where c.workspace_id = ${workspaceId} and c.id = any(${[...ids]}::uuid[])
       order by c.id
     ),
+    ${starts ? sql`${queueCreated(sql, 'created')},` : sql``}
     ${emitCreated(sql, 'created')}
     select 1`
 }

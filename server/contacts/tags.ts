@@ -12,6 +12,7 @@ import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/postgres/d
 import { Column } from '../lib/resource.ts'
 import { Color, type Static, Type, Uuid } from '../lib/schema.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
+import { queueTriggers } from '../triggers/queue.ts'
 
 export const maxTags = 100
 /** Of a list of names, which may repeat some. */
@@ -179,10 +180,16 @@ export async function replaceTags(
   keys: readonly string[],
 ): Promise<void> {
   await sql`
-    delete from contact_tags
-    where workspace_id = ${workspaceId} and contact_id = ${contactId} and tag_id <> all(array(
-      select t.id from tags t where t.workspace_id = ${workspaceId} and t.name_key = any(${[...keys]}::text[])
-    ))`
+    with
+    dropped_tags as (
+      delete from contact_tags
+      where workspace_id = ${workspaceId} and contact_id = ${contactId} and tag_id <> all(array(
+        select t.id from tags t where t.workspace_id = ${workspaceId} and t.name_key = any(${[...keys]}::text[])
+      ))
+      returning workspace_id, contact_id, tag_id
+    ),
+    ${queueTagged(sql, 'tag_removed', sql`dropped_tags`, 0)}
+    select 1`
   const tagged = keys.map((key) => ({ contact_id: contactId, key }))
   if (tagged.length > 0) await addTags(sql, workspaceId, tagged)
 }
@@ -190,14 +197,38 @@ export async function replaceTags(
 /** A contact and the folded name of a tag. */
 type TaggedContact = { contact_id: string; key: string }
 
-/** Removes tags from contacts. A tag that a contact does not have is ignored. */
-export async function dropTags(sql: Sql, workspaceId: string, tagged: readonly TaggedContact[]): Promise<void> {
+/** Removes tags from contacts. A tag that a contact does not have is ignored. `depth`: of the automations that cause it. */
+export async function dropTags(
+  sql: Sql,
+  workspaceId: string,
+  tagged: readonly TaggedContact[],
+  depth = 0,
+): Promise<void> {
   await sql`
-    delete from contact_tags ct
-    using json_to_recordset(${JSON.stringify(tagged)}::text::json) as g (contact_id uuid, key text), tags t
-    where t.workspace_id = ${workspaceId} and t.name_key = g.key
-      and ct.workspace_id = ${workspaceId} and ct.contact_id = g.contact_id and ct.tag_id = t.id`
+    with
+    dropped_tags as (
+      delete from contact_tags ct
+      using json_to_recordset(${JSON.stringify(tagged)}::text::json) as g (contact_id uuid, key text), tags t
+      where t.workspace_id = ${workspaceId} and t.name_key = g.key
+        and ct.workspace_id = ${workspaceId} and ct.contact_id = g.contact_id and ct.tag_id = t.id
+      returning ct.workspace_id, ct.contact_id, ct.tag_id
+    ),
+    ${queueTagged(sql, 'tag_removed', sql`dropped_tags`, depth)}
+    select 1`
 }
+
+/** Members of a `with` list: the changed tags of a relation may start automations. */
+const queueTagged = (sql: Sql, event: 'tag_added' | 'tag_removed', changed: Fragment, depth: number): Fragment =>
+  queueTriggers(sql, {
+    kinds: ['contact'],
+    workspaces: changed,
+    from: sql`${changed} n join tags t on t.workspace_id = n.workspace_id and t.id = n.tag_id`,
+    workspaceId: sql`n.workspace_id`,
+    event: sql`${event}::text`,
+    contactId: sql`n.contact_id`,
+    detail: sql`t.name`,
+    depth,
+  })
 
 /** Throws 400 when one of the contacts has too many tags. The caller's transaction then adds none. */
 export async function requireFewTags(sql: Sql, workspaceId: string, contactIds: readonly string[]): Promise<void> {
@@ -210,14 +241,25 @@ export async function requireFewTags(sql: Sql, workspaceId: string, contactIds: 
 }
 
 /** Adds tags to contacts. The transaction has resolved the tags before, so none of them is deleted meanwhile. */
-export async function addTags(sql: Sql, workspaceId: string, tagged: readonly TaggedContact[]): Promise<void> {
+export async function addTags(
+  sql: Sql,
+  workspaceId: string,
+  tagged: readonly TaggedContact[],
+  depth = 0,
+): Promise<void> {
   await sql`
-    insert into contact_tags (workspace_id, contact_id, tag_id)
-    select t.workspace_id, g.contact_id, t.id
-    from json_to_recordset(${JSON.stringify(tagged)}::text::json) as g (contact_id uuid, key text)
-    join tags t on t.workspace_id = ${workspaceId} and t.name_key = g.key
-    order by g.contact_id, t.id
-    on conflict do nothing`
+    with
+    added_tags as (
+      insert into contact_tags (workspace_id, contact_id, tag_id)
+      select t.workspace_id, g.contact_id, t.id
+      from json_to_recordset(${JSON.stringify(tagged)}::text::json) as g (contact_id uuid, key text)
+      join tags t on t.workspace_id = ${workspaceId} and t.name_key = g.key
+      order by g.contact_id, t.id
+      on conflict do nothing
+      returning workspace_id, contact_id, tag_id
+    ),
+    ${queueTagged(sql, 'tag_added', sql`added_tags`, depth)}
+    select 1`
 }
 
 const maxListed = 1_000

@@ -4,6 +4,7 @@
  */
 import { idFromTime, newId, timeOfId } from '../lib/id.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { queueTriggers } from '../triggers/queue.ts'
 import type { ConversationStatus } from './conversations.ts'
 import { type ActivityKind, type Actor, authorOf, type StoredDetails } from './timeline.ts'
 
@@ -19,7 +20,7 @@ export type ConversationChange = { id: string; before: ConversationState; after:
 
 type Activity = { kind: ActivityKind; details: StoredDetails }
 
-/** Records what a member or an API key changed. */
+/** Records what a member, an API key or an automation changed. The changes may start automations. */
 export async function recordChanges(
   sql: Sql,
   workspaceId: string,
@@ -34,11 +35,49 @@ export async function recordChanges(
     }),
   )
   if (rows.length === 0) return
+  const triggers = changes.flatMap(({ id, before, after }) =>
+    listTriggers(before, after).map(({ event, detail = null }) => ({ conversation_id: id, event, detail })),
+  )
   await sql`
-    insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
-    select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${author.memberId}::uuid, i.details, i.created_at
-    from json_to_recordset(${JSON.stringify(rows)}::text::json)
-      as i (conversation_id uuid, id uuid, kind text, details jsonb, created_at timestamptz)`
+    with
+    inserted_entries as (
+      insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
+      select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${author.memberId}::uuid, i.details, i.created_at
+      from json_to_recordset(${JSON.stringify(rows)}::text::json)
+        as i (conversation_id uuid, id uuid, kind text, details jsonb, created_at timestamptz)
+    ),
+    changes as (
+      select ${workspaceId}::uuid as workspace_id, i.conversation_id, i.event, i.detail
+      from json_to_recordset(${JSON.stringify(triggers)}::text::json) as i (conversation_id uuid, event text, detail text)
+    ),
+    ${queueTriggers(sql, {
+      kinds: ['conversation'],
+      workspaces: sql`changes`,
+      from: sql`changes i join conversations v on v.workspace_id = i.workspace_id and v.id = i.conversation_id`,
+      workspaceId: sql`i.workspace_id`,
+      event: sql`i.event`,
+      contactId: sql`v.contact_id`,
+      conversationId: sql`i.conversation_id`,
+      detail: sql`i.detail`,
+      depth: 'runId' in actor ? actor.depth + 1 : 0,
+    })}
+    select 1`
+}
+
+/** The events of a change that an automation can wait for. */
+function listTriggers(before: ConversationState, after: ConversationState): { event: string; detail?: string }[] {
+  const isStatus = (status: ConversationStatus) => after.status === status && before.status !== status
+  return [
+    ...(isStatus('open') && before.status === 'closed' ? [{ event: 'opened' }] : []),
+    ...(isStatus('closed') ? [{ event: 'closed' }] : []),
+    ...(after.assigned_agent_id !== null && after.assigned_agent_id !== before.assigned_agent_id
+      ? [{ event: 'assigned' }]
+      : []),
+    ...after.labels.filter((name) => !before.labels.includes(name)).map((detail) => ({ event: 'label_added', detail })),
+    ...before.labels
+      .filter((name) => !after.labels.includes(name))
+      .map((detail) => ({ event: 'label_removed', detail })),
+  ]
 }
 
 /** A snooze also sets the status; it is one line. */

@@ -1,5 +1,5 @@
 /**
- * Changes of members and API keys: status, assignee, snoozing and labels, of one conversation or of many.
+ * Changes of members, API keys and automations: status, assignee, snoozing and labels, of one conversation or of many.
  *
  * One transaction locks the conversations, computes the state of each after the change, and writes those that differ. So the
  * caller gets the states before and after: for the activity in the thread, and to undo a change.
@@ -55,35 +55,44 @@ export async function updateConversations(
   ids: readonly string[],
   changes: ConversationChanges,
 ): Promise<ChangeResult[]> {
-  const snoozedUntil = readSnooze(changes)
-  const names = readNames(changes)
-  const requested = [...new Set(ids.map((id) => id.toLowerCase()))]
-  const run = async (sql: Sql): Promise<ChangeResult[]> => {
-    // Labels are locked before conversations, but a change of no conversation creates no label.
-    const isAny = await hasAny(sql, workspaceId, requested)
-    const resolved = isAny ? (names.set ?? names.added) : new Map<string, string>()
-    const labels = await resolveTags(sql, workspaceId, resolved, { kind: labelKind })
-    if (changes.assigned_agent_id) await requireAssignee(sql, workspaceId, changes.assigned_agent_id)
-    const locked = await lockConversations(sql, workspaceId, requested)
-    const results = requested.map((id): LockedChange | Refusal => {
-      const before = locked.get(id)
-      if (!before) return { id, error: notFound('conversation') }
-      const after = stateAfter(before, { ...changes, snoozed_until: snoozedUntil }, { ...names, labels })
-      const isTooMany = after.labels.size > Math.max(maxLabels, before.labels.size)
-      return isTooMany
-        ? { id, error: badRequest(`labels: at most ${maxLabels} per conversation`) }
-        : { id, before, after }
-    })
-    const changed = results.filter((one): one is LockedChange => !('error' in one) && isChanged(one))
-    await writeStates(sql, workspaceId, changed)
-    await writeLabels(sql, workspaceId, changed)
-    await recordChanges(sql, workspaceId, actor, changed.map(toChange))
-    return results.map((one) => ('error' in one ? one : toChange(one)))
-  }
-  return withRetries(() => db.begin(run) as Promise<ChangeResult[]>).catch((error: unknown) => {
+  const change = (sql: Sql) => changeConversations(sql, workspaceId, actor, ids, changes)
+  return withRetries(() => db.begin(change) as Promise<ChangeResult[]>).catch((error: unknown) => {
     // The member was removed at the same moment.
     throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error
   })
+}
+
+/** The same in the caller's transaction. */
+export async function changeConversations(
+  sql: Sql,
+  workspaceId: string,
+  actor: Actor,
+  ids: readonly string[],
+  changes: ConversationChanges,
+): Promise<ChangeResult[]> {
+  const snoozedUntil = readSnooze(changes)
+  const names = readNames(changes)
+  const requested = [...new Set(ids.map((id) => id.toLowerCase()))]
+  // Labels are locked before conversations, but a change of no conversation creates no label.
+  const isAny = await hasAny(sql, workspaceId, requested)
+  const resolved = isAny ? (names.set ?? names.added) : new Map<string, string>()
+  const labels = await resolveTags(sql, workspaceId, resolved, { kind: labelKind })
+  if (changes.assigned_agent_id) await requireAssignee(sql, workspaceId, changes.assigned_agent_id)
+  const locked = await lockConversations(sql, workspaceId, requested)
+  const results = requested.map((id): LockedChange | Refusal => {
+    const before = locked.get(id)
+    if (!before) return { id, error: notFound('conversation') }
+    const after = stateAfter(before, { ...changes, snoozed_until: snoozedUntil }, { ...names, labels })
+    const isTooMany = after.labels.size > Math.max(maxLabels, before.labels.size)
+    return isTooMany
+      ? { id, error: badRequest(`labels: at most ${maxLabels} per conversation`) }
+      : { id, before, after }
+  })
+  const changed = results.filter((one): one is LockedChange => !('error' in one) && isChanged(one))
+  await writeStates(sql, workspaceId, changed)
+  await writeLabels(sql, workspaceId, changed)
+  await recordChanges(sql, workspaceId, actor, changed.map(toChange))
+  return results.map((one) => ('error' in one ? one : toChange(one)))
 }
 
 /**

@@ -8,7 +8,7 @@ import { isUuid } from '../lib/id.ts'
 import type { Page, Position } from '../lib/page.ts'
 import { readValues } from '../lib/page-text.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
-import type { statuses } from './filter-fields.ts'
+import type { handlers, statuses } from './filter-fields.ts'
 import { findLabeled } from './labels.ts'
 import { type Conversation, foundConversation, publicConversation } from './resource.ts'
 
@@ -23,6 +23,7 @@ export type ConversationFilters = {
   assigned_agent_id?: string | undefined
   /** The id or the name of a label. */
   label?: string | undefined
+  handled_by?: (typeof handlers)[number] | undefined
 }
 
 /** One page, newest first. A pool with prepared statements suits the filters `status`, `contact_id`, `channel` and `connection_id` only. */
@@ -61,7 +62,7 @@ export async function listConversations(
 export async function selectConversations(
   sql: Sql,
   workspaceId: string,
-  { status, contact_id, channel, connection_id, assigned_agent_id: agentId, label }: ConversationFilters,
+  { status, contact_id, channel, connection_id, assigned_agent_id: agentId, label, handled_by }: ConversationFilters,
 ): Promise<{ condition: Fragment } | undefined> {
   const conditions: Fragment[] = [sql`true`]
   if (status) conditions.push(sql`v.status = ${status}`)
@@ -69,6 +70,7 @@ export async function selectConversations(
   if (channel) conditions.push(sql`v.channel = ${channel}`)
   if (connection_id) conditions.push(sql`v.connection_id = ${connection_id}`)
   if (agentId) conditions.push(sql`${agentOf(sql)} = ${agentId === 'none' ? unassigned : agentId}::uuid`)
+  if (handled_by) conditions.push(handled_by === 'bot' ? sql`v.bot_run_id is not null` : sql`v.bot_run_id is null`)
   if (label !== undefined) {
     const labeled = await findLabeled(sql, workspaceId, [label])
     if (!labeled) return undefined

@@ -18,7 +18,15 @@ import { hasInboxStatus, inboxStatusOf } from './inbox-plan.ts'
 import { readInboxQuery } from './inbox-query.ts'
 import { listViews } from './views.ts'
 
-export type InboxCounts = { open: number; pending: number; mine: number; unassigned: number; unread: number }
+export type InboxCounts = {
+  open: number
+  pending: number
+  mine: number
+  unassigned: number
+  unread: number
+  /** With the bot. */
+  bot: number
+}
 
 /** Counting stops here, because it is not free: this number means "or more". */
 const maxCounted = 1_000
@@ -35,7 +43,8 @@ export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<In
   const count = (condition: Fragment) => countUpToMax(sql, workspaceId, condition)
   const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
     select ${count(hasInboxStatus(sql, workspaceId, 'open'))} as open, ${count(hasInboxStatus(sql, workspaceId, 'pending'))} as pending,
-      ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open'`)} as unassigned,
+      ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open' and v.bot_run_id is null`)} as unassigned,
+      ${count(sql`v.bot_run_id is not null`)} as bot,
       ${count(sql`v.unread_count > 0 and ${inboxStatusOf(sql)} = 'open'`)} as unread`
   return requireRow(counts, 'the inbox count')
 }

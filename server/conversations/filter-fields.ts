@@ -9,6 +9,8 @@ import { fold } from '../lib/text.ts'
 import { contactFields, type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
 
 export const statuses = ['open', 'pending', 'closed'] as const
+/** Who answers: members, or the bot of an automation. */
+export const handlers = ['team', 'bot'] as const
 
 /**
  * When the service received the last message of the customer in conversation `v`, by the database's clock. Rows of the previous

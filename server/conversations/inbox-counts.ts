@@ -51,7 +51,7 @@ async function recount(sql: Sql): Promise<void> {
       delete from inbox_counts c using uncounted_workspaces w where c.workspace_id = w.workspace_id
     )
     insert into inbox_counts (workspace_id, connection_id, open, unassigned)
-    select v.workspace_id, v.connection_id, count(*), count(*) filter (where v.assigned_agent_id is null)
+    select v.workspace_id, v.connection_id, count(*), count(*) filter (where v.assigned_agent_id is null and v.bot_run_id is null)
     from uncounted_workspaces w
     join conversations v on v.workspace_id = w.workspace_id
     where v.inbox_at is not null and v.status = 'open'

@@ -6,7 +6,7 @@ import type { ChannelName } from '../contacts/resource.ts'
 import { findTagged } from '../contacts/tags.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
-import { statuses } from './filter-fields.ts'
+import { type handlers, statuses } from './filter-fields.ts'
 import { findLabeled } from './labels.ts'
 
 export const inboxSorts = ['newest', 'oldest', 'waiting'] as const
@@ -34,6 +34,7 @@ export type InboxFilters = {
   active_after?: string | undefined
   active_before?: string | undefined
   unread?: boolean
+  handled_by?: (typeof handlers)[number] | undefined
   /** A part of a name, number, e-mail address or company. */
   search?: string | undefined
 }
@@ -135,6 +136,9 @@ function planRanges(
   const agentIds = agents && [...new Set(agents.map((agent) => (agent === 'nobody' ? unassigned : agent)))]
   // A person's conversations are listed whatever their messages are.
   const isOfPerson = !!search || contact_id !== undefined
+  // Who is with the bot waits for no member.
+  const isForMembers = order === 'waiting' || has_no_reply || waiting_minutes || agents?.includes('nobody')
+  const handler = filters.handled_by ?? (isForMembers ? 'team' : undefined)
   const has = {
     inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
     channel: channels && sql`w.channel = any(${[...channels]}::text[])`,
@@ -166,7 +170,8 @@ function planRanges(
       sql`(
         select ${matches(sql, checked.search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
       )`,
-    rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null)`,
+    handler: handler && (handler === 'bot' ? sql`w.is_bot` : sql`not w.is_bot`),
+    rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null or w.is_bot)`,
   }
   const conditionsBut = (...covered: (keyof typeof has)[]) =>
     Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
@@ -177,6 +182,8 @@ function planRanges(
     return { ranges: [range], conditions: conditionsBut() }
   }
   if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
+  // Few conversations are with the bot at a time.
+  if (handler === 'bot') return { ranges: [sql`v.bot_run_id is not null`], conditions: conditionsBut('handler') }
   // Where members read their messages, few conversations are unread.
   if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
   const scannedStatuses = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']

@@ -5,7 +5,7 @@ import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { OneOf, type Static, Type } from '../lib/schema.ts'
 import { parseTime } from '../lib/time.ts'
-import { statuses } from './filter-fields.ts'
+import { handlers, statuses } from './filter-fields.ts'
 import { type InboxFilters, inboxSorts } from './inbox-plan.ts'
 
 /** About a year: every wait that matters. */
@@ -53,6 +53,7 @@ export const inboxFilters = {
   active_after: Type.Optional(Type.String({ maxLength: 100, description: 'A date-time: not before it.' })),
   active_before: Type.Optional(Type.String({ maxLength: 100, description: 'A date-time: before it.' })),
   unread: Type.Optional(OneOf(['true'])),
+  handled_by: Type.Optional(OneOf(handlers, { description: '`bot`: only conversations that an automation handles.' })),
   search: Type.Optional(
     Type.String({ maxLength: 200, description: "A part of the contact's name, number, e-mail address or company." }),
   ),
@@ -83,6 +84,7 @@ export function readInboxQuery({ member }: { member: { id: string } }, query: St
     active_after: after ?? (days === undefined ? undefined : new Date(nowMs() - days * dayMs).toISOString()),
     active_before: readTime('active_before', query.active_before),
     unread: query.unread === 'true',
+    handled_by: query.handled_by,
     search: search?.trim(),
   }
 }

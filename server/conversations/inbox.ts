@@ -109,7 +109,7 @@ async function scanPage(
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
         select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent,
-          s.at, ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
+          s.is_bot, s.at, ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
           row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
@@ -146,7 +146,7 @@ function mergeRanges(
     .map(
       (range) => sql`(
         select v.id, v.contact_id, v.channel, v.connection_id, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
-          ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
+          v.bot_run_id is not null as is_bot, ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
         from conversations v
         where v.workspace_id = ${workspaceId} and ${ofConnection} and ${range}
           and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
@@ -187,7 +187,7 @@ export async function countMatches(
   const [row] = await sql<{ count: number; has_more: boolean }[]>`
     select (count(*) filter (where ${allOf(sql, plan.conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
     from (
-      select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent
+      select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.is_bot
       from (${merged}) s
       order by s.at desc, s.id desc
       limit ${maxScannedForCount}

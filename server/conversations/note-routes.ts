@@ -24,15 +24,17 @@ import type { Signals } from '../signals/signals.ts'
 import { listMembersOnline } from './presence.ts'
 import { createNote, listTimeline, maxNoteLength, type TimelineEntry } from './timeline.ts'
 
-const authorTypes = ['member', 'api_key'] as const
+const authorTypes = ['member', 'api_key', 'automation'] as const
 const NoteSchema = Type.Object(
   {
     id: Uuid,
     text: Type.String(),
     author: Type.Object({
       type: OneOf(authorTypes),
-      id: Uuid,
-      name: NullableText({ description: 'The name of the member or of the API key. Null for a removed member.' }),
+      id: Type.String({ format: 'uuid', description: 'Of an automation: the id of its run.' }),
+      name: NullableText({
+        description: 'The name of the member, the API key or the automation. Null for a removed member.',
+      }),
     }),
     created_at: DateTime,
   },
@@ -77,6 +79,9 @@ const MemberSchema = Type.Object(
 )
 
 function toNote({ id, text, member, details, created_at }: TimelineEntry): Static<typeof NoteSchema> {
+  const { run_id: runId, automation = null } = details
+  if (runId)
+    return { id, text: text ?? '', author: { type: 'automation' as const, id: runId, name: automation }, created_at }
   const { id: authorId, name } = member ?? details.key ?? { id: '', name: null }
   return { id, text: text ?? '', author: { type: member ? 'member' : 'api_key', id: authorId, name }, created_at }
 }

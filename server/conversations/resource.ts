@@ -16,7 +16,7 @@ import {
   toPublic,
   Uuid,
 } from '../lib/schema.ts'
-import { receivedAt, statuses } from './filter-fields.ts'
+import { handlers, receivedAt, statuses } from './filter-fields.ts'
 import { LabelList } from './labels.ts'
 
 const EmbeddedContact = Type.Object(
@@ -53,6 +53,7 @@ export const conversationExample = {
   last_message_at: '2026-01-07T11:15:30.000Z',
   last_inbound_at: '2026-01-07T11:15:30.000Z',
   unread_count: 1,
+  handled_by: 'team',
   labels: [{ id: '0199c1d2-9f42-7d61-8a05-1b2c3d4e5f60', name: 'Delivery', color: '#2563eb' }],
   snoozed_until: null,
   created_at: '2026-01-07T11:15:30.000Z',
@@ -71,7 +72,9 @@ const LastMessage = NullableObject({
   /** The member who wrote it. */
   sender: NullableObject({ id: Uuid, name: Type.String() }),
   /** What sent it without a member. Such a message does not move the conversation. */
-  automated_by: Type.Unsafe<'api' | 'broadcast' | null>({ type: ['string', 'null'], enum: ['api', 'broadcast', null] }),
+  automated_by: Type.Unsafe<'api' | 'broadcast' | 'automation' | null>({
+    ...{ type: ['string', 'null'], enum: ['api', 'broadcast', 'automation', null] },
+  }),
 })
 
 export const ConversationSchema = Type.Object(
@@ -104,6 +107,13 @@ export const ConversationSchema = Type.Object(
       description:
         'Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count.',
     }),
+    handled_by: Column(
+      OneOf(handlers, {
+        description:
+          '`bot` while an automation waits for an answer of the customer or is about to ask. Otherwise `team`.',
+      }),
+      (sql) => sql`case when v.bot_run_id is null then 'team' else 'bot' end`,
+    ),
     labels: LabelList,
     snoozed_until: NullableText({
       format: 'date-time',

@@ -30,7 +30,7 @@ import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
 import { listConversations, readConversation, requireConversation, unreadConversation } from './conversations.ts'
 import { countInbox, countMine } from './counts.ts'
-import { statuses } from './filter-fields.ts'
+import { handlers, statuses } from './filter-fields.ts'
 import { type InboxContext, listInbox, requireInboxRow } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { maxLabels } from './labels.ts'
@@ -63,6 +63,9 @@ const ConversationsQuery = ListQuery({
     }),
   ),
   label: Type.Optional(Type.String({ maxLength: 200, description: 'The id or the name of a label.' })),
+  handled_by: Type.Optional(
+    OneOf(handlers, { description: '`bot`: only conversations that an automation handles. `team`: only the others.' }),
+  ),
   ...updatedAfterFilter('conversations'),
 })
 
@@ -117,7 +120,8 @@ const Counts = Type.Object({
   open: count('`status=open`.'),
   pending: count('`status=pending`.'),
   mine: count('`assigned=me&status=open`.'),
-  unassigned: count('Open conversations without an assigned member.'),
+  unassigned: count('Open conversations without an assigned member that are not with the bot.'),
+  bot: count('`handled_by=bot`.'),
   unread: count('`unread=true&status=open`.'),
 })
 
@@ -185,7 +189,8 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
         requireUsable(query)
         const changes = readChangePosition(query)
         const position = readPosition(query)
-        const hasFixedPlan = query.label === undefined && query.assigned_agent_id === undefined
+        const { label, assigned_agent_id, handled_by } = query
+        const hasFixedPlan = [label, assigned_agent_id, handled_by].every((filter) => filter === undefined)
         const list = (sql: Sql) => {
           if (changes) return listChangedConversations(sql, workspaceId, query, changes)
           if (query.sort) return listByActivity(sql, workspaceId, query, { ...position, cursor: query.cursor })

@@ -16,15 +16,18 @@ import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import type { statuses } from './filter-fields.ts'
 
-/** Who wrote a note or changed a conversation: a member or an API key. */
-export type Actor = { memberId: string } | { keyId: string }
+/** A run of an automation. `depth`: how many automations caused one another before it. */
+export type RunActor = { runId: string; automation: string; depth: number }
+
+/** Who wrote a note or changed a conversation: a member, an API key or a run of an automation. */
+export type Actor = { memberId: string } | { keyId: string } | RunActor
 
 export const actorOf = ({ member, keyId = '' }: AnyCaller): Actor => (member ? { memberId: member.id } : { keyId })
 
 export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed', 'blocked', 'unblocked'] as const
 export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>
 /** What caused a change that no member made. */
-export const timelineCauses = ['customer', 'api', 'timer'] as const
+export const timelineCauses = ['customer', 'api', 'timer', 'automation'] as const
 
 /** `name` is null for a member who was removed. */
 type MemberRef = { id: string; name: string | null }
@@ -34,6 +37,9 @@ export type StoredDetails = {
   by?: (typeof timelineCauses)[number]
   /** With `by: 'api'`: the key. */
   key_id?: string
+  /** With `by: 'automation'`: the run and the name of its automation. */
+  run_id?: string
+  automation?: string
   /** `note` */
   mentions?: string[]
   /** `status` */
@@ -146,10 +152,11 @@ export async function createNote(
 }
 
 /** The stored author of an entry. */
-export const authorOf = (actor: Actor): { memberId: string | null; details: StoredDetails } =>
-  'memberId' in actor
-    ? { memberId: actor.memberId, details: {} }
-    : { memberId: null, details: { by: 'api', key_id: actor.keyId } }
+export function authorOf(actor: Actor): { memberId: string | null; details: StoredDetails } {
+  if ('memberId' in actor) return { memberId: actor.memberId, details: {} }
+  if ('keyId' in actor) return { memberId: null, details: { by: 'api', key_id: actor.keyId } }
+  return { memberId: null, details: { by: 'automation', run_id: actor.runId, automation: actor.automation } }
+}
 
 /** Deletes a note and its mentions. Only its author may; every member may delete the note of an API key. `mentions`: the members whom it mentioned. */
 export async function deleteNote(

@@ -60,7 +60,7 @@ async function tryChunk(db: Db, job: ImportJob, input: ChunkInput): Promise<Writ
       await addTags(sql, workspaceId, tagsOf(plan, created, tagIds))
       // After the tags, because the events show them.
       const hasEvents = created.length > 0 && (await hasSubscribers(sql, workspaceId, 'contact.created'))
-      if (hasEvents) await recordCreated(sql, workspaceId, created)
+      if (hasEvents) await recordCreated(sql, workspaceId, created, { starts: false })
       const replaces = (job.checked?.rejected ?? 0) > 0
       await saveRejects(sql, job, { chunk, faults: plan.faults, replaces })
       const result = addPlan(input.result, plan)

@@ -2,6 +2,7 @@
  * Merging two contacts: the rows of contacts. Everything of one contact moves to the other, whose own values win. The other rows move
  * in the same transaction (`merge-contacts.ts` has the order).
  */
+import { giveRuns } from '../automation/move-runs.ts'
 import { maxAttributes } from '../contacts/attributes.ts'
 import { maxTags } from '../contacts/tags.ts'
 import { giveChanges } from '../imports/changes.ts'
@@ -70,6 +71,7 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
       updated_at = clock_timestamp()
     from contacts f
     where c.workspace_id = ${workspaceId} and c.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`
+  await giveRuns(sql, workspaceId, fromId, toId)
   await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${fromId}`
   await giveChanges(sql, workspaceId, fromId, toId)
 }

@@ -3,6 +3,7 @@
  * contact. Where both have one, everything in it moves into the conversation of the contact that stays.
  */
 
+import { moveRuns } from '../automation/move-runs.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import type { Merge } from './merge-contact-rows.ts'
@@ -31,7 +32,7 @@ export async function listMoves(sql: Sql, workspaceId: string, { toId, fromId }:
     order by f.id`
 }
 
-/** Moves the timeline, labels and drafts. Mentions refer to the timeline, so the caller has deferred that reference. */
+/** Moves the timeline, labels, drafts and runs of automations. Mentions refer to the timeline, so the caller has deferred that reference. */
 export async function moveConversationRows(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
     update timeline_entries set conversation_id = ${toId}
@@ -51,6 +52,7 @@ export async function moveConversationRows(sql: Sql, workspaceId: string, fromId
     where workspace_id = ${workspaceId} and conversation_id = ${fromId}
     on conflict (workspace_id, member_id, conversation_id) do update set
       text = d.text || e'\\n' || excluded.text, updated_at = greatest(d.updated_at, excluded.updated_at)`
+  await moveRuns(sql, workspaceId, fromId, toId)
 }
 
 /** Adds the state of a conversation to the one that took its content, and deletes it. Its id leads to the other one from now on. */
@@ -86,6 +88,7 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
         when t.read_up_to >= f.read_up_to then f.read_up_to end,
       blocked_at = coalesce(t.blocked_at, f.blocked_at),
       is_channel_blocked = t.is_channel_blocked or f.is_channel_blocked,
+      bot_run_id = coalesce(t.bot_run_id, f.bot_run_id),
       -- Ids are in the order of time.
       last_broadcast_message_id = greatest(t.last_broadcast_message_id, f.last_broadcast_message_id),
       updated_at = now()

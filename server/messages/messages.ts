@@ -184,7 +184,8 @@ export async function lastMessagesOf(
           then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind,
         -- A member who writes in the provider's app has no id, but the time of the channel.
         case when m.direction = 'outbound' and m.sender_id is null and m.sent_at is null
-          then case m.sender_type when 'bot' then 'broadcast' else 'api' end end as automated_by
+          then case when m.run_id is not null then 'automation' when m.sender_type = 'bot' then 'broadcast' else 'api' end
+        end as automated_by
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
       order by m.id desc
@@ -196,7 +197,7 @@ export async function lastMessagesOf(
 type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status'> & {
   content_kind: string | null
   sender: { id: string; name: string } | null
-  automated_by: 'api' | 'broadcast' | null
+  automated_by: 'api' | 'broadcast' | 'automation' | null
 }
 
 export async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {

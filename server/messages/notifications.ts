@@ -83,7 +83,7 @@ async function listSince(
     unread_conversations as (
       select v.id, v.contact_id
       from conversations v
-      where v.workspace_id = ${workspaceId} and v.unread_count > 0
+      where v.workspace_id = ${workspaceId} and v.unread_count > 0 and v.bot_run_id is null
         and coalesce(v.inbox_at, v.created_at) >= ${since} and ${isWanted}
         and v.id not in (select id from viewed_conversations)
       order by coalesce(v.inbox_at, v.created_at) desc, v.id desc

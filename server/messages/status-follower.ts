@@ -8,6 +8,7 @@
 import { nowMs } from '../lib/clock.ts'
 import { msOfId } from '../lib/id.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import type { RunStopper } from './sending/run-stopper.ts'
 
 export type StatusFollower = {
   /** Members of a `with` list, for a relation that has `workspace_id, id, sender_type, status, error` of messages. */
@@ -39,6 +40,7 @@ export type StatusContext = {
   /** The base URL of our media links, for the messages in events. */
   publicUrl: string
   follower?: StatusFollower | undefined
+  runs?: RunStopper | undefined
 }
 
 /** The members of the follower, with a comma before them; empty without a follower. */

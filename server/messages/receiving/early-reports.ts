@@ -67,7 +67,7 @@ export async function applyEarlyReports(
     if (report.kind !== 'echo') continue
     const { channel, connection_id, scope } = report
     const source = { channel, connection_id, scope }
-    const isApplied = await applyEcho(db, workspaceId, source, report, times, context.follower)
+    const isApplied = await applyEcho(db, workspaceId, source, report, times, context)
     if (!isApplied) await storeEarlyReports(db, [{ workspace_id: workspaceId, report }])
   }
   for (const workspaceId of new Set(early.map(({ workspace_id }) => workspace_id))) signals.changed(workspaceId)

@@ -2,7 +2,7 @@
  * Echoes: messages of the business that the channel reports back.
  *
  * Most are our own sends, reported before or after the answer to the send. The others were written in the provider's own
- * app and are stored in the conversation, with their media. They count as replies of a member.
+ * app and are stored in the conversation, with their media. They count as replies of a member and end the automations of the conversation.
  */
 import type { Times } from '../../../common/times.ts'
 import type { Report } from '../../channels/channel.ts'
@@ -12,12 +12,14 @@ import { newId, timeOfId } from '../../lib/id.ts'
 import { type Db, requireRow, type Sql } from '../../lib/postgres/db.ts'
 import { toMediaColumns } from '../../media/media.ts'
 import { countOutcomes } from '../outcomes.ts'
-import { followStatus, type StatusFollower } from '../status-follower.ts'
+import { idAfterBots } from '../sending/run-stopper.ts'
+import { followStatus, type StatusContext } from '../status-follower.ts'
 import type { ReportSource } from './reports.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 
 export type EchoTimes = Pick<Times['messages'], 'echoMs'>
+type EchoContext = Pick<StatusContext, 'follower' | 'runs'>
 
 /** Returns false while the echo may be about a send whose answer is still due: apply it again later. */
 export async function applyEcho(
@@ -26,13 +28,13 @@ export async function applyEcho(
   source: ReportSource,
   echo: Echo,
   times: EchoTimes,
-  follower?: StatusFollower,
+  context: EchoContext,
 ): Promise<boolean> {
   const recipient = { workspace_id: workspaceId, ...source, phone: echo.to.phone, user_id: echo.to.user_id }
   return retryMoved(async () => {
     const [thread] = await resolveThreads(db, [recipient])
     const { conversation_id: conversationId } = requireRow(thread, 'the thread of an echo')
-    return db.begin((sql) => storeEcho(sql, recipient, conversationId, echo, times, follower))
+    return db.begin((sql) => storeEcho(sql, recipient, conversationId, echo, times, context))
   })
 }
 
@@ -43,9 +45,8 @@ async function storeEcho(
   conversationId: string,
   echo: Echo,
   times: EchoTimes,
-  follower: StatusFollower | undefined,
+  { follower, runs }: EchoContext,
 ): Promise<boolean | undefined> {
-  const id = newId()
   const { media_id, media_source, media_token, mime_type, filename } = toMediaColumns(echo.media)
   const isUnreadable = echo.content_type === 'unsupported'
   const ownTypes = echo.content_type === 'text' ? ['text', 'interactive'] : [echo.content_type]
@@ -80,6 +81,8 @@ async function storeEcho(
       select id from identified_message`
     return true
   }
+  if (runs) await runs.stop(sql, workspaceId, conversationId, null)
+  const id = await idAfterBots(sql, workspaceId, conversationId, newId())
   await sql`
     with inserted_message as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,

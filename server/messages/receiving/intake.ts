@@ -19,6 +19,7 @@ import { findThreads, type Lookup, lookUp, resolveContacts, retryMoved } from '.
 import { createBatch } from '../../lib/batch.ts'
 import { type Db, type Fragment, isUnkeepable, requireRow, type Sql } from '../../lib/postgres/db.ts'
 import type { Signals } from '../../signals/signals.ts'
+import type { RunStopper } from '../sending/run-stopper.ts'
 import { signalMessages } from '../signal-messages.ts'
 import { awaitsResponse, type StatusFollower } from '../status-follower.ts'
 import { type EarlyReport, storeEarlyReports } from './early-reports.ts'
@@ -37,6 +38,7 @@ export type IntakeOptions = {
   publicUrl: string
   times: Times['messages']
   follower?: StatusFollower
+  runs?: RunStopper | undefined
 }
 
 export type Intake = {
@@ -47,7 +49,7 @@ export type Intake = {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { db, channels, log, signals, onMediaGone, publicUrl, follower, times } = options
+  const { db, channels, log, signals, onMediaGone, publicUrl, follower, runs, times } = options
   const ofPerson = ({ workspace_id }: PersonRef) => workspace_id
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
   const learnPerson = createBatch({
@@ -124,7 +126,10 @@ export function createIntake(options: IntakeOptions): Intake {
         return applyPreference({ who: { workspace_id: workspaceId, ...source, phone, user_id, name }, report })
       }
       case 'echo':
-        return (await applyEcho(db, workspaceId, source, report, times, follower)) || storeReport(connection, report)
+        return (
+          (await applyEcho(db, workspaceId, source, report, times, { follower, runs })) ||
+          storeReport(connection, report)
+        )
       case 'edit':
       case 'revoke':
         return (await applyCorrection(db, workspaceId, source, report, onMediaGone)) || storeReport(connection, report)

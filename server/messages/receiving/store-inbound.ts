@@ -1,6 +1,6 @@
 /**
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
- * fetch, their opt-outs and the responses to broadcasts that they are, and updates their conversations. A message that is
+ * fetch, their opt-outs, the responses to broadcasts that they are and the automations that they may start, and updates their conversations. A message that is
  * already stored changes nothing.
  *
  * A contact may be erased or merged after its thread was found. The statement then skips the message, and it is stored again
@@ -15,6 +15,7 @@ import { type Lookup, lookUp, resolveLookups, retryMoved, threadOf } from '../..
 import { timeOfId } from '../../lib/id.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
 import { toMediaColumns } from '../../media/media.ts'
+import { queueTriggers } from '../../triggers/queue.ts'
 import { emit } from '../../webhooks/emit.ts'
 import { messageJson } from '../resource.ts'
 import { awaitsResponse, type StatusContext, type StatusFollower } from '../status-follower.ts'
@@ -89,12 +90,12 @@ async function insertMessages(
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
         content jsonb, media_url text, external_id text, reply_to text, reply_to_message_id uuid,
         interactive_reply_id text, sent_at timestamptz, created_at timestamptz, channel text, connection_id uuid, identity text, media_id uuid, media_source jsonb, media_token text,
-        mime_type text, filename text
+        mime_type text, filename text, is_stop boolean
       )
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
     locked_conversations as (
-      select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at
+      select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at, v.last_received_at
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -179,6 +180,7 @@ async function insertMessages(
     ),
     ${decided}
     ${responded}
+    ${queueReceived(sql)},
     ${emitReceived(sql, [publicUrl, ...channels].join(' '))}
     -- The messages that were not inserted; most batches have none.
     select i.id, l.id is null as is_moved
@@ -195,6 +197,28 @@ async function insertMessages(
   }
   return arrivals.filter(({ message }) => skippedById.get(message.id)?.is_moved)
 }
+
+/**
+ * Members of a `with` list: the new messages may start automations. A message opens its conversation if that was closed or has no
+ * earlier one. Those of blocked contacts start nothing.
+ */
+const queueReceived = (sql: Sql): Fragment =>
+  queueTriggers(sql, {
+    kinds: ['message', 'conversation'],
+    workspaces: sql`inserted_messages`,
+    from: sql`inserted_messages m
+      join input i on i.id = m.id
+      join locked_conversations l on l.workspace_id = m.workspace_id and l.id = m.conversation_id`,
+    where: sql`l.blocked_at is null`,
+    workspaceId: sql`m.workspace_id`,
+    event: sql`case when i.is_stop then 'stop' else 'received' end`,
+    contactId: sql`l.contact_id`,
+    conversationId: sql`m.conversation_id`,
+    messageId: sql`m.id`,
+    detail: sql`case when (l.status = 'closed' or l.last_received_at is null) and not exists (
+      select from inserted_messages n where n.conversation_id = m.conversation_id and n.id < m.id
+    ) then 'opens' end`,
+  })
 
 /**
  * Members of a `with` list: `message.received` for the rows of `input i` that became `inserted_messages m`. The key is the
@@ -268,7 +292,7 @@ function recordResponses(
 }
 
 function toRow(arrival: Arrival) {
-  const { id, from, written, media_url } = arrival.message
+  const { id, from, written, media_url, wish } = arrival.message
   const { conversation_id, contact_id } = threadOf(arrival)
   const { external_id, at, content_type, content_text, content, media, reply_to, interactive_reply_id } = written
   const { workspace_id, channel } = from
@@ -293,6 +317,7 @@ function toRow(arrival: Arrival) {
     created_at: timeOfId(id),
     channel,
     identity: identitiesOf(from)[0],
+    is_stop: wish === 'stop' || undefined,
     ...(media ? { ...toMediaColumns(media), connection_id: from.connection_id ?? undefined } : {}),
   }
 }

@@ -27,11 +27,21 @@ export type OutboundMessage = {
   reply_to_message_id: string | null
   /** The broadcast that sends it. */
   broadcast_id: string | null
+  /** The run of an automation that sends it. */
+  run_id?: string | null
   /** The visitor of the web chat to whom it is sent. */
   visitor_id?: string | null
 }
 
 type NewMessage = Omit<OutboundMessage, 'conversation_id'>
+
+/**
+ * Runs in the transaction that writes the message, with its conversation locked. Returns the id of the message, which may be another one
+ * than it gets. Throws to write nothing.
+ */
+export type Within = (sql: Sql, thread: TargetThread, id: string) => Promise<string>
+
+export type PreparedThread = TargetThread & { message_id: string }
 
 /**
  * Returns a function that writes the message of a target, with the contact and the conversation that do not exist yet. It
@@ -64,12 +74,41 @@ export function createPreparer(db: Db) {
     return thread
   }
 
-  return async ({ thread, who }: Pick<Target, 'thread' | 'who'>, message: NewMessage): Promise<TargetThread> => {
-    if (thread && (await write(message, thread))) return thread
+  return async (
+    { thread, who }: Pick<Target, 'thread' | 'who'>,
+    message: NewMessage,
+    within?: Within,
+  ): Promise<PreparedThread> => {
+    if (within) return withRetries(() => db.begin((sql) => prepareWithin(sql, { thread, who }, message, within)))
+    const written = { message_id: message.id }
+    if (thread && (await write(message, thread))) return { ...thread, ...written }
     // The number of a contact that was erased or merged at the same moment leads elsewhere now.
     if (!who) throw notFound('conversation')
-    return writeFirst(message, who)
+    return { ...(await writeFirst(message, who)), ...written }
   }
+}
+
+/** Locks the conversation, or creates it, runs `within` and writes the message. */
+async function prepareWithin(
+  sql: Sql,
+  { thread, who }: Pick<Target, 'thread' | 'who'>,
+  message: NewMessage,
+  within: Within,
+): Promise<PreparedThread> {
+  const { workspace_id } = message
+  const isLocked = async ({ conversation_id }: TargetThread) => {
+    const [locked] = await sql`
+      select from conversations where workspace_id = ${workspace_id} and id = ${conversation_id} for no key update`
+    return locked !== undefined
+  }
+  const isKnown = thread !== undefined && (await isLocked(thread))
+  const [resolved] = isKnown || !who ? [thread] : await resolveThreads(sql, [who])
+  if (!resolved || (!isKnown && !(await isLocked(resolved)))) throw notFound('conversation')
+  const id = await within(sql, resolved, message.id)
+  if (!(await prepareAlone(sql, { ...message, id, conversation_id: resolved.conversation_id }))) {
+    throw notFound('conversation')
+  }
+  return { ...resolved, message_id: id }
 }
 
 /** Writes messages whose quota a broadcast has reserved. */
@@ -117,7 +156,7 @@ async function prepareMessages(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, id uuid, sender_type text, sender_id uuid, content_type text,
         content_text text, content jsonb, media_url text, template_name text, reply_to_message_id uuid,
-        broadcast_id uuid, visitor_id text, created_at timestamptz
+        broadcast_id uuid, run_id uuid, visitor_id text, created_at timestamptz
       )
     ),
     -- Their conversations, locked in the order of their ids, so that two batches cannot deadlock.
@@ -137,11 +176,11 @@ async function prepareMessages(
     -- Only messages of workspaces whose quota was counted.
     inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
-        content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, visitor_id,
+        content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, run_id, visitor_id,
         created_at)
       select i.workspace_id, i.conversation_id, i.id, 'outbound', i.sender_type, i.sender_id, i.content_type,
         i.content_text, i.content, i.media_url, i.template_name, 'pending', i.reply_to_message_id, i.broadcast_id,
-        i.visitor_id, i.created_at
+        i.run_id, i.visitor_id, i.created_at
       from input i
       join counted_quota c on c.workspace_id = i.workspace_id
       join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id

@@ -4,6 +4,7 @@
  * used and templates refreshed.
  */
 import type { Times } from '../../../common/times.ts'
+import type { Subject } from '../../accounts/idempotency.ts'
 import { requireQuota } from '../../accounts/quota.ts'
 import type { Channel, Connection } from '../../channels/channel.ts'
 import type { ChannelName } from '../../contacts/resource.ts'
@@ -15,9 +16,10 @@ import { requestReindex } from '../reindex-requests.ts'
 import { checkTarget } from './check.ts'
 import { linkUploads, readContent } from './content.ts'
 import { createDispatcher } from './dispatch.ts'
-import { createPreparer } from './prepare.ts'
+import { createPreparer, type Within } from './prepare.ts'
 import { createRepeatReader } from './repeat.ts'
 import type { RequestedContent } from './requested-content.ts'
+import { idAfterBots, type RunStopper } from './run-stopper.ts'
 import { createSettler } from './settle.ts'
 import { createTargetFinder, getThreadOfMessage, type Target, type TargetRef, type TargetThread } from './target.ts'
 
@@ -31,6 +33,7 @@ export type SenderOptions = {
   times: Times['messages']
   /** Called before each send, so that the pace of broadcasts on this connection counts it. */
   onSend?: (connection: Connection) => void
+  runs?: RunStopper | undefined
 }
 
 export type SendRequest = {
@@ -39,10 +42,12 @@ export type SendRequest = {
   requested: RequestedContent
   /** The message to quote. */
   replyTo?: string | undefined
-  /** The member who sends it; undefined when an API key does. */
+  /** The member who sends it; undefined when an API key or an automation does. */
   memberId?: string | undefined
+  /** The run of an automation that sends it, and what is written in the same transaction. */
+  run?: { id: string; within: Within } | undefined
   /** The id of the message. It is stored with the `Idempotency-Key`, so a repeated request has the same one. */
-  subject?: { id: string; isRepeat: boolean } | undefined
+  subject?: Subject | undefined
 }
 
 export type SendResult = {
@@ -68,7 +73,7 @@ export type Sender = {
 }
 
 export function createSender(options: SenderOptions): Sender {
-  const { pools, sealer, channels, signals, publicUrl, times, onSend = () => {} } = options
+  const { pools, sealer, channels, signals, publicUrl, times, onSend = () => {}, runs } = options
   const sql = pools.messages
   // Without a follower: these messages belong to no broadcast.
   const settle = createSettler(pools.settle, { publicUrl })
@@ -98,26 +103,39 @@ export function createSender(options: SenderOptions): Sender {
     const id = subject?.id ?? newId()
     // The digest reads messages in the order of their ids and has passed this one.
     if (subject?.isRepeat) await requestReindex(sql, workspaceId, id)
-    const thread = await prepare(target, {
+    const message = {
       ...row,
       workspace_id: workspaceId,
       id,
-      sender_type: 'agent',
+      sender_type: request.run ? ('bot' as const) : ('agent' as const),
       sender_id: memberId ?? null,
       reply_to_message_id: quotedId,
       broadcast_id: null,
+      run_id: request.run?.id ?? null,
       ...(channel.name === 'web' ? { visitor_id: person.user_id } : {}),
-    })
-    const { conversation_id, contact_id, name } = thread
+    }
+    const thread = await prepare(target, message, request.run?.within ?? (await takeOver(request)))
+    const { conversation_id, contact_id, name, message_id } = thread
     const externalId = await dispatch({
       channel,
       connection,
-      message: { workspace_id: workspaceId, conversation_id, id },
+      message: { workspace_id: workspaceId, conversation_id, id: message_id },
       outgoing: { to: person, content, reply_to: quoted, late_reply: isLate },
       contactId: contact_id,
       rename: newName && newName !== name ? newName : undefined,
     })
-    return toResult(id, thread, channel.name === 'msgapp' ? externalId : null)
+    return toResult(message_id, thread, channel.name === 'msgapp' ? externalId : null)
+  }
+
+  /** A member who replies takes over from the automations of the conversation. */
+  async function takeOver({ workspaceId, memberId, subject }: SendRequest): Promise<Within | undefined> {
+    if (!memberId || !runs || !(await runs.isAutomated(sql, workspaceId))) return undefined
+    return async (sql, { conversation_id }, id) => {
+      await runs.stop(sql, workspaceId, conversation_id, memberId)
+      const later = await idAfterBots(sql, workspaceId, conversation_id, id)
+      if (later !== id) await subject?.renew?.(sql, later)
+      return later
+    }
   }
 
   return {

@@ -86,7 +86,7 @@ export const inbox = {
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
     you: 'You: ',
-    automated: { api: 'Automated: ', broadcast: 'Broadcast: ' },
+    automated: { api: 'Automated: ', broadcast: 'Broadcast: ', automation: 'Bot: ' },
     from: (name: string) => `${name}: `,
     draft: 'Draft',
     notSent: 'Not sent',

@@ -41,6 +41,7 @@ export const keys = {
     'conversations:write':
       'Change conversations, read and add internal notes, and read the names and emails of members.',
     'broadcasts:send': 'Send and control broadcasts, and read their progress.',
+    'automations:manage': 'Read, change, publish and start automations, and read their runs.',
     'webhooks:manage': 'Manage webhook endpoints and read all events.',
   },
   calls: 'Details',

@@ -3,6 +3,11 @@
  * requires a sentence for every action.
  */
 const actions: Record<string, string> = {
+  'automation.changed': 'updated the automation {}',
+  'automation.created': 'created the automation {}',
+  'automation.deleted': 'deleted the automation {}',
+  'automation.paused': 'paused the automation {}',
+  'automation.published': 'published the automation {}',
   'audit.exported': 'exported the audit log',
   'broadcast.canceled': 'canceled the broadcast {}',
   'broadcast.created': 'created the broadcast {}',
@@ -104,6 +109,7 @@ export const audit = {
   /** Kinds of objects by the beginning of their actions. */
   objects: {
     audit: 'Audit log',
+    automation: 'Automations',
     broadcast: 'Broadcasts',
     channel: 'Channels',
     contact: 'Contacts',

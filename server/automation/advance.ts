@@ -1,0 +1,212 @@
+/**
+ * Executes the steps of a run, one after the other, until it waits or ends.
+ *
+ * Each step is a function that ends with `moveRun` or `endRun` in the transaction of its effect. A failed step leads to its `on_error`
+ * steps; without them the run ends, the conversation goes to the team, and a note says why.
+ */
+import { changeConversations } from '../conversations/changes.ts'
+import { createNote } from '../conversations/timeline.ts'
+import { ApiError } from '../lib/errors.ts'
+import { type Sql, withRetries } from '../lib/postgres/db.ts'
+import { getDefinition } from './active.ts'
+import { ask } from './ask.ts'
+import { call } from './call.ts'
+import { evaluate } from './conditions.ts'
+import type { BranchStep, Definition, Step } from './definition.ts'
+import { toMs } from './durations.ts'
+import { readFacts } from './facts.ts'
+import { type EndReason, endRun, type LoggedStep, type Run, RunLost } from './runs.ts'
+import { sendMessage } from './send-message.ts'
+import { applySet } from './set.ts'
+import {
+  type AdvanceContext,
+  change,
+  endPosition,
+  LimitReached,
+  move,
+  requireText,
+  type StepContext,
+  StepFailed,
+} from './step-context.ts'
+import { enterList, findStep, nextPosition, type PlacedStep } from './steps.ts'
+
+/** Executes a run until it waits or ends, or this worker no longer has it. */
+export async function advance(context: AdvanceContext, run: Run): Promise<void> {
+  const { db, signals } = context
+  try {
+    for (;;) {
+      const definition = await getDefinition(db, run.workspace_id, run.automation_id, run.version)
+      const facts = await readFacts(db, run)
+      if (!definition || !facts) throw new RunLost()
+      const placed = findStep(definition, run.position)
+      const actor = { runId: run.id, automation: facts.automation, depth: run.depth }
+      if (!placed) {
+        await end(context, run, 'finished', { path: 'steps', type: 'end', outcome: 'done' })
+        break
+      }
+      const isOpen = await execute({ ...context, run, facts, definition, placed, actor })
+      if (!isOpen || run.state === 'waiting') break
+    }
+  } catch (error) {
+    if (!(error instanceof RunLost)) throw error
+  }
+  if (run.conversation_id) signals.inboxChanged(run.workspace_id, [run.conversation_id])
+}
+
+/** Returns whether the run goes on. */
+async function execute(context: StepContext): Promise<boolean> {
+  const { run, facts, placed, definition } = context
+  const { step, path } = placed
+  if (facts.is_opted_out) {
+    await end(context, run, 'opted_out', { path, type: step.type, outcome: 'stopped', reason: 'the contact opted out' })
+    return false
+  }
+  try {
+    return await executeStep(context, step)
+  } catch (error) {
+    const failure = toFailure(error)
+    if (!failure) throw error
+    const onError = enterOnError(definition, placed)
+    const logged = { path, type: step.type, outcome: 'failed' as const, reason: failure.message }
+    if (failure.reason === 'failed' && onError !== undefined) {
+      await move(context, { position: onError, variables: { ...run.variables, error: failure.message } }, logged)
+      return true
+    }
+    await giveUp(context, failure, logged)
+    return false
+  }
+}
+
+type Failure = { reason: EndReason; message: string }
+
+function toFailure(error: unknown): Failure | undefined {
+  if (error instanceof LimitReached) return { reason: 'limit_messages', message: error.message }
+  if (error instanceof StepFailed) return { reason: 'failed', message: error.message }
+  // What the API would answer with 4xx or 502. Anything else is a fault of ours: the run is claimed again later.
+  const isRefusal = error instanceof ApiError && error.code !== 'internal'
+  return isRefusal ? { reason: 'failed', message: error.message } : undefined
+}
+
+function enterOnError(definition: Definition, { step, position }: PlacedStep): string | undefined {
+  if (!('on_error' in step) || !step.on_error) return undefined
+  return enterList(definition, position, 'on_error') ?? endPosition
+}
+
+async function executeStep(context: StepContext, step: Step): Promise<boolean> {
+  const { run, placed, definition } = context
+  const { path, position } = placed
+  const next = nextPosition(definition, position) ?? endPosition
+  const done: LoggedStep = { path, type: step.type, outcome: 'done' }
+  switch (step.type) {
+    case 'send':
+      return send(context, step, next)
+    case 'ask':
+      return ask(context, step, next)
+    case 'branch': {
+      const { list, reason } = await chooseCase(context, step)
+      const entered = list === undefined ? next : (enterList(definition, position, list) ?? endPosition)
+      return move(context, { position: entered }, { ...done, reason })
+    }
+    case 'wait':
+      return move(
+        context,
+        { position: next, wait: { seconds: toMs(step.for) / 1000 } },
+        { ...done, outcome: 'waiting', reason: step.for },
+      )
+    case 'set':
+      return change(context, { position: next }, done, (sql) => applySet(sql, context, step))
+    case 'note':
+      return change(context, { position: next }, done, (sql) => addNote(sql, context, requireText(step.text, context)))
+    case 'call':
+      return call(context, step, next)
+    case 'hand_over': {
+      const { assigned_agent_id } = step
+      const note = step.note === undefined ? '' : requireText(step.note, context)
+      await handOver(context, 'handed_over', done, {
+        note: [note, describeAnswers(run)].filter(Boolean).join('\n\n'),
+        assigned_agent_id,
+      })
+      return false
+    }
+    case 'end':
+      await end(context, run, 'finished', done)
+      return false
+  }
+}
+
+async function send(context: StepContext, step: Extract<Step, { type: 'send' }>, next: string): Promise<boolean> {
+  const { outcome, conversationId, messageId } = await sendMessage(context, step.message)
+  const logged = { path: context.placed.path, type: step.type, outcome, message_id: messageId }
+  return move(context, { position: next, ...(conversationId ? { conversationId } : {}) }, logged)
+}
+
+/** The list of the first case that matches, or of `otherwise`. */
+async function chooseCase(
+  { db, run, facts }: StepContext,
+  { cases, otherwise }: BranchStep,
+): Promise<{ list: string | undefined; reason: string }> {
+  const { workspace_id: workspaceId, contact_id: contactId, conversation_id: conversationId } = run
+  const met = await evaluate(
+    db,
+    { workspaceId, contactId, conversationId },
+    cases.map(({ when }) => when),
+    { message: facts.message, answers: run.variables },
+  )
+  const index = met.indexOf(true)
+  if (index >= 0) return { list: `cases.${index}`, reason: cases[index]?.name ?? `case ${index + 1}` }
+  return { list: otherwise ? 'otherwise' : undefined, reason: 'no case matches' }
+}
+
+/** Adds a private note to the conversation. A contact without one gets none. */
+async function addNote(sql: Sql, { run, actor }: StepContext, text: string): Promise<void> {
+  const { workspace_id, conversation_id } = run
+  if (conversation_id && text.trim())
+    await createNote(sql, workspace_id, conversation_id, actor, { text, mentions: [] })
+}
+
+/** The answers so far, one per line. */
+function describeAnswers({ variables }: Run): string {
+  return Object.entries(variables)
+    .filter(([name]) => name !== 'error')
+    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
+    .join('\n')
+    .slice(0, 5_000)
+}
+
+type HandOver = {
+  note: string
+  assigned_agent_id?: string | undefined
+  error?: string | undefined
+  isUnassigned?: boolean
+}
+
+/** Ends the run; the conversation is open and the team's. */
+async function handOver(
+  context: StepContext,
+  reason: EndReason,
+  logged: LoggedStep,
+  { note, assigned_agent_id, error, isUnassigned = false }: HandOver,
+): Promise<void> {
+  const { db, run, actor } = context
+  const { workspace_id, conversation_id } = run
+  await withRetries(() =>
+    db.begin(async (sql) => {
+      if (conversation_id) {
+        const assignee = isUnassigned ? { assigned_agent_id: null } : assigned_agent_id ? { assigned_agent_id } : {}
+        await changeConversations(sql, workspace_id, actor, [conversation_id], { status: 'open', ...assignee })
+      }
+      await addNote(sql, context, note)
+      await endRun(sql, run, { reason, error }, logged)
+    }),
+  )
+}
+
+/** A step failed for good: the team gets the conversation and learns why. */
+async function giveUp(context: StepContext, { reason, message }: Failure, logged: LoggedStep): Promise<void> {
+  const note = `The automation "${context.facts.automation}" stopped: ${message}`
+  await handOver(context, reason, logged, { note, error: message, isUnassigned: true })
+}
+
+async function end({ db }: AdvanceContext, run: Run, reason: EndReason, logged: LoggedStep): Promise<void> {
+  await withRetries(() => db.begin((sql) => endRun(sql, run, { reason }, logged)))
+}

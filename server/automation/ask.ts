@@ -1,0 +1,138 @@
+/**
+ * Questions. A run at a question has not sent it yet (`running`), or waits for the answer (`waiting`, with the id of the question).
+ *
+ * `decide.ts` makes the run due when the customer writes: at once for a tap, after a moment for a text, so that two messages in a row are
+ * one answer. A run that is due without a message has waited too long.
+ */
+import { changeAttributes, requireAttributes } from '../contacts/attributes.ts'
+import { nowMs } from '../lib/clock.ts'
+import { type Sql, withRetries } from '../lib/postgres/db.ts'
+import { readAnswer } from './answers.ts'
+import { type AskStep, readSaveAs } from './definition.ts'
+import { toMs } from './durations.ts'
+import { endRun, type LoggedStep, moveRun, type Run } from './runs.ts'
+import { sendMessage } from './send-message.ts'
+import { addAnswer, change, endPosition, move, requireText, type StepContext, StepFailed } from './step-context.ts'
+import { enterList } from './steps.ts'
+import { fillMessage } from './texts.ts'
+
+/** Of a question without a timeout: the reply window is closed by then. */
+const defaultTimeoutMs = 86_400_000
+/** Messages that are read as one answer. */
+const maxMessages = 20
+
+export async function ask(context: StepContext, step: AskStep, next: string): Promise<boolean> {
+  const { run, placed } = context
+  if (run.asked_id === null) return sendQuestion(context, step, step.message, { outcome: 'asked' })
+  const answer = await readMessages(context.db, run, run.asked_id)
+  if (answer) return takeAnswer(context, step, next, answer)
+  if (run.timeout_at !== null && nowMs() >= Date.parse(run.timeout_at)) return giveUpWaiting(context, step)
+  // Woken too early, for example because the message was deleted.
+  const asked = { askedId: run.asked_id, tries: run.tries }
+  return wait(context, step, asked, { path: placed.path, type: step.type, outcome: 'waiting' })
+}
+
+async function sendQuestion(
+  context: StepContext,
+  step: AskStep,
+  message: AskStep['message'],
+  logged: Pick<LoggedStep, 'outcome' | 'reason' | 'input'>,
+  tries = 0,
+): Promise<boolean> {
+  const { messageId } = await sendMessage(context, message)
+  const { path } = context.placed
+  return wait(context, step, { askedId: messageId, tries }, { path, type: step.type, ...logged, message_id: messageId })
+}
+
+/**
+ * Waits for an answer to the message. One that is stored already is read soon: it was decided before the run waited. The lock on the
+ * conversation keeps the order, because `decide.ts` has it too.
+ */
+async function wait(
+  { db, run, placed, times }: StepContext,
+  step: AskStep,
+  { askedId, tries }: { askedId: string; tries: number },
+  logged: LoggedStep,
+): Promise<boolean> {
+  const timeoutSeconds = (step.timeout ? toMs(step.timeout.after) : defaultTimeoutMs) / 1000
+  await withRetries(() =>
+    db.begin(async (sql) => {
+      await sql`
+        select from conversations where workspace_id = ${run.workspace_id} and id = ${run.conversation_id} for no key update`
+      const isAnswered = (await readMessages(sql, run, askedId)) !== undefined
+      const seconds = isAnswered ? times.togetherMs / 1000 : timeoutSeconds
+      await moveRun(sql, run, { position: placed.position, askedId, tries, wait: { seconds, timeoutSeconds } }, logged)
+    }),
+  )
+  return true
+}
+
+type Reply = { text: string | null; button: string | null }
+
+/** The customer's messages after the question, as one answer; undefined when there is none. Reactions answer nothing. */
+async function readMessages(
+  sql: Sql,
+  { workspace_id, conversation_id }: Run,
+  askedId: string,
+): Promise<Reply | undefined> {
+  const messages = await sql<Reply[]>`
+    select content_text as text, interactive_reply_id as button from messages
+    where workspace_id = ${workspace_id} and conversation_id = ${conversation_id} and id > ${askedId}
+      and direction = 'inbound' and content_type <> 'reaction' and deleted_at is null
+    order by id
+    limit ${maxMessages}`
+  if (messages.length === 0) return undefined
+  const tapped = messages.find(({ button }) => button !== null)
+  if (tapped) return tapped
+  const texts = messages.flatMap(({ text }) => text ?? [])
+  return { text: texts.length > 0 ? texts.join('\n') : null, button: null }
+}
+
+async function takeAnswer(context: StepContext, step: AskStep, next: string, reply: Reply): Promise<boolean> {
+  const { run, facts } = context
+  const filled = fillMessage(step.message, { contact: facts.contact, answers: run.variables })
+  const read = readAnswer({ ...step, message: filled.ok ? filled.message : step.message }, reply.text, reply.button)
+  const input = reply.button ?? reply.text
+  if (read.ok) return saveAnswer(context, step, next, read.value, input)
+  const { max = 0, text = '' } = step.retries ?? {}
+  if (run.tries >= max) throw new StepFailed(`the answer was not understood: ${(input ?? 'no text').slice(0, 200)}`)
+  const tries = run.tries + 1
+  const body = requireText(text, context)
+  // The buttons are sent again, so that the customer can still tap.
+  const message: AskStep['message'] =
+    step.message.type === 'interactive' ? withBody(step.message, body) : { type: 'text', text: body }
+  const reason = `not understood, try ${tries} of ${max}`
+  return sendQuestion(context, step, message, { outcome: 'repeated', reason, input }, tries)
+}
+
+function withBody(message: Extract<AskStep['message'], { type: 'interactive' }>, body: string): AskStep['message'] {
+  return { type: 'interactive', interactive: { ...message.interactive, body } }
+}
+
+async function saveAnswer(
+  context: StepContext,
+  step: AskStep,
+  next: string,
+  value: string | number,
+  input: unknown,
+): Promise<boolean> {
+  const { run, placed } = context
+  const { name, isAttribute } = readSaveAs(step.save_as)
+  const variables = addAnswer(run, name, value)
+  const logged: LoggedStep = { path: placed.path, type: step.type, outcome: 'answered', input }
+  return change(context, { position: next, variables }, logged, async (sql) => {
+    if (!isAttribute) return
+    await changeAttributes(sql, run.workspace_id, run.contact_id, requireAttributes({ [name]: value }), run.depth + 1)
+  })
+}
+
+/** The steps of the timeout, or the end of the run: the conversation is the team's again. */
+async function giveUpWaiting(context: StepContext, step: AskStep): Promise<boolean> {
+  const { db, run, placed, definition } = context
+  const logged: LoggedStep = { path: placed.path, type: step.type, outcome: 'stopped', reason: 'no answer in time' }
+  if (step.timeout) {
+    return move(context, { position: enterList(definition, placed.position, 'timeout') ?? endPosition }, logged)
+  }
+  await db.begin((sql) => endRun(sql, run, { reason: 'timeout' }, logged))
+  return false
+}

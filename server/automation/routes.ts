@@ -1,0 +1,252 @@
+/** `/automations`: list, create, edit, publish, pause. `/automation-runs`: what they did. `/conversations/{id}/take-over`. */
+import { managers, roles, writers } from '../accounts/members.ts'
+import { type Row, row } from '../accounts/table.ts'
+import { requireConversation } from '../conversations/conversations.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import { newId } from '../lib/id.ts'
+import { readPosition } from '../lib/page.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { Deleted, IdParams, ListQuery, OneOf, Type, Uuid } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
+import {
+  changeAutomation,
+  createAutomation,
+  deleteAutomation,
+  listAutomations,
+  listVersions,
+  maxDescription,
+  maxName,
+  pause,
+  publish,
+  requireAutomation,
+  saveDraft,
+} from './automations.ts'
+import { AutomationSchema, RunDetailSchema, RunSchema, StartedSchema, VersionSchema } from './resource.ts'
+import { listRuns, requireRun, startRuns, takeOver } from './run-list.ts'
+
+const scope = 'automations:manage'
+
+/** `parse.ts` checks it, with errors that name the path. */
+const Definition = Type.Unsafe<unknown>({
+  type: 'object',
+  additionalProperties: true,
+  title: 'AutomationDefinition',
+  description: 'Trigger, conditions and steps; see the guide on automation and its JSON Schema.',
+})
+
+const NewAutomation = Type.Object(
+  {
+    name: Type.String({ maxLength: 4 * maxName }),
+    description: Type.Optional(Type.String({ maxLength: 4 * maxDescription })),
+    definition: Type.Optional(Definition),
+  },
+  { title: 'NewAutomation', examples: [{ name: 'Greeting' }] },
+)
+const AutomationChange = Type.Object(
+  {
+    name: Type.Optional(Type.String({ maxLength: 4 * maxName })),
+    description: Type.Optional(Type.String({ maxLength: 4 * maxDescription })),
+    position: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000, description: 'Its new place, from 0.' })),
+  },
+  { title: 'AutomationChange', minProperties: 1 },
+)
+
+const nameOf = (data: unknown): string => (data as { name: string }).name
+
+export function automationTable({ db, sealer, signals }: { db: Db; sealer: Sealer; signals: Signals }): readonly Row[] {
+  return [
+    row({
+      call: 'GET /automations',
+      operation: 'listAutomations',
+      summary: 'List automations',
+      description: 'All automations of the workspace, in the order in which they are tried.',
+      scope,
+      members: roles,
+      list: AutomationSchema,
+      run: async ({ caller }) => ({
+        data: await listAutomations(db, caller.workspaceId),
+        meta: { next_cursor: null },
+      }),
+    }),
+    row({
+      call: 'POST /automations',
+      operation: 'createAutomation',
+      summary: 'Create an automation',
+      description: 'Creates a draft. It starts nothing before it is published.',
+      scope,
+      members: managers,
+      audit: { action: 'automation.created', summary: nameOf },
+      body: NewAutomation,
+      data: AutomationSchema,
+      status: 201,
+      run: ({ caller, body, idempotency }) =>
+        createAutomation(db, sealer, caller.workspaceId, body, idempotency?.subject.id),
+    }),
+    row({
+      call: 'GET /automations/:id',
+      operation: 'getAutomation',
+      summary: 'Read an automation',
+      scope,
+      members: roles,
+      params: IdParams,
+      data: AutomationSchema,
+      run: ({ caller, params }) => requireAutomation(db, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'PATCH /automations/:id',
+      operation: 'updateAutomation',
+      summary: 'Change the name, the description or the place of an automation',
+      scope,
+      members: managers,
+      audit: { action: 'automation.changed', summary: nameOf },
+      params: IdParams,
+      body: AutomationChange,
+      data: AutomationSchema,
+      run: ({ caller, params, body }) => changeAutomation(db, caller.workspaceId, params.id, body),
+    }),
+    row({
+      call: 'DELETE /automations/:id',
+      operation: 'deleteAutomation',
+      summary: 'Delete an automation',
+      description: 'With its versions and runs. Open runs end, and their conversations are the team’s.',
+      scope,
+      members: managers,
+      audit: { action: 'automation.deleted', summary: nameOf },
+      params: IdParams,
+      data: Deleted,
+      run: ({ caller, params }) => deleteAutomation(db, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'PUT /automations/:id/draft',
+      operation: 'saveAutomationDraft',
+      summary: 'Save the draft of an automation',
+      description:
+        'Replaces the definition that is edited. A definition that is not valid is a 400 that begins with the path of its first fault, such as `steps[2].cases[0].when.rules[1].op`.',
+      scope,
+      members: managers,
+      audit: false,
+      params: IdParams,
+      body: Definition,
+      data: AutomationSchema,
+      run: ({ caller, params, body }) => saveDraft(db, caller.workspaceId, params.id, body),
+    }),
+    row({
+      call: 'GET /automations/:id/versions',
+      members: roles,
+      params: IdParams,
+      data: Type.Array(VersionSchema),
+      run: ({ caller, params }) => listVersions(db, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'POST /automations/:id/publish',
+      operation: 'publishAutomation',
+      summary: 'Publish an automation',
+      description:
+        'The draft becomes the newest version, and the automation is active: new runs use it, open ones keep theirs. Without a draft it only activates a paused automation.',
+      scope,
+      members: managers,
+      audit: { action: 'automation.published', summary: nameOf },
+      params: IdParams,
+      data: AutomationSchema,
+      run: ({ caller, params }) =>
+        publish(db, caller.workspaceId, params.id, 'member' in caller && caller.member ? caller.member.id : null),
+    }),
+    row({
+      call: 'POST /automations/:id/pause',
+      operation: 'pauseAutomation',
+      summary: 'Pause an automation',
+      description: 'It starts no new runs. Open ones go on, unless `end_runs` is true.',
+      scope,
+      members: managers,
+      audit: { action: 'automation.paused', summary: nameOf },
+      params: IdParams,
+      body: Type.Object({ end_runs: Type.Optional(Type.Boolean()) }, { title: 'AutomationPause' }),
+      data: AutomationSchema,
+      run: ({ caller, params, body }) => pause(db, caller.workspaceId, params.id, body.end_runs ?? false),
+    }),
+    row({
+      call: 'GET /automations/:id/runs',
+      operation: 'listAutomationRuns',
+      summary: 'List the runs of an automation',
+      description: 'Newest first.',
+      scope,
+      members: roles,
+      params: IdParams,
+      query: ListQuery({
+        state: Type.Optional(OneOf(['open', 'ended'])),
+        reason: Type.Optional(Type.String({ maxLength: 40, description: 'Why they ended.' })),
+      }),
+      list: RunSchema,
+      run: async ({ caller, params, query }) => {
+        const { id } = await requireAutomation(db, caller.workspaceId, params.id)
+        const { state, reason } = query
+        return listRuns(db, caller.workspaceId, { automation_id: id, state, reason }, readPosition(query))
+      },
+    }),
+    row({
+      call: 'POST /automations/:id/runs',
+      operation: 'startAutomation',
+      summary: 'Start an automation on conversations',
+      description:
+        'For automations with the trigger `manual`. A conversation on which it cannot start does not stop the others.',
+      scope,
+      members: writers,
+      audit: false,
+      params: IdParams,
+      body: Type.Object(
+        { conversation_ids: Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 100 }) },
+        { title: 'AutomationStart' },
+      ),
+      data: Type.Array(StartedSchema),
+      status: 201,
+      run: async ({ caller, params, body, idempotency }) => {
+        const key = idempotency?.subject.id ?? newId()
+        const started = await startRuns(db, caller.workspaceId, params.id, body.conversation_ids, { key })
+        signals.deliveriesQueued()
+        return started
+      },
+    }),
+    row({
+      call: 'GET /automation-runs/:id',
+      operation: 'getAutomationRun',
+      summary: 'Read a run of an automation',
+      description: 'With what each of its steps did.',
+      scope,
+      members: roles,
+      params: IdParams,
+      data: RunDetailSchema,
+      run: ({ caller, params }) => requireRun(db, caller.workspaceId, params.id),
+    }),
+    row({
+      call: 'GET /conversations/:id/automation-runs',
+      members: roles,
+      params: IdParams,
+      query: ListQuery({}),
+      list: RunSchema,
+      run: async ({ caller, params, query }) => {
+        const { id } = await requireConversation(db, caller.workspaceId, params.id)
+        return listRuns(db, caller.workspaceId, { conversation_id: id }, readPosition(query))
+      },
+    }),
+    row({
+      call: 'POST /conversations/:id/take-over',
+      operation: 'takeOverConversation',
+      summary: 'Take a conversation over from the bot',
+      description: 'Ends the open runs of automations in the conversation. A reply of a member does the same.',
+      scope,
+      members: writers,
+      audit: false,
+      params: IdParams,
+      data: Type.Object(
+        { id: Uuid, stopped: Type.Boolean({ description: 'Whether there was an open run.' }) },
+        { title: 'TakenOver' },
+      ),
+      run: async ({ caller, params }) => {
+        const memberId = 'member' in caller && caller.member ? caller.member.id : null
+        const stopped = await takeOver(db, caller.workspaceId, params.id, memberId)
+        signals.inboxChanged(caller.workspaceId, [params.id])
+        return { id: params.id, stopped }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,152 @@
+/** Reads runs and their logs, starts runs by hand, and takes conversations over. */
+import { memberName } from '../accounts/members.ts'
+import { requireConversation } from '../conversations/conversations.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { getDefinition } from './active.ts'
+import { requireAutomation } from './automations.ts'
+import { evaluate } from './conditions.ts'
+import { insertRuns } from './decide.ts'
+import type { RunResource, StepResource } from './resource.ts'
+import { stopRuns } from './runs.ts'
+import { findStep, hasQuestions } from './steps.ts'
+
+type RunFilters = {
+  automation_id?: string | undefined
+  conversation_id?: string | undefined
+  state?: string | undefined
+  reason?: string | undefined
+}
+type RunRow = Omit<RunResource, 'path'> & { position: string }
+
+/** Newest first. */
+export async function listRuns(
+  sql: Sql,
+  workspaceId: string,
+  { automation_id, conversation_id, state, reason }: RunFilters,
+  { limit, before }: Position,
+): Promise<Page<RunResource>> {
+  const conditions = [
+    ...(automation_id ? [sql`r.automation_id = ${automation_id}`] : []),
+    ...(conversation_id ? [sql`r.conversation_id = ${conversation_id}`] : []),
+    ...(state === 'open' ? [sql`r.state <> 'ended'`] : state === 'ended' ? [sql`r.state = 'ended'`] : []),
+    ...(reason ? [sql`r.reason = ${reason}`] : []),
+    sql`r.id < ${before}`,
+  ]
+  const rows = await selectRuns(
+    sql,
+    workspaceId,
+    conditions.reduce((one, other) => sql`${one} and ${other}`),
+    limit + 1,
+  )
+  return toPage(await Promise.all(rows.map((row) => toRun(sql, workspaceId, row))), limit)
+}
+
+async function selectRuns(sql: Sql, workspaceId: string, condition: Fragment, limit: number): Promise<RunRow[]> {
+  return sql<RunRow[]>`
+    select r.id, r.automation_id, a.name as automation_name, r.version, r.contact_id, c.name as contact_name, r.conversation_id,
+      r.state, r.reason, r.error, r.position, r.variables as answers, r.due_at, r.started_at, r.ended_at,
+      ${memberName(sql, sql`m`)} as ended_by
+    from automation_runs r
+    join automations a on a.workspace_id = r.workspace_id and a.id = r.automation_id
+    join contacts c on c.workspace_id = r.workspace_id and c.id = r.contact_id
+    left join members m on m.workspace_id = r.workspace_id and m.id = r.ended_by
+    where r.workspace_id = ${workspaceId} and ${condition}
+    order by r.id desc
+    limit ${limit}`
+}
+
+async function toRun(sql: Sql, workspaceId: string, { position, ...run }: RunRow): Promise<RunResource> {
+  const definition =
+    run.state === 'ended' ? undefined : await getDefinition(sql, workspaceId, run.automation_id, run.version)
+  return { ...run, path: definition ? (findStep(definition, position)?.path ?? null) : null }
+}
+
+export async function requireRun(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<RunResource & { steps: StepResource[] }> {
+  const [row] = isUuid(id) ? await selectRuns(sql, workspaceId, sql`r.id = ${id}`, 1) : []
+  if (!row) throw notFound('run')
+  const steps = await sql<StepResource[]>`
+    select id, path, type, outcome, reason, input, message_id, created_at from automation_steps
+    where workspace_id = ${workspaceId} and run_id = ${id}
+    order by id
+    limit 1000`
+  return { ...(await toRun(sql, workspaceId, row)), steps }
+}
+
+export type StartedRun = { conversation_id: string; run_id: string | null; error: string | null }
+
+/** Starts an automation on conversations. `key`: of the request; the same request starts no second run. */
+export async function startRuns(
+  db: Db,
+  workspaceId: string,
+  automationId: string,
+  conversationIds: readonly string[],
+  { key }: { key: string },
+): Promise<StartedRun[]> {
+  const { state, version } = await requireAutomation(db, workspaceId, automationId)
+  const definition = await getDefinition(db, workspaceId, automationId, version)
+  if (state !== 'active' || !definition) throw badRequest('the automation is not active')
+  if (definition.trigger.type !== 'manual') throw badRequest('the automation has another trigger than manual')
+  const automation = { id: automationId, version, has_questions: hasQuestions(definition) }
+  const results: StartedRun[] = []
+  for (const id of new Set(conversationIds)) {
+    const start = (sql: Sql) =>
+      startRun(sql, workspaceId, id.toLowerCase(), automation, { key, conditions: definition.conditions })
+    const error = isUuid(id) ? await withRetries(() => db.begin(start)) : { error: 'conversation not found' }
+    results.push({ conversation_id: id, run_id: null, error: null, ...error })
+  }
+  return results
+}
+
+type Starting = { key: string; conditions: Parameters<typeof evaluate>[2][number] }
+
+async function startRun(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  automation: { id: string; version: number; has_questions: boolean },
+  { key, conditions }: Starting,
+): Promise<{ run_id: string } | { error: string }> {
+  const [conversation] = await sql<{ contact_id: string; bot_run_id: string | null; is_opted_out: boolean }[]>`
+    select v.contact_id, v.bot_run_id, (
+        select c.opted_out_at is not null from contacts c where c.workspace_id = v.workspace_id and c.id = v.contact_id
+      ) as is_opted_out
+    from conversations v
+    where v.workspace_id = ${workspaceId} and v.id = ${id}
+    for no key update of v`
+  if (!conversation) return { error: 'conversation not found' }
+  const { contact_id, bot_run_id, is_opted_out } = conversation
+  if (is_opted_out) return { error: 'the contact opted out' }
+  if (automation.has_questions && bot_run_id) return { error: 'the conversation is with the bot already' }
+  const subject = { workspaceId, contactId: contact_id, conversationId: id }
+  const [isMet] = await evaluate(sql, subject, [conditions], { answers: {} })
+  if (!isMet) return { error: 'the conditions of the automation are not met' }
+  const run = { automation, cause: `manual:${key}:${id}`, contact_id, conversation_id: id, message_id: null, depth: 0 }
+  // Without a lease: a worker claims it at once.
+  const [started] = await insertRuns(sql, workspaceId, [run], { leaseMs: 0 })
+  if (started) return { run_id: started.id }
+  const [known] = await sql<{ id: string }[]>`
+    select id from automation_runs
+    where workspace_id = ${workspaceId} and automation_id = ${automation.id} and cause = ${run.cause}`
+  return known ? { run_id: known.id } : { error: 'no run was started' }
+}
+
+/** Ends the runs of a conversation for a member or an API key. Returns whether there was one. */
+export async function takeOver(
+  db: Db,
+  workspaceId: string,
+  conversationId: string,
+  memberId: string | null,
+): Promise<boolean> {
+  const { id } = await requireConversation(db, workspaceId, conversationId)
+  return db.begin(async (sql) => {
+    await sql`select from conversations where workspace_id = ${workspaceId} and id = ${id} for no key update`
+    return (await stopRuns(sql, workspaceId, id, 'person', memberId)) > 0
+  })
+}

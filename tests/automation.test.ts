@@ -1,0 +1,154 @@
+/** Automations: every trigger and step through callbacks and the simulator's phone, and what stops a run. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { divideTimes } from '../common/times.ts'
+import { dataOf } from './assertions.ts'
+import { type Json, main, startSignedIn, until, withProvider } from './support.ts'
+
+const phone = '+14155550100'
+
+const text = (body: string) => ({ type: 'text', text: body })
+const say = (body: string) => ({ type: 'send', message: text(body) })
+
+/** A workspace with the simulator, and functions for its automations. */
+async function startAutomated(t: TestContext) {
+  const world = await withProvider(startSignedIn(t, { times: divideTimes(10) }))
+  const { api, provider } = world
+  const publish = async (name: string, definition: Json): Promise<Json> => {
+    const { id } = dataOf(await api.post('/automations', { name, definition }), 201)
+    return dataOf(await api.post(`/automations/${id}/publish`))
+  }
+  const textsTo = async (to: string): Promise<string[]> =>
+    (await provider.sent(to)).map(({ body }) => body.text?.body ?? body.interactive?.body?.text ?? body.type)
+  const untilSent = (to: string, texts: readonly string[]) =>
+    until(`the messages to ${to}`, async () => {
+      const sent = await textsTo(to)
+      return sent.length >= texts.length && sent
+    }).then((sent) => assert.deepEqual(sent, texts))
+  const runsOf = async (id: string): Promise<Json[]> => (await api.get(`/automations/${id}/runs`)).body.data
+  const untilEnded = (id: string, count = 1) =>
+    until('the runs to end', async () => {
+      const runs = await runsOf(id)
+      return runs.length >= count && runs.every(({ state }) => state === 'ended') && runs
+    })
+  return { ...world, publish, textsTo, untilSent, runsOf, untilEnded }
+}
+
+test('a message with a word is answered once, by an automated message', main, async (t) => {
+  const { api, provider, publish, untilSent, untilEnded } = await startAutomated(t)
+  const { id } = await publish('Hours', {
+    trigger: { type: 'message', contains: ['opening hours', 'open'] },
+    steps: [say('Hello {{contact.name|there}}, we are open from 9 to 5.')],
+  })
+  await provider.writes({ from: phone, name: 'Ann', text: 'What are your OPENING  hours?' })
+  await untilSent(phone, ['Hello Ann, we are open from 9 to 5.'])
+  const [run] = await untilEnded(id)
+  assert.equal(run?.reason, 'finished')
+  const messages = (await api.get(`/conversations/${run?.conversation_id}/messages`)).body.data
+  assert.deepEqual([messages[0].sender_type, messages[0].direction], ['bot', 'outbound'])
+  const detail = dataOf(await api.get(`/automation-runs/${run?.id}`))
+  assert.deepEqual(
+    detail.steps.map(({ path, type, outcome }: Json) => [path, type, outcome]),
+    [
+      ['steps[0]', 'send', 'sent'],
+      ['steps', 'end', 'done'],
+    ],
+  )
+})
+
+test('a bot asks, understands the answers, branches and hands over', main, async (t) => {
+  const { api, provider, publish, untilSent, untilEnded } = await startAutomated(t)
+  const choices = {
+    kind: 'buttons',
+    body: 'What is it about?',
+    buttons: [
+      { id: 'sales', title: 'Sales' },
+      { id: 'help', title: 'Help' },
+    ],
+  }
+  const { id } = await publish('Menu', {
+    trigger: { type: 'message', when: 'first_since_closed' },
+    steps: [
+      {
+        type: 'ask',
+        message: { type: 'interactive', interactive: choices },
+        answer: { type: 'choice' },
+        save_as: 'answers.topic',
+      },
+      {
+        type: 'ask',
+        message: text('How many seats?'),
+        answer: { type: 'number', min: 1 },
+        save_as: 'contact.attributes.seats',
+        retries: { max: 1, text: 'A number please.' },
+      },
+      {
+        type: 'branch',
+        cases: [
+          {
+            when: { match: 'all', rules: [{ field: 'answers.topic', op: 'is', value: 'sales' }] },
+            steps: [say('{{answers.seats}} seats, noted.'), { type: 'hand_over', note: 'A lead.' }],
+          },
+        ],
+      },
+    ],
+  })
+  await provider.writes({ from: phone, name: 'Ann', text: 'hi' })
+  await untilSent(phone, ['What is it about?'])
+  const [conversation] = (await api.get('/conversations')).body.data
+  assert.equal(conversation.handled_by, 'bot')
+  await provider.writes({ from: phone, type: 'button', button: { id: 'sales', title: 'Sales' } })
+  await untilSent(phone, ['What is it about?', 'How many seats?'])
+  await provider.writes({ from: phone, text: 'many' })
+  await untilSent(phone, ['What is it about?', 'How many seats?', 'A number please.'])
+  await provider.writes({ from: phone, text: '12' })
+  await untilSent(phone, ['What is it about?', 'How many seats?', 'A number please.', '12 seats, noted.'])
+  const [run] = await untilEnded(id)
+  assert.deepEqual([run?.reason, run?.answers], ['handed_over', { topic: 'sales', seats: 12 }])
+  const contact = dataOf(await api.get(`/contacts/${run?.contact_id}`))
+  assert.deepEqual(contact.attributes, { seats: 12 })
+  assert.equal(dataOf(await api.get(`/conversations/${run?.conversation_id}`)).handled_by, 'team')
+})
+
+test('a reply of a member, an echo and the button end a run; a send of the API does not', async (t) => {
+  const { api, ask, provider, publish, untilSent, runsOf } = await startAutomated(t)
+  const { id } = await publish('Follow up', {
+    trigger: { type: 'message', contains: ['price'] },
+    steps: [say('One moment.'), { type: 'wait', for: '1h' }, say('Are you still there?')],
+  })
+  const phones = ['+14155550101', '+14155550102', '+14155550103', '+14155550104']
+  for (const from of phones) {
+    await provider.writes({ from, text: 'price?' })
+    await untilSent(from, ['One moment.'])
+  }
+  const conversationOf = async (from: string): Promise<string> => {
+    const [contact] = (await api.get(`/contacts?phone=${encodeURIComponent(from)}`)).body.data
+    return (await api.get(`/conversations?contact_id=${contact.id}`)).body.data[0].id
+  }
+  const [replied = '', echoed = '', taken = '', called = ''] = await Promise.all(phones.map(conversationOf))
+  await ask('POST', `/conversations/${replied}/messages`, { text: 'I answer.' }, 201)
+  await api.post(`/conversations/${called}/messages`, { text: 'from a program' })
+  await ask('POST', `/conversations/${taken}/take-over`)
+  const { phone_number_id, account_id } = provider.connections.msgapp
+  const echo = {
+    from: '1',
+    to: phones[1]?.slice(1),
+    id: 'wamid.echo',
+    timestamp: `${Math.floor(Date.now() / 1000)}`,
+    type: 'text',
+    text: { body: 'hi' },
+  }
+  const metadata = { display_phone_number: '1', phone_number_id }
+  const value = { messaging_product: 'whatsapp', metadata, message_echoes: [echo] }
+  const body = {
+    object: 'whatsapp_business_account',
+    entry: [{ id: account_id, changes: [{ field: 'smb_message_echoes', value }] }],
+  }
+  assert.equal(await provider.callback(body), 200)
+  const reasons = await until('the ends', async () => {
+    const runs = await runsOf(id)
+    const found = [replied, echoed, taken, called].map((one) => runs.find((run) => run.conversation_id === one)?.reason)
+    return found.filter((reason) => reason === 'person').length === 3 && found
+  })
+  assert.deepEqual(reasons, ['person', 'person', 'person', null])
+})
