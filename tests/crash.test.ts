@@ -268,3 +268,47 @@ test('killed twice during an import: every row is imported exactly once, with on
   assert.deepEqual([undone.state, undone.undo], ['undone', outcome], undone.error)
   assert.deepEqual(await rowsNow(), rowsBefore)
 })
+
+test('killed again and again: every step of an automation takes effect once, and no run stays behind', async () => {
+  const { db, services, workspace } = await programs
+  const [service] = services
+  const { id: workspaceId, provider, parley } = await workspace()
+  const say = (text: string) => ({ type: 'send', message: { type: 'text', text } })
+  const steps = [
+    say('one'),
+    { type: 'set', add_tags: ['bot'] },
+    say('two'),
+    { type: 'note', text: 'noted' },
+    say('three'),
+  ]
+  const definition = { trigger: { type: 'message', contains: ['go'] }, steps }
+  const { id } = await parley.automations.create({ name: 'Three', definition })
+  await parley.automations.publish(id)
+  const phones = Array.from({ length: 60 }, (_, i) => `+1415557${String(i).padStart(4, '0')}`)
+  const started = phones.map((from) => provider.writes({ from, text: 'go' }).catch(() => undefined))
+  await until('the first steps', async () => (await provider.sent()).length > 5)
+  for (let kills = 0; kills < 3; kills++) {
+    await service.kill()
+    await service.start()
+    const before = (await provider.sent()).length
+    await until('more steps, or all', async () => (await provider.sent()).length > before || (await countOpen()) === 0)
+  }
+  async function countOpen(): Promise<number> {
+    const [row] = await db<{ count: number }[]>`
+      select (select count(*) from automation_runs where workspace_id = ${workspaceId} and state <> 'ended')::int
+        + (select count(*) from automation_triggers where workspace_id = ${workspaceId})::int as count`
+    return row?.count ?? 0
+  }
+  await Promise.all(started)
+  await until('every run to end', async () => (await countOpen()) === 0)
+  const [counted] = await db<{ runs: number; notes: number }[]>`
+    select (select count(*) from automation_runs where workspace_id = ${workspaceId})::int as runs,
+      (select count(*) from timeline_entries where workspace_id = ${workspaceId} and kind = 'note')::int as notes`
+  // Callbacks that the service could not take while it was down started none.
+  assert.ok(counted && counted.runs > 10 && counted.notes === counted.runs, JSON.stringify(counted))
+  const sent = await provider.sent()
+  for (const from of phones) {
+    const texts = sent.filter(({ to }) => to === from.slice(1) || to === from).map(({ body }) => body.text.body)
+    assert.equal(new Set(texts).size, texts.length, `${from}: ${texts}`)
+  }
+})

@@ -13,6 +13,7 @@ from .types import (
     AutomationPause,
     AutomationRun,
     AutomationRunDetail,
+    AutomationSecret,
     AutomationStart,
     Broadcast,
     BroadcastRecipient,
@@ -222,6 +223,28 @@ class Automations:
             "/automations/{id}/pause",
             params={"id": id},
             body={} if body is None else body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def rotate_secret(
+        self,
+        id: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AutomationSecret:
+        """Replace the secret of an automation.
+
+        The secret signs the calls of the step `call` as those of a webhook. Only this call returns it; the earlier
+        one is not valid any more.
+        """
+        return self._caller.call(
+            "POST",
+            "/automations/{id}/rotate-secret",
+            params={"id": id},
             idempotency_key=idempotency_key,
             timeout=timeout,
             max_retries=max_retries,

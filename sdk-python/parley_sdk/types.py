@@ -15,6 +15,7 @@ __all__ = [
     "AutomationRecentRuns",
     "AutomationRun",
     "AutomationRunDetail",
+    "AutomationSecret",
     "AutomationStart",
     "AutomationStep",
     "Broadcast",
@@ -229,6 +230,11 @@ class AutomationRunDetail(TypedDict):
     ended_by: Optional[str]
     # What it did, oldest first. Kept for 90 days.
     steps: List[AutomationStep]
+
+
+class AutomationSecret(TypedDict):
+    id: str
+    secret: str
 
 
 class AutomationStart(TypedDict):

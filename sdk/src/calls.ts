@@ -8,6 +8,7 @@ import type {
   AutomationPause,
   AutomationRun,
   AutomationRunDetail,
+  AutomationSecret,
   AutomationStart,
   Broadcast,
   BroadcastRecipient,
@@ -115,6 +116,7 @@ export type Calls = {
   'POST /automations': { body: NewAutomation; data: Automation }
   'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; data: Automation }
   'POST /automations/{id}/publish': { params: { id: string }; data: Automation }
+  'POST /automations/{id}/rotate-secret': { params: { id: string }; data: AutomationSecret }
   'POST /automations/{id}/runs': { params: { id: string }; body: AutomationStart; data: StartAutomationResult }
   'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
   'POST /broadcasts/check': { body: NewBroadcast; data: CheckedBroadcast }

@@ -187,6 +187,9 @@ export const automationsOf = ({ call, list }: Caller) => ({
   /** It starts no new runs. */
   pause: (id: string, pause: AutomationPause = {}, options?: PostOptions) =>
     call('POST /automations/{id}/pause', { params: { id }, body: pause }, options),
+  /** Replaces the secret that signs the calls to URLs, and returns the new one. */
+  rotateSecret: (id: string, options?: PostOptions) =>
+    call('POST /automations/{id}/rotate-secret', { params: { id } }, options),
   /** Newest first. */
   listRuns: (id: string, query: ListAutomationRunsQuery = {}, options?: CallOptions) =>
     list('GET /automations/{id}/runs', { params: { id }, query }, options),

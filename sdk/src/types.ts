@@ -110,6 +110,11 @@ export type AutomationRunDetail = {
   steps: (AutomationStep)[]
 }
 
+export type AutomationSecret = {
+  id: string
+  secret: string
+}
+
 export type AutomationStart = {
   conversation_ids: (string)[]
 }

@@ -69,7 +69,7 @@ async function execute(context: StepContext): Promise<boolean> {
     const onError = enterOnError(definition, placed)
     const logged = { path, type: step.type, outcome: 'failed' as const, reason: failure.message }
     if (failure.reason === 'failed' && onError !== undefined) {
-      await move(context, { position: onError, variables: { ...run.variables, error: failure.message } }, logged)
+      await move(context, { position: onError }, logged)
       return true
     }
     await giveUp(context, failure, logged)
@@ -167,7 +167,6 @@ async function addNote(sql: Sql, { run, actor }: StepContext, text: string): Pro
 /** The answers so far, one per line. */
 function describeAnswers({ variables }: Run): string {
   return Object.entries(variables)
-    .filter(([name]) => name !== 'error')
     .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join('\n')
     .slice(0, 5_000)

@@ -35,7 +35,7 @@ export async function createAutomation(
   id = newId(),
 ): Promise<Automation> {
   const draft = definition === undefined ? null : JSON.stringify(parseDefinition(definition, automationFields))
-  const secret = sealer.seal(`whsec_${randomToken()}`, sealContext(workspaceId, id))
+  const secret = sealer.seal(createSecret(), sealContext(workspaceId, id))
   const texts = {
     name: readText('name', name, maxName, 1),
     description: readText('description', description, maxDescription),
@@ -218,6 +218,23 @@ export async function deleteAutomation(
     }),
   )
 }
+
+/** Replaces the secret that signs the calls of an automation. Only this call returns it. */
+export async function rotateSecret(
+  sql: Sql,
+  sealer: Sealer,
+  workspaceId: string,
+  id: string,
+): Promise<{ id: string; secret: string }> {
+  await requireAutomation(sql, workspaceId, id)
+  const secret = createSecret()
+  await sql`
+    update automations set secret = ${sealer.seal(secret, sealContext(workspaceId, id))}, updated_at = now()
+    where workspace_id = ${workspaceId} and id = ${id}`
+  return { id, secret }
+}
+
+const createSecret = (): string => `whsec_${randomToken()}`
 
 /** Ends the open runs of an automation. */
 async function endRunsOf(sql: Sql, workspaceId: string, id: string, reason: 'paused' | 'deleted'): Promise<void> {

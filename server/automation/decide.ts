@@ -93,11 +93,13 @@ async function decideFor(sql: Sql, workspaceId: string, times: DecideTimes): Pro
   const automations = await listActive(sql, workspaceId)
   const known = triggers.filter(({ is_known }) => is_known)
   const wanted = await Promise.all(known.map((trigger) => findStarts(sql, workspaceId, trigger, automations)))
-  const starts = wanted.flat()
-  const withQuestions = starts.filter(({ automation }) => automation.has_questions).map(({ trigger }) => trigger)
+  const matching = wanted.flat()
   const answers = known.filter(({ kind, bot_run_id }) => kind === 'message' && bot_run_id !== null)
   const stops = known.filter(({ event }) => event === 'stop')
-  const bots = await lockConversations(sql, workspaceId, [...withQuestions, ...answers, ...stops])
+  // A reply of a member waits for this lock and ends the runs, or is seen here.
+  const starting = matching.map(({ trigger }) => trigger)
+  const bots = await lockConversations(sql, workspaceId, [...starting, ...answers, ...stops])
+  const starts = await withoutReplied(sql, workspaceId, matching)
   const touched = new Set<string>()
   for (const { conversation_id } of stops) {
     if (conversation_id && (await stopRuns(sql, workspaceId, conversation_id, 'opted_out')) > 0)
@@ -192,6 +194,23 @@ async function lockConversations(
     order by id
     for no key update`
   return new Map(rows.map(({ id, bot_run_id }) => [id, bot_run_id]))
+}
+
+/** Without messages that a member, or a person in the provider's own app, has answered meanwhile: a bot must not talk over them. */
+async function withoutReplied(sql: Sql, workspaceId: string, starts: readonly Start[]): Promise<Start[]> {
+  const messages = starts.flatMap(({ trigger: { conversation_id, message_id } }) =>
+    conversation_id && message_id ? [{ conversation_id, message_id }] : [],
+  )
+  if (messages.length === 0) return [...starts]
+  const answered = await sql<{ message_id: string }[]>`
+    select i.message_id from json_to_recordset(${JSON.stringify(messages)}::text::json) as i (conversation_id uuid, message_id uuid)
+    where exists (
+      select from messages m
+      where m.workspace_id = ${workspaceId} and m.conversation_id = i.conversation_id and m.id > i.message_id
+        and m.direction = 'outbound' and (m.sender_id is not null or (m.sender_type = 'agent' and m.sent_at is not null))
+    )`
+  const ids = new Set(answered.map(({ message_id }) => message_id))
+  return starts.filter(({ trigger: { message_id } }) => !message_id || !ids.has(message_id))
 }
 
 /** Wakes the run that waits for an answer. A tap is complete; after a text, another one may follow at once. */

@@ -19,6 +19,7 @@ import {
   pause,
   publish,
   requireAutomation,
+  rotateSecret,
   saveDraft,
 } from './automations.ts'
 import { AutomationSchema, RunDetailSchema, RunSchema, StartedSchema, VersionSchema } from './resource.ts'
@@ -163,6 +164,20 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       body: Type.Object({ end_runs: Type.Optional(Type.Boolean()) }, { title: 'AutomationPause' }),
       data: AutomationSchema,
       run: ({ caller, params, body }) => pause(db, caller.workspaceId, params.id, body.end_runs ?? false),
+    }),
+    row({
+      call: 'POST /automations/:id/rotate-secret',
+      operation: 'rotateAutomationSecret',
+      summary: 'Replace the secret of an automation',
+      description:
+        'The secret signs the calls of the step `call` as those of a webhook. Only this call returns it; the earlier one is not valid any more.',
+      scope,
+      members: managers,
+      audit: 'automation.secret_rotated',
+      hasSecret: true,
+      params: IdParams,
+      data: Type.Object({ id: Uuid, secret: Type.String({ pattern: '^whsec_' }) }, { title: 'AutomationSecret' }),
+      run: ({ caller, params }) => rotateSecret(db, sealer, caller.workspaceId, params.id),
     }),
     row({
       call: 'GET /automations/:id/runs',

@@ -11,6 +11,8 @@ export type AutomationRun = { id: string; automation_id: string; automation_name
 
 export type AutomationRunDetail = { id: string; automation_id: string; automation_name: string; version: number; contact_id: string; contact_name: string | null; conversation_id: string | null; state: "running" | "waiting" | "ended"; reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null; error: string | null; path: string | null; answers: Record<string, unknown>; due_at: string | null; started_at: string; ended_at: string | null; ended_by: string | null; steps: (AutomationStep)[] }
 
+export type AutomationSecret = { id: string; secret: string }
+
 export type AutomationStart = { conversation_ids: (string)[] }
 
 export type AutomationStep = { id: string; path: string; type: string; outcome: "done" | "sent" | "unknown" | "asked" | "answered" | "repeated" | "waiting" | "failed" | "stopped"; reason: string | null; input: unknown; message_id: string | null; created_at: string }
@@ -232,6 +234,7 @@ export type Calls = {
   'POST /automations': { body: NewAutomation; answer: { data: Automation } }
   'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; answer: { data: Automation } }
   'POST /automations/{id}/publish': { params: { id: string }; answer: { data: Automation } }
+  'POST /automations/{id}/rotate-secret': { params: { id: string }; answer: { data: AutomationSecret } }
   'POST /automations/{id}/runs': { params: { id: string }; body: AutomationStart; answer: { data: (StartedRun)[] } }
   'POST /broadcasts': { body: NewBroadcast; answer: { data: Broadcast } }
   'POST /broadcasts/drafts': { body: { name?: string | undefined; template?: TemplateSend | undefined; from?: string | null | undefined; recipients?: (Recipient)[] | undefined; audience?: { segment_ids: (string)[]; excluded_segment_ids: (string)[] } | undefined; scheduled_at?: string | null | undefined }; answer: { data: Broadcast } }
@@ -315,7 +318,7 @@ export const scopeCalls = {
   'conversations:read': ['GET /connections', 'GET /connections/{id}', 'GET /conversations', 'GET /conversations/{id}'],
   'conversations:write': ['PATCH /conversations/{id}', 'POST /conversations/{id}/read', 'GET /conversations/{id}/notes', 'POST /conversations/{id}/notes', 'GET /members'],
   'broadcasts:send': ['POST /broadcasts', 'POST /broadcasts/check', 'GET /broadcasts/{id}', 'DELETE /broadcasts/{id}', 'GET /broadcasts', 'POST /broadcasts/{id}/recipients', 'GET /broadcasts/{id}/recipients', 'POST /broadcasts/{id}/start', 'POST /broadcasts/{id}/pause', 'POST /broadcasts/{id}/resume', 'POST /broadcasts/{id}/cancel'],
-  'automations:manage': ['GET /automations', 'POST /automations', 'GET /automations/{id}', 'PATCH /automations/{id}', 'DELETE /automations/{id}', 'PUT /automations/{id}/draft', 'POST /automations/{id}/publish', 'POST /automations/{id}/pause', 'GET /automations/{id}/runs', 'POST /automations/{id}/runs', 'GET /automation-runs/{id}', 'POST /conversations/{id}/take-over'],
+  'automations:manage': ['GET /automations', 'POST /automations', 'GET /automations/{id}', 'PATCH /automations/{id}', 'DELETE /automations/{id}', 'PUT /automations/{id}/draft', 'POST /automations/{id}/publish', 'POST /automations/{id}/pause', 'POST /automations/{id}/rotate-secret', 'GET /automations/{id}/runs', 'POST /automations/{id}/runs', 'GET /automation-runs/{id}', 'POST /conversations/{id}/take-over'],
   'webhooks:manage': ['POST /webhooks', 'GET /webhooks', 'GET /webhooks/{id}', 'PATCH /webhooks/{id}', 'DELETE /webhooks/{id}', 'POST /webhooks/{id}/rotate-secret', 'GET /webhooks/{id}/deliveries', 'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver', 'GET /events/stream'],
 } as const
 

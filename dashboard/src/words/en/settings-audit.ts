@@ -8,6 +8,7 @@ const actions: Record<string, string> = {
   'automation.deleted': 'deleted the automation {}',
   'automation.paused': 'paused the automation {}',
   'automation.published': 'published the automation {}',
+  'automation.secret_rotated': 'rotated the secret of an automation',
   'audit.exported': 'exported the audit log',
   'broadcast.canceled': 'canceled the broadcast {}',
   'broadcast.created': 'created the broadcast {}',

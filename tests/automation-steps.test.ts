@@ -1,0 +1,359 @@
+/** Automations: every trigger, the steps that change something, what a run does when its contact or its channel changes, and the guards. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { divideTimes } from '../common/times.ts'
+import { signatureOf } from '../common/webhook-request.ts'
+import { assertBadRequest, dataOf } from './assertions.ts'
+import { setPlan } from './internals.ts'
+import { startReceiver } from './receiver.ts'
+import { type Json, startSignedIn, until } from './support.ts'
+
+const phone = '+14155550100'
+const text = (body: string) => ({ type: 'text', text: body })
+const say = (body: string, more: Json = {}) => ({ type: 'send', message: text(body), ...more })
+const note = (body: string) => ({ type: 'note', text: body })
+
+async function startAutomated(t: TestContext) {
+  const world = await startSignedIn(t, { times: divideTimes(10) })
+  const { api, db, connect } = world
+  const provider = await connect({ messagesPerSecond: 1_000 })
+  const publish = async (name: string, definition: Json): Promise<string> => {
+    const { id } = dataOf(await api.post('/automations', { name, definition }), 201)
+    return dataOf(await api.post(`/automations/${id}/publish`)).id
+  }
+  const runsOf = async (id: string): Promise<Json[]> => (await api.get(`/automations/${id}/runs`)).body.data
+  const untilEnded = (id: string, count = 1): Promise<Json[]> =>
+    until(`${count} runs to end`, async () => {
+      const runs = await runsOf(id)
+      return runs.length >= count && runs.every(({ state }) => state === 'ended') && runs
+    })
+  const untilWaiting = (id: string): Promise<Json> =>
+    until('a run to wait', async () => (await runsOf(id)).find(({ state }) => state === 'waiting'))
+  const textsTo = async (to: string): Promise<string[]> =>
+    (await provider.sent(to)).map(({ body }) => body.text?.body ?? body.type)
+  /** The customer has written, so the window is open. Returns the conversation. */
+  const converse = async (from = phone): Promise<Json> => {
+    await provider.writes({ from, name: 'Ann', text: 'hello' })
+    const [contact] = (await api.get(`/contacts?phone=${encodeURIComponent(from)}`)).body.data
+    return (await api.get(`/conversations?contact_id=${contact.id}`)).body.data[0]
+  }
+  /** Everything that was queued before is decided. */
+  const settle = () =>
+    until('the queue to be empty', async () => {
+      const rows = await db`select from automation_triggers where workspace_id = ${api.workspaceId} limit 1`
+      return rows.length === 0
+    })
+  /** A run that waits for a time is due now. */
+  const makeDue = (id: string) =>
+    db`update automation_runs set due_at = now(), timeout_at = least(timeout_at, now()) where workspace_id = ${api.workspaceId} and automation_id = ${id}`
+  const notesOf = async (id: string): Promise<Json[]> => (await api.get(`/conversations/${id}/notes`)).body.data
+  return { ...world, provider, publish, runsOf, untilEnded, untilWaiting, textsTo, converse, settle, makeDue, notesOf }
+}
+
+test('every event of a conversation and of a contact starts its automation, once', async (t) => {
+  const { api, ask, converse, publish, untilEnded, runsOf, settle } = await startAutomated(t)
+  const me = (await ask('GET', '/session')).data.member.id
+  const conversation = await converse()
+  const { id, contact_id } = conversation
+  const events: [trigger: Json, cause: () => Promise<unknown>][] = [
+    [{ type: 'conversation', event: 'closed' }, () => api.patch(`/conversations/${id}`, { status: 'closed' })],
+    [{ type: 'conversation', event: 'opened' }, () => api.patch(`/conversations/${id}`, { status: 'open' })],
+    [{ type: 'conversation', event: 'assigned' }, () => api.patch(`/conversations/${id}`, { assigned_agent_id: me })],
+    [
+      { type: 'conversation', event: 'label_added', label: 'vip' },
+      () => api.patch(`/conversations/${id}`, { labels: ['VIP', 'Other'] }),
+    ],
+    [
+      { type: 'conversation', event: 'label_removed', label: 'VIP' },
+      () => api.patch(`/conversations/${id}`, { labels: ['Other'] }),
+    ],
+    [{ type: 'contact', event: 'created' }, () => api.post('/contacts', { phone: '+14155550777', name: 'New' })],
+    [
+      { type: 'contact', event: 'tag_added', tag: 'Gold' },
+      () => api.patch(`/contacts/${contact_id}`, { add_tags: ['gold', 'silver'] }),
+    ],
+    [
+      { type: 'contact', event: 'tag_removed', tag: 'gold' },
+      () => api.patch(`/contacts/${contact_id}`, { remove_tags: ['Gold'] }),
+    ],
+    [
+      { type: 'contact', event: 'attribute_changed', attribute: 'plan' },
+      () => api.patch(`/contacts/${contact_id}`, { attributes: { plan: 'pro', city: 'Rome' } }),
+    ],
+  ]
+  const ids: string[] = []
+  for (const [i, [trigger]] of events.entries()) {
+    ids.push(await publish(`Event ${i}`, { trigger, steps: [note(`event ${i}`)] }))
+  }
+  for (const [, cause] of events) {
+    await cause()
+    await settle()
+  }
+  for (const [i, automation] of ids.entries()) {
+    const runs = await untilEnded(automation)
+    assert.deepEqual([runs.length, runs[0]?.reason], [1, 'finished'], JSON.stringify(events[i]?.[0]))
+  }
+  // The same values again change nothing.
+  await api.patch(`/contacts/${contact_id}`, { attributes: { plan: 'pro' }, add_tags: ['silver'] })
+  await api.patch(`/conversations/${id}`, { status: 'open', labels: ['Other'] })
+  await settle()
+  for (const automation of ids) assert.equal((await runsOf(automation)).length, 1)
+})
+
+test('silence of the customer, of the team and the end of the window start an automation once', async (t) => {
+  const { api, ask, db, converse, publish, untilEnded, runsOf } = await startAutomated(t)
+  const waiting = await converse('+14155550101')
+  const replied = await converse('+14155550102')
+  const ending = await converse('+14155550103')
+  await ask('POST', `/conversations/${replied.id}/messages`, { text: 'Any news?' }, 201)
+  await ask('POST', `/conversations/${ending.id}/messages`, { text: 'Any news?' }, 201)
+  const silent = (event: string, after: string) => ({
+    trigger: { type: 'silence', event, after },
+    steps: [note(event)],
+  })
+  const ids = {
+    waiting: await publish('Waiting', silent('waiting', '1h')),
+    no_reply: await publish('No reply', silent('no_reply', '2h')),
+    window_ends: await publish('Window', silent('window_ends', '3h')),
+  }
+  // The conversations are a day older, and the automations were last checked before their time came.
+  const age = (id: string, column: string, hours: number) =>
+    db`update conversations set ${db(column)} = now() - make_interval(hours => ${hours}) - interval '1 minute' where workspace_id = ${api.workspaceId} and id = ${id}`
+  await age(waiting.id, 'waiting_since', 1)
+  await db`update conversations set inbox_at = now() - interval '121 minutes', last_received_at = now() - interval '150 minutes' where id = ${replied.id}`
+  await age(ending.id, 'last_inbound_at', 21)
+  await db`update automations set checked_until = now() - interval '10 minutes' where workspace_id = ${api.workspaceId}`
+  const expected = { waiting: waiting.id, no_reply: replied.id, window_ends: ending.id }
+  for (const [event, id] of Object.entries(ids)) {
+    const runs = await untilEnded(id)
+    assert.deepEqual(
+      runs.map(({ conversation_id }) => conversation_id),
+      [expected[event as keyof typeof expected]],
+      event,
+    )
+  }
+  await db`update automations set checked_until = now() - interval '10 minutes' where workspace_id = ${api.workspaceId}`
+  await until('another check', async () => {
+    const rows =
+      await db`select from automations where workspace_id = ${api.workspaceId} and checked_until < now() - interval '5 minutes'`
+    return rows.length === 0
+  })
+  for (const id of Object.values(ids)) assert.equal((await runsOf(id)).length, 1)
+})
+
+test('a macro is started by hand on several conversations, once per request', async (t) => {
+  const { api, ask, converse, publish, untilEnded } = await startAutomated(t)
+  const one = await converse('+14155550101')
+  const other = await converse('+14155550102')
+  const id = await publish('Macro', { trigger: { type: 'manual' }, steps: [say('Started by hand.')] })
+  const body = { conversation_ids: [one.id, other.id, '00000000-0000-7000-8000-000000000000'] }
+  const started = (await ask('POST', `/automations/${id}/runs`, body, 201)).data
+  assert.deepEqual(
+    started.map(({ error }: Json) => error),
+    [null, null, 'conversation not found'],
+  )
+  const runs = await untilEnded(id, 2)
+  assert.deepEqual(
+    runs.map(({ reason }) => reason),
+    ['finished', 'finished'],
+  )
+  const message = await publish('Other', { trigger: { type: 'message' }, steps: [say('no')] })
+  assertBadRequest(await api.post(`/automations/${message}/runs`, body), /another trigger than manual/)
+})
+
+test('a run sets tags, labels, attributes, status and assignee, and calls a URL with a signature', async (t) => {
+  const world = await startAutomated(t)
+  const { api, ask, converse, publish, untilEnded, notesOf } = world
+  const me = (await ask('GET', '/session')).data.member.id
+  const receiver = await startReceiver(t)
+  receiver.answers((response) => response.end(JSON.stringify({ status: 'shipped', items: 2 })))
+  const { id } = await converse()
+  const automation = await publish('Everything', {
+    trigger: { type: 'manual' },
+    steps: [
+      { type: 'call', url: receiver.url, save_as: 'answers.order' },
+      {
+        type: 'set',
+        add_tags: ['Bot'],
+        add_labels: ['Seen'],
+        attributes: { order: '{{answers.order.status}}' },
+        status: 'pending',
+        assigned_agent_id: me,
+      },
+      note('{{contact.name}}: {{answers.order.items}} items'),
+      {
+        type: 'branch',
+        cases: [
+          {
+            when: {
+              match: 'all',
+              rules: [
+                { field: 'answers.order.status', op: 'is', value: 'shipped' },
+                { field: 'tag', op: 'has', value: 'bot' },
+              ],
+            },
+            steps: [say('On its way.')],
+          },
+        ],
+        otherwise: [say('No.')],
+      },
+    ],
+  })
+  const { secret } = dataOf(await api.post(`/automations/${automation}/rotate-secret`))
+  await api.post(`/automations/${automation}/runs`, { conversation_ids: [id] })
+  const [run] = await untilEnded(automation)
+  assert.equal(run?.reason, 'finished', run?.error)
+  const [called] = receiver.received
+  const [, time = '', signature] = /^t=(\d+),v1=(\w+)$/.exec(String(called?.headers['x-service-signature'])) ?? []
+  assert.equal(signature, signatureOf(secret, Number(time), called?.raw ?? ''))
+  const event: Json = called?.body ?? {}
+  assert.deepEqual([event.run.id, event.contact.name, event.conversation_id], [run?.id, 'Ann', id])
+  const conversation = dataOf(await api.get(`/conversations/${id}`))
+  assert.deepEqual(
+    [conversation.status, conversation.assigned_agent_id, conversation.labels[0].name],
+    ['pending', me, 'Seen'],
+  )
+  const contact = dataOf(await api.get(`/contacts/${run?.contact_id}`))
+  assert.deepEqual([contact.attributes, contact.tags[0].name], [{ order: 'shipped' }, 'Bot'])
+  const [added] = await notesOf(id)
+  assert.deepEqual([added?.text, added?.author.type, added?.author.name], ['Ann: 2 items', 'automation', 'Everything'])
+  assert.deepEqual(await world.textsTo(phone), ['On its way.'])
+})
+
+test('a refused send, a closed window and a used-up plan lead to the error steps, or to the team with a note', async (t) => {
+  const { api, db, provider, converse, publish, untilEnded, notesOf, textsTo } = await startAutomated(t)
+  const start = (id: string, conversation: string) =>
+    api.post(`/automations/${id}/runs`, { conversation_ids: [conversation] })
+  const plain = await publish('Plain', { trigger: { type: 'manual' }, steps: [say('Hello.'), say('Never.')] })
+  const prepared = await publish('Prepared', {
+    trigger: { type: 'manual' },
+    steps: [say('Hello.', { on_error: [note('error')] }), note('after')],
+  })
+  const one = await converse('+14155550101')
+  await api.patch(`/conversations/${one.id}`, { status: 'closed' })
+  await provider.fault({ to: '+14155550101', mode: 'reject', code: 131026 })
+  await start(plain, one.id)
+  const [refused] = await untilEnded(plain)
+  assert.equal(refused?.reason, 'failed')
+  const after = dataOf(await api.get(`/conversations/${one.id}`))
+  assert.deepEqual([after.status, after.assigned_agent_id, after.handled_by], ['open', null, 'team'])
+  assert.match((await notesOf(one.id))[0]?.text, /^The automation "Plain" stopped: 131026/)
+
+  const two = await converse('+14155550102')
+  await db`update conversations set last_inbound_at = now() - interval '25 hours' where workspace_id = ${api.workspaceId} and id = ${two.id}`
+  await start(plain, two.id)
+  await until('the note', async () => (await notesOf(two.id))[0]?.text.includes('24-hour window'))
+
+  const three = await converse('+14155550103')
+  await setPlan(db, api.workspaceId, { messages_per_month: 0, state: 'active' })
+  await start(prepared, three.id)
+  const [handled] = await untilEnded(prepared)
+  assert.equal(handled?.reason, 'finished')
+  assert.deepEqual(
+    (await notesOf(three.id)).map((one: Json) => one.text),
+    ['after', 'error'],
+  )
+  assert.deepEqual(await textsTo('+14155550103'), [])
+})
+
+test('opting out, erasing and merging end or move a run', async (t) => {
+  const { api, ask, provider, converse, publish, runsOf, untilEnded, untilWaiting, makeDue, textsTo } =
+    await startAutomated(t)
+  const question = { type: 'ask', message: text('Your name?'), answer: { type: 'text' }, save_as: 'answers.name' }
+  const id = await publish('Ask', {
+    trigger: { type: 'message', contains: ['start'] },
+    steps: [question, say('Thanks {{answers.name}}.')],
+  })
+  await provider.writes({ from: phone, text: 'start' })
+  await untilWaiting(id)
+  await provider.writes({ from: phone, text: 'STOP' })
+  const [stopped] = await untilEnded(id)
+  assert.equal(stopped?.reason, 'opted_out')
+
+  await provider.writes({ from: '+14155550102', text: 'start' })
+  const erased = await untilWaiting(id)
+  await ask('DELETE', `/contacts/${erased.contact_id}`)
+  assert.ok(!(await runsOf(id)).some((run) => run.id === erased.id))
+
+  const stays = await converse('+14155550104')
+  await provider.writes({ from: '+14155550103', text: 'start' })
+  const moved = await untilWaiting(id)
+  dataOf(await api.post(`/contacts/${stays.contact_id}/merge`, { contact_id: moved.contact_id }))
+  const followed = (await runsOf(id)).find((run) => run.id === moved.id)
+  assert.deepEqual([followed?.contact_id, followed?.conversation_id], [stays.contact_id, stays.id])
+  assert.equal(dataOf(await api.get(`/conversations/${stays.id}`)).handled_by, 'bot')
+  await provider.writes({ from: '+14155550103', text: 'Robin' })
+  await until('the answer', async () => (await textsTo('+14155550103')).at(-1) === 'Thanks Robin.')
+
+  // Nobody answers: the conversation is the team's again.
+  await provider.writes({ from: '+14155550105', text: 'start' })
+  const silent = await untilWaiting(id)
+  await makeDue(id)
+  await until('the end', async () => (await runsOf(id)).find((run) => run.id === silent.id)?.reason === 'timeout')
+  assert.equal(dataOf(await api.get(`/conversations/${silent.conversation_id}`)).handled_by, 'team')
+})
+
+test('a new version changes new runs only; pausing stops new runs and, if asked, open ones', async (t) => {
+  const { api, ask, provider, publish, runsOf, untilWaiting, textsTo } = await startAutomated(t)
+  const flow = (word: string) => ({
+    trigger: { type: 'message', contains: ['go'] },
+    steps: [
+      { type: 'ask', message: text(`${word}?`), answer: { type: 'text' }, save_as: 'answers.x' },
+      say(`${word} done.`),
+    ],
+  })
+  const id = await publish('Flow', flow('old'))
+  await provider.writes({ from: '+14155550101', text: 'go' })
+  await untilWaiting(id)
+  await ask('PUT', `/automations/${id}/draft`, flow('new'))
+  assert.equal(dataOf(await api.post(`/automations/${id}/publish`)).version, 2)
+  await provider.writes({ from: '+14155550102', text: 'go' })
+  await until('the new question', async () => (await textsTo('+14155550102'))[0] === 'new?')
+  await provider.writes({ from: '+14155550101', text: 'yes' })
+  await until('the old end', async () => (await textsTo('+14155550101')).at(-1) === 'old done.')
+  dataOf(await api.post(`/automations/${id}/pause`, {}))
+  await provider.writes({ from: '+14155550103', text: 'go' })
+  await provider.writes({ from: '+14155550102', text: 'yes' })
+  await until('the new end', async () => (await textsTo('+14155550102')).at(-1) === 'new done.')
+  assert.deepEqual(await textsTo('+14155550103'), [])
+  dataOf(await api.post(`/automations/${id}/publish`))
+  await provider.writes({ from: '+14155550104', text: 'go' })
+  const open = await untilWaiting(id)
+  dataOf(await api.post(`/automations/${id}/pause`, { end_runs: true }))
+  assert.equal((await runsOf(id)).find((run) => run.id === open.id)?.reason, 'paused')
+  assert.equal(dataOf(await api.get(`/conversations/${open.conversation_id}`)).handled_by, 'team')
+})
+
+test('two bots that answer each other stop at 25 messages, and automations that cause one another at five', async (t) => {
+  const { api, provider, publish, runsOf, untilEnded, textsTo, notesOf, converse } = await startAutomated(t)
+  const echo = await publish('Echo', { trigger: { type: 'message' }, steps: [say('beep')] })
+  for (let i = 0; i < 27; i++) {
+    await provider.writes({ from: phone, text: `beep ${i}` })
+    await untilEnded(echo, i + 1)
+  }
+  assert.equal((await textsTo(phone)).length, 25)
+  const runs = await runsOf(echo)
+  assert.deepEqual([runs[0]?.reason, runs[2]?.reason], ['limit_messages', 'finished'])
+  assert.match((await notesOf(runs[0]?.conversation_id))[0]?.text, /25 messages/)
+  await api.post(`/automations/${echo}/pause`, {})
+
+  const tags = ['a', 'b']
+  const chain = await Promise.all(
+    tags.map((tag, i) =>
+      publish(`Tag ${tag}`, {
+        trigger: { type: 'contact', event: 'tag_added', tag },
+        steps: [
+          { type: 'set', remove_tags: [tag] },
+          { type: 'set', add_tags: [tags[1 - i]] },
+        ],
+      }),
+    ),
+  )
+  const { contact_id } = await converse('+14155550109')
+  await api.patch(`/contacts/${contact_id}`, { add_tags: ['a'] })
+  const all = await until('the chain to end', async () => {
+    const found = (await Promise.all(chain.map(runsOf))).flat()
+    return found.some(({ reason }) => reason === 'limit_chain') && found
+  })
+  assert.equal(all.filter(({ reason }) => reason === 'finished').length, 5)
+})
