@@ -285,7 +285,7 @@ test('opting out, erasing and merging end or move a run', async (t) => {
   await provider.writes({ from: '+14155550103', text: 'Robin' })
   await until('the answer', async () => (await textsTo('+14155550103')).at(-1) === 'Thanks Robin.')
 
-  // Nobody answers: the conversation is the team's again.
+  // The customer does not answer: the conversation is the team's again.
   await provider.writes({ from: '+14155550105', text: 'start' })
   const silent = await untilWaiting(id)
   await makeDue(id)

@@ -35,6 +35,8 @@ const EntryView = Type.Object({
     key: Type.Optional(
       Type.Object({ id: Uuid, name: NullableText() }, { description: 'The API key, if `by` is `api`.' }),
     ),
+    run_id: Type.Optional(Uuid),
+    automation: Type.Optional(Type.String({ description: 'The name of the automation.' })),
     mentions: Type.Optional(Type.Array(MemberRef)),
     status: Type.Optional(OneOf(statuses)),
     assignee: Type.Optional(Type.Unsafe<TimelineEntry['member']>(memberOrNull)),

@@ -26,6 +26,7 @@ import { moveDraft } from './model/reply-drafts.ts'
 import { useReadMentions } from './model/unread-mentions.ts'
 import type { ContactPanelState } from './model/use-side-panel.ts'
 import { ContactPanel } from './panel/contact-panel.tsx'
+import { BotBanner } from './thread/bot-banner.tsx'
 import { reactionsOn } from './thread/reactions.tsx'
 import { HasFormatting } from './thread/text.tsx'
 import { Thread } from './thread/thread.tsx'
@@ -155,6 +156,7 @@ function ThreadPane({ conversation, onBack, contactPanel }: ThreadPaneProps) {
   return (
     <section className="inbox-thread" aria-label={words.inbox.thread.label}>
       <ThreadHead conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
+      {conversation.handled_by === 'bot' && <BotBanner conversation={conversation} />}
       <HasFormatting value={conversation.channel !== 'social'}>
         <Thread
           conversation={conversation}

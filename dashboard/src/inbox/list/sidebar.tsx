@@ -22,7 +22,7 @@ import {
 } from '../model/filters.ts'
 import { useUnreadMentions } from '../model/unread-mentions.ts'
 
-const { list, flow, mentions } = words.inbox
+const { list, flow, mentions, bot } = words.inbox
 
 /** `has_more`: there may be more. Labels and members have it in common. */
 type Count = { id: string; count: number; has_more?: boolean }
@@ -69,6 +69,9 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
         <Entry icon="inbox" name={flow.allOpen} count={totals?.open} {...entryOf({})} />
         <Entry icon="person" name={list.mine} count={totals?.mine} {...entryOf({ assigned: 'me' })} />
         <Entry icon="off" name={list.unassigned} count={totals?.unassigned} {...entryOf({ assigned: unassigned })} />
+        {(filters.bot || (totals?.bot ?? 0) > 0) && (
+          <Entry icon="bolt" name={bot.view} count={totals?.bot} {...entryOf({ bot: true, status: 'all' })} />
+        )}
         <Entry
           icon="mention"
           name={mentions.label}

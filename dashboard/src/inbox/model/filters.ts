@@ -19,6 +19,8 @@ export type Filters = {
   /** `me`, `nobody` or ids of members; empty for all. */
   assigned: string
   unread: boolean
+  /** An automation handles it. */
+  bot: boolean
   channel: string
   /** Ids of connections. */
   connection: string
@@ -37,7 +39,7 @@ export type Filters = {
 }
 
 export const noFilters: Filters = {
-  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', tag: '' },
+  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, bot: false, channel: '', label: '', tag: '' },
   ...{ connection: '', waiting: '', no_reply: false, days: '', after: '', before: '' },
 }
 
@@ -56,7 +58,7 @@ export function useFilters() {
   const search = useSearch()
   return useMemo(() => {
     const filters = parseFilters(search)
-    return { filters, isPlain: !filters.assigned && !filters.unread && countFilters(filters) === 0 }
+    return { filters, isPlain: !filters.assigned && !filters.unread && !filters.bot && countFilters(filters) === 0 }
   }, [search])
 }
 
@@ -72,6 +74,7 @@ export function parseFilters(search: string): Filters {
     sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
     assigned: known('assigned', isAssignee),
     unread: text('unread') === 'true',
+    bot: text('bot') === 'true',
     channel: known('channel', (value) => channels.some((channel) => channel === value)),
     connection: known('connection', isId),
     label: text('label').slice(0, maxIdsLength),
@@ -122,6 +125,7 @@ export function toQuery(filters: Filters): ListQuery {
     ...(sort === 'newest' ? {} : { sort }),
     ...(assigned ? { assigned } : {}),
     ...(unread ? { unread: 'true' } : {}),
+    ...(filters.bot ? { handled_by: 'bot' } : {}),
     ...(channel ? { channel } : {}),
     ...(connection ? { connection } : {}),
     ...(label ? { label } : {}),
@@ -141,6 +145,7 @@ export function fromQuery(query: ListQuery): Filters {
     sort: query.sort ?? 'newest',
     assigned: query.assigned ?? '',
     unread: query.unread === 'true',
+    bot: query.handled_by === 'bot',
     channel: query.channel ?? '',
     connection: query.connection ?? '',
     label: query.label ?? '',

@@ -87,9 +87,10 @@ function isSameGroup(one: Message, other: Message): boolean {
 const sideOf = ({ direction, sender_type }: Message): MessageGroup['side'] =>
   direction === 'inbound' ? 'in' : sender_type === 'bot' ? 'bot' : 'out'
 
-function senderOf({ direction, sender, sender_type }: Message, memberId: string): string {
+function senderOf({ direction, sender, sender_type, broadcast_id }: Message, memberId: string): string {
   const { you, api, broadcast } = words.inbox.message
   if (direction === 'inbound') return ''
   if (sender) return sender.id === memberId ? you : sender.name
-  return sender_type === 'bot' ? broadcast : api
+  if (sender_type !== 'bot') return api
+  return broadcast_id === null ? words.inbox.bot.sender : broadcast
 }

@@ -12,7 +12,7 @@ import { splitAtMentions } from '../model/mention-query.ts'
 import { isPending } from '../model/notes.ts'
 import { Linked } from './text.tsx'
 
-const { note: labels, activity } = words.inbox
+const { note: labels, activity, bot } = words.inbox
 
 type Props = { entry: Entry; conversationId: string; memberId: string; isHighlighted: boolean }
 
@@ -25,7 +25,13 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
   const isOwn = member?.id === memberId
   const isByKey = details.by === 'api'
   const keyName = activity.api(details.key?.name ?? undefined)
-  const author = isOwn ? words.inbox.message.you : isByKey ? keyName : (member?.name ?? activity.formerMember)
+  const isByBot = details.by === 'automation'
+  const other = isByBot
+    ? bot.automation(details.automation)
+    : isByKey
+      ? keyName
+      : (member?.name ?? activity.formerMember)
+  const author = isOwn ? words.inbox.message.you : other
   const names = details.mentions?.flatMap(({ name }) => name ?? []) ?? []
   const isForMe = details.mentions?.some((mention) => mention.id === memberId)
   return (
@@ -42,7 +48,7 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
         <strong>{author}</strong>
         <span className="inbox-note-private cut">{labels.private}</span>
         <Time at={at} format={formatClock} />
-        {(isOwn || isByKey) && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
+        {(isOwn || isByKey || isByBot) && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
       </header>
       <p className="inbox-text" dir="auto">
         {splitAtMentions(text ?? '', names).map((part, index) =>
@@ -97,7 +103,8 @@ function describeActivity({ kind, member, details }: Entry, memberId: string): s
   const { by, key, status, assignee, added = [], removed = [], until } = details
   const nameOf = (one: { id: string; name: string | null }) =>
     one.id === memberId ? activity.you : (one.name ?? activity.formerMember)
-  const actor = member ? nameOf(member) : by === 'api' ? activity.api(key?.name ?? undefined) : ''
+  const program = by === 'automation' ? bot.automation(details.automation) : activity.api(key?.name ?? undefined)
+  const actor = member ? nameOf(member) : by === 'api' || by === 'automation' ? program : ''
   if (kind === 'status' && status) {
     if (by === 'customer') return activity.reopenedByCustomer
     if (by === 'timer') return activity.snoozeEnded

@@ -1,3 +1,4 @@
+import { bot } from './inbox-bot.ts'
 import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'
 
@@ -207,6 +208,7 @@ export const inbox = {
     unblocked: (name: string) => `${name} unblocked the contact`,
   },
 
+  bot,
   message: {
     you: 'You',
     team: 'Your team',
