@@ -1137,6 +1137,44 @@ create table removed_members (
 comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
 comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
 
+create table scheduled_messages (
+  workspace_id uuid not null,
+  id uuid not null,
+  conversation_id uuid not null,
+  member_id uuid,
+  key_id uuid,
+  content jsonb not null,
+  reply_to_message_id uuid,
+  upload_ids uuid[] not null default '{}'::uuid[],
+  send_at timestamp with time zone not null,
+  hold_if_customer_writes boolean not null,
+  written_at timestamp with time zone not null default now(),
+  state text not null default 'scheduled'::text,
+  due_at timestamp with time zone not null,
+  attempt_count integer not null default 0,
+  message_id uuid,
+  error text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint scheduled_messages_pkey PRIMARY KEY (workspace_id, id),
+  constraint scheduled_messages_conversation_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint scheduled_messages_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint scheduled_messages_author_check CHECK (((member_id IS NULL) <> (key_id IS NULL))),
+  constraint scheduled_messages_state_check CHECK ((state = ANY (ARRAY['scheduled'::text, 'held'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'canceled'::text])))
+);
+comment on table scheduled_messages is 'Replies to send later. A row is also the job of the worker: state, attempts and lease.';
+comment on column scheduled_messages.member_id is 'The member who wrote the content, or key_id: the API key. Kept when the member is removed.';
+comment on column scheduled_messages.content is 'The body of the reply as it was requested. It is checked when it is written and again when it is sent.';
+comment on column scheduled_messages.upload_ids is 'The uploaded files of the content. Each has a use until the message is sent, canceled or erased.';
+comment on column scheduled_messages.written_at is 'When a caller last decided about content or time. A message of the customer after that can hold it back.';
+comment on column scheduled_messages.due_at is 'When a worker may claim the row: send_at, or the end of the lease while it is sending.';
+comment on column scheduled_messages.message_id is 'The id of the message, stored before it is sent, so that a repeat finds it. Null if no message was stored.';
+comment on column scheduled_messages.error is 'Why it failed; while it is sending, that the outcome is not known yet.';
+CREATE INDEX scheduled_messages_by_conversation ON public.scheduled_messages USING btree (workspace_id, conversation_id, id);
+CREATE INDEX scheduled_messages_due ON public.scheduled_messages USING btree (workspace_id, due_at, id) WHERE (state = ANY (ARRAY['scheduled'::text, 'sending'::text]));
+CREATE INDEX scheduled_messages_ended ON public.scheduled_messages USING btree (updated_at) WHERE (state = ANY (ARRAY['sent'::text, 'failed'::text, 'canceled'::text]));
+CREATE INDEX scheduled_messages_waiting ON public.scheduled_messages USING btree (workspace_id, conversation_id) WHERE (state = ANY (ARRAY['scheduled'::text, 'held'::text, 'sending'::text]));
+
 create table segment_members (
   workspace_id uuid not null,
   segment_id uuid not null,

@@ -48,6 +48,15 @@ test('the engines wait as long as documented', () => {
       repeatPollMs: 100,
       echoMs: 20_000,
     },
+    scheduled: {
+      pollMs: 500,
+      leaseMs: 20_000,
+      repeatMs: 1_000,
+      unknownMs: 30_000,
+      retryMs: 5_000,
+      slowMs: 1_000,
+      stopMs: 5_000,
+    },
     media: {
       pollMs: 1_000,
       fetchMs: 60_000,
@@ -92,6 +101,7 @@ test('the engines wait as long as documented', () => {
       sweepVisitorsMs: 600_000,
       sweepAuditLogMs: 3_600_000,
       sweepImportsMs: 600_000,
+      sweepScheduledMs: 3_600_000,
     },
     health: {
       graceMs: 30_000,

@@ -95,6 +95,22 @@ export const times = {
     /** An echo waits this long for the answer to a send of ours. Longer than a send waits for it. */
     echoMs: 20 * secondMs,
   },
+  scheduled: {
+    /** A scheduled message is claimed at most this late. */
+    pollMs: 500,
+    /** Extended while a worker sends the message. That of a crashed worker is claimable after this time. */
+    leaseMs: 20 * secondMs,
+    /** How long a repeated attempt waits for the outcome of the first. */
+    repeatMs: secondMs,
+    /** Before the outcome of a send is asked for again that is not known yet. */
+    unknownMs: 30 * secondMs,
+    /** After a failure of ours. */
+    retryMs: 5 * secondMs,
+    /** A send that takes longer is slow and gives up its slot. */
+    slowMs: secondMs,
+    /** `stop` waits this long for the sends in flight. */
+    stopMs: 5 * secondMs,
+  },
   media: {
     pollMs: secondMs,
     /** For a whole fetch, from the request to the last byte stored. */
@@ -148,6 +164,7 @@ export const times = {
     sweepVisitorsMs: 10 * minuteMs,
     sweepAuditLogMs: hourMs,
     sweepImportsMs: 10 * minuteMs,
+    sweepScheduledMs: hourMs,
   },
   health: {
     /** `/readyz` names a background loop that has failed for this time. */

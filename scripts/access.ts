@@ -12,7 +12,7 @@ import { describeService, type RegisteredRoute } from './describe-service.ts'
 export const accessFile = join(import.meta.dirname, '../docs/access.md')
 
 const scopeTexts: Record<string, string> = {
-  'messages:send': 'send messages and replies, check them, read templates',
+  'messages:send': 'send messages and replies, now or later; check them; read templates',
   'messages:read': 'read messages',
   'contacts:read': 'read contacts, tags and segments',
   'contacts:write': 'create and change contacts and segments',
@@ -73,6 +73,9 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'PATCH /conversations',
     'PUT /conversations',
     'DELETE /conversations',
+    'POST /scheduled-messages',
+    'PATCH /scheduled-messages',
+    'DELETE /scheduled-messages',
     'POST /contacts/:x/conversations',
     'POST /templates/preview',
     'POST /uploads',

@@ -32,6 +32,7 @@ type Step = {
 type Folder = { name: string; description: string; steps: (Step | string)[] }
 
 const template = { name: 'order_confirmed', params: ['Ada', 'A-10042'] }
+const tomorrow = 'new Date(Date.now() + 86400000).toISOString()'
 
 /** The order of a run. An operation that is not listed is at the end of the folder of its tag. */
 const folders: readonly Folder[] = [
@@ -123,6 +124,16 @@ const folders: readonly Folder[] = [
       'getConversation',
       'listMessages',
       { operation: 'replyToConversation', body: { type: 'template', template } },
+      {
+        operation: 'scheduleMessage',
+        before: { tomorrow },
+        body: { type: 'template', template, send_at: '{{tomorrow}}' },
+        stores: { scheduled_message_id: 'body.data.id' },
+      },
+      'listScheduledMessages',
+      'getScheduledMessage',
+      { operation: 'updateScheduledMessage', body: { hold_if_customer_writes: true } },
+      'cancelScheduledMessage',
       'readConversation',
       'updateConversation',
       'createNote',
@@ -144,7 +155,7 @@ const folders: readonly Folder[] = [
       'deleteBroadcast',
       {
         operation: 'createBroadcast',
-        before: { tomorrow: 'new Date(Date.now() + 86400000).toISOString()' },
+        before: { tomorrow },
         body: { name: 'Summer news', template, scheduled_at: '{{tomorrow}}', draft: true },
         stores: { broadcast_id: 'body.data.id' },
       },
@@ -255,7 +266,7 @@ function describeScripts({ before = {}, stores = {} }: Step): object[] {
 
 /** The variable of a path parameter: `/contacts/{id}` takes `contact_id`, `/templates/{name}` takes `template_name`. */
 function variableOf(path: string, name: string): string {
-  const resource = path.split('/')[1]?.replace(/s$/, '')
+  const resource = path.split('/')[1]?.replace(/s$/, '').replaceAll('-', '_')
   return name === 'id' || name === 'name' ? `${resource}_${name}` : name
 }
 

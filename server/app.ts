@@ -23,6 +23,7 @@ import { streamTable } from './accounts/stream.ts'
 import { mountForKeys, mountForMembers, type Row } from './accounts/table.ts'
 import { automationTable } from './automation/routes.ts'
 import { runStopper } from './automation/runs.ts'
+import { scheduledTable } from './automation/scheduled-routes.ts'
 import { listBroadcastNames } from './broadcasts/broadcasts.ts'
 import { composeTable } from './broadcasts/compose-routes.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
@@ -261,6 +262,7 @@ async function registerApi(
     ['', labelTable(db)],
     ['', viewTable(db, slow)],
     ['Messages', messageTable({ reads, sender, publicUrl })],
+    ['Messages', scheduledTable({ db, sender, signals, publicUrl })],
     [
       '',
       threadTable({ db, sealer, sender, signals, templates: channels.msgapp, inbox: inboxContext, ...threadContext }),

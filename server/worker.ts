@@ -10,6 +10,8 @@ import { sweepSessions } from './accounts/sign-in/sessions.ts'
 import { keepStepDays } from './automation/log-days.ts'
 import { startAutomations } from './automation/loop.ts'
 import { runStopper } from './automation/runs.ts'
+import { startScheduled } from './automation/scheduled-loop.ts'
+import { sweepScheduled, watchScheduled } from './automation/scheduled-queue.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { sweepDrafts } from './broadcasts/drafts.ts'
 import { countedSends } from './broadcasts/driver.ts'
@@ -114,6 +116,7 @@ export function startWorker(parts: WorkerParts): Loop {
   )
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
+  watchScheduled(db, metrics)
 
   const media = startMediaFetch({
     ...{ db, sealer, channels, store, log, health, signals, times: times.media },
@@ -138,13 +141,25 @@ export function startWorker(parts: WorkerParts): Loop {
   })
   const imports = startImports({ db, store, log, health, signals, eraseUntouched, times: times.imports })
   const liveSends = createLiveSendCounter(db, log)
-  const sender = createSender({
+  const sending = {
     pools: { messages: db, settle: pools.settle },
-    ...{ sealer, channels, signals, publicUrl, onSend: liveSends.count, times: times.messages },
-  })
+    sealer,
+    channels,
+    signals,
+    publicUrl,
+    onSend: liveSends.count,
+  }
   const automations = startAutomations({
-    ...{ db, sender, poster: callPoster, sealer, signals, log, health, channels },
-    times: times.automation,
+    ...{ db, sender: createSender({ ...sending, times: times.messages }) },
+    ...{ poster: callPoster, sealer, signals, log, health, channels, times: times.automation },
+  })
+  const scheduled = startScheduled({
+    ...{ db, log, health, signals, times: times.scheduled },
+    // A member's message ends automations, as a reply does. The loop asks for an unknown outcome again, so it need not wait for it.
+    sender: createSender({
+      ...{ ...sending, runs: runStopper },
+      times: { ...times.messages, repeatMs: times.scheduled.repeatMs },
+    }),
   })
   const stopListening = [
     signals.on('deliveriesQueued', automations.wake),
@@ -152,6 +167,7 @@ export function startWorker(parts: WorkerParts): Loop {
     signals.on('deliveriesQueued', webhooks.wake),
     signals.on('broadcastReady', broadcasts.wake),
     signals.on('importReady', imports.wake),
+    signals.on('scheduledReady', scheduled.wake),
   ]
   const loops = [
     media,
@@ -159,6 +175,7 @@ export function startWorker(parts: WorkerParts): Loop {
     broadcasts,
     imports,
     automations,
+    scheduled,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),
@@ -216,6 +233,7 @@ export function startWorker(parts: WorkerParts): Loop {
     repeat({ name: 'sweep-sessions', everyMs: every.sweepSessionsMs, run: () => sweepSessions(db) }),
     repeat({ name: 'sweep-visitors', everyMs: every.sweepVisitorsMs, run: () => sweepVisitors(db) }),
     repeat({ name: 'sweep-imports', everyMs: every.sweepImportsMs, run: () => sweepImports({ db, store }) }),
+    repeat({ name: 'sweep-scheduled', everyMs: every.sweepScheduledMs, run: () => sweepScheduled(db) }),
     repeat({ name: 'sweep-audit-log', everyMs: every.sweepAuditLogMs, run: () => sweepEntries(db) }),
   ]
   let stopping: Promise<unknown> | undefined

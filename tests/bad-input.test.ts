@@ -97,6 +97,11 @@ const make = {
   },
   connections: async ({ api }: Maker) => (await api.get('/connections')).body.data[0],
   messages: async (maker: Maker) => ({ id: (await make.conversations(maker)).message_id }),
+  'scheduled-messages': async (maker: Maker) => {
+    const { id } = await make.conversations(maker)
+    const body = { text: nextName(), send_at: tomorrow() }
+    return (await maker.api.post(`/conversations/${id}/scheduled-messages`, body)).body.data
+  },
   /** A workspace has room for a hundred. */
   webhooks: async ({ api }: Maker) => {
     for (const { id } of (await api.get('/webhooks')).body.data.slice(90)) await api.delete(`/webhooks/${id}`)
@@ -118,6 +123,8 @@ const make = {
   broadcasts: async ({ api }: Maker) => (await api.post('/broadcasts', newBroadcast())).body.data,
 }
 
+const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()
+
 const newWebhook = () => ({ url: `https://127.0.0.1:9/${numbers++}`, events: ['conversation.created'] })
 
 /** Of tomorrow: what is sent now changes rows by itself. */
@@ -125,7 +132,7 @@ const newBroadcast = () => ({
   name: nextName(),
   template: { name: 'order_confirmed', language: 'en_US', params: ['Ann', 'A-1'] },
   recipients: [{ to: nextPhone(), name: nextName(), params: ['Bob', '{{contact.name|A-2}}'] }],
-  scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
+  scheduled_at: tomorrow(),
 })
 
 /** What a call is about, where it is not just what the first word of its path says. */
@@ -207,9 +214,16 @@ const bodies: Record<string, Body | Body[]> = {
   }),
   updateConversation: [
     () => ({ status: 'pending', assigned_agent_id: null, labels: [nextName()] }),
-    () => ({ status: 'pending', snoozed_until: new Date(Date.now() + 86_400_000).toISOString(), labels: [nextName()] }),
+    () => ({ status: 'pending', snoozed_until: tomorrow(), labels: [nextName()] }),
   ],
   createNote: () => ({ text: nextName() }),
+  scheduleMessage: () => ({ type: 'text', text: nextName(), send_at: tomorrow(), hold_if_customer_writes: true }),
+  updateScheduledMessage: () => ({
+    type: 'text',
+    text: nextName(),
+    send_at: tomorrow(),
+    hold_if_customer_writes: true,
+  }),
   replyToConversation: [
     () => ({ type: 'interactive', text: nextName(), interactive: { ...choices, header: 'Order', footer: 'Acme' } }),
     () => ({ type: 'interactive', text: nextName(), interactive: choiceList }),

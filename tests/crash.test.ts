@@ -121,6 +121,61 @@ test('killed twice during a broadcast: each recipient is sent to at most once, a
   assert.deepEqual(counts, [phones.length, sent.length, sent.length, 0, 0])
 })
 
+test('killed while scheduled messages are sent: each is sent at most once, and those that were not begun are sent after the start', async () => {
+  const { db, services, workspace } = await programs
+  const [service] = services
+  const { id: workspaceId, provider, reportTo, parley, listOutbound } = await workspace()
+  const phones = ['+14155550121', '+14155550122', '+14155550123', '+14155550124'] as const
+  const [taken, lost, claimed, waiting] = phones
+  const ids: Record<string, string> = {}
+  for (const from of phones) await provider.writes({ from, text: 'hello' })
+  const send_at = new Date(Date.now() + 3_600_000).toISOString()
+  for await (const { id, contact } of parley.conversations.list()) {
+    const scheduled = await parley.conversations.schedule(id, { text: `to ${contact.phone}`, send_at })
+    ids[contact.phone ?? ''] = scheduled.id
+  }
+  const makeDue = (...due: string[]) => db`
+    update scheduled_messages set due_at = now()
+    where workspace_id = ${workspaceId} and id in ${db(due.map((phone) => ids[phone] ?? ''))}`
+  const stateOf = async (phone: string) => {
+    const [row] = await db<{ state: string; error: string | null; message_id: string }[]>`
+      select state, error, message_id from scheduled_messages where workspace_id = ${workspaceId} and id = ${ids[phone] ?? ''}`
+    return row
+  }
+  await reportTo(nowhere)
+  await provider.fault({ to: taken, mode: 'delay', delay_ms: 60_000 })
+  await provider.fault({ to: lost, mode: 'hang' })
+  await makeDue(taken, lost)
+  await until('the channel to hold them', async () => {
+    const rows = await listOutbound()
+    return rows.length === 2 && (await provider.sent(taken)).length === 1
+  })
+
+  await service.kill()
+
+  for (const phone of [taken, lost]) assert.equal((await stateOf(phone))?.state, 'sending')
+  // As if the process had been killed right after the claim: the row has the id of a message that was never written.
+  const messageId = pastId(Date.now())
+  await db`
+    update scheduled_messages set state = 'sending', message_id = ${messageId}, attempt_count = 1
+    where workspace_id = ${workspaceId} and id = ${ids[claimed] ?? ''}`
+  await makeDue(claimed, waiting)
+  await service.start()
+  for (const phone of [claimed, waiting])
+    await until('the messages that were not begun', async () => (await stateOf(phone))?.state === 'sent')
+  assert.equal((await stateOf(claimed))?.message_id, messageId)
+  // A worker has asked for the outcome of the other two, and sent neither of them again.
+  await until('the next attempt', async () => (await stateOf(lost))?.error && (await stateOf(taken))?.error)
+  await reportTo(service.url)
+  await until('the reports', async () => (await stateOf(taken))?.state === 'sent')
+  const { state, error } = (await stateOf(lost)) ?? {}
+  assert.equal(state, 'sending')
+  assert.match(error ?? '', /not known yet, so it is not sent again/)
+  const sentCounts = await Promise.all(phones.map(async (to) => (await provider.sent(to)).length))
+  assert.deepEqual(sentCounts, [1, 0, 1, 1])
+  assert.equal((await listOutbound()).length, phones.length)
+})
+
 test('killed with webhooks in flight: the next process delivers them, only those arrive twice, and nothing is lost', async (t) => {
   const { services, workspace } = await programs
   const [service] = services

@@ -201,6 +201,9 @@ test('docs/limits.md has the numbers of the code', async () => {
     'text on `social`': [constant('server/messages/sending/check.ts', 'maxSocialBytes')],
     'body of a message with a link on `social`': [constant('server/messages/sending/check.ts', 'maxSocialLinkText')],
     'files that members upload': ['image', 'video'].map((kind) => mebibytes(constant('server/media/uploads.ts', kind))),
+    'scheduled messages that wait': ['maxPerConversation', 'maxPerWorkspace', 'maxDays'].map((name) =>
+      constant('server/automation/scheduled.ts', name),
+    ),
     'reports of a channel in one callback': [constant('server/channels/callbacks.ts', 'maxReports'), 400],
     'files of customers': [
       mebibytes(constant('server/media/media.ts', 'maxBytes')),

@@ -81,7 +81,7 @@ const tables: Record<string, readonly string[]> = {
   media: ['media', 'uploads'],
   messages: ['messages', 'early_reports', 'message_revisits', 'message_outcomes', 'connection_outcomes'],
   webchat: ['visitor_windows'],
-  automation: ['automations', 'automation_versions', 'automation_runs', 'automation_steps'],
+  automation: ['automations', 'automation_versions', 'automation_runs', 'automation_steps', 'scheduled_messages'],
   insights: [
     'message_digest',
     'message_words',

@@ -33,12 +33,15 @@ type Resources = {
   tag: string
   message: string
   messages: string
+  'scheduled-messages': string
   provider: Provider
   visitor: string
   secrets: Set<string>
 }
 
 const shared = { tag: 'Shared', segment: 'All contacts', phone: '+14155550100', userId: '90000001' }
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
 /** Fill a workspace. `word` is in every text that is its own, so that a leak is seen. */
 async function createResources({ db, url, connect }: World, api: Api, word: string): Promise<Resources> {
@@ -76,6 +79,9 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
   await createTemplate(provider, `${word}_template`)
   await make('/messages', { to: shared.phone, type: 'template', template: { name: `${word}_template` } })
   const sent = await make('/messages', { to: shared.phone, text: `${word} reply` })
+  const [{ id: talk }] = (await api.get('/conversations?channel=msgapp')).body.data
+  const later = { text: `${word} later`, send_at: inAnHour() }
+  const scheduled = await make(`/conversations/${talk}/scheduled-messages`, later)
   const news = { name: `${word} news`, template: { name: 'hello_world' } }
   const { body } = await api.post('/broadcasts', { ...news, recipients: [{ to: shared.phone }] })
   const broadcast = body.data
@@ -114,6 +120,7 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
     tag: tag.id,
     message: sent.message_id,
     messages: sent.message_id,
+    'scheduled-messages': scheduled.id,
     provider,
     visitor,
     secrets: new Set([
@@ -211,6 +218,8 @@ const bodies: Record<string, (resources: Resources) => Json> = {
   updateConversation: () => ({ status: 'closed', labels: ['Taken'] }),
   createNote: () => ({ text: 'Taken' }),
   replyToConversation: ({ message }) => ({ text: 'Taken', reply_to_message_id: message }),
+  scheduleMessage: ({ message }) => ({ text: 'Taken', reply_to_message_id: message, send_at: inAnHour() }),
+  updateScheduledMessage: () => ({ text: 'Taken' }),
   createContact: () => ({ phone: '+14155550400', tags: [shared.tag] }),
   createContacts: () => ({ contacts: [{ phone: shared.phone, name: 'Taken', if_exists: 'update' }] }),
   updateContact: () => ({ name: 'Taken', add_tags: ['Taken'], attributes: { taken: true }, opted_out: true }),
@@ -968,11 +977,13 @@ const across: Record<string, string> = {
   'with recursive open_workspaces as (': 'and executes the runs of all',
   "where a.state = 'active' and a.kind = 'silence'": 'and looks for silence in all',
   "delete from automation_runs where state = 'ended' and ended_at": 'sweep of what has run out, for all',
-  'with recursive busy_workspaces as (': 'the worker fetches media for all',
+  'with recursive busy_workspaces as (': 'the worker fetches media and sends scheduled messages for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   'with expired_uploads as (': 'sweep of unsent files, for all',
+  'with expired_messages as (': 'sweep of scheduled messages that ended, for all',
+  'select due_at from scheduled_messages': "the operator's gauge, over all",
   'with expired_drafts as (': 'sweep of forgotten drafts, for all',
   'select workspace_id, id from contact_imports where started_at is null':
     'sweep of imports that were not started, for all',

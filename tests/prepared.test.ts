@@ -57,6 +57,8 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
   const scheduled_at = new Date(Date.now() + 86_400_000).toISOString()
   const recipients = [{ to: '+14155550100' }]
   const broadcast = (await api.post('/broadcasts', { name: 'Later', template, recipients, scheduled_at })).body.data
+  const later = { text: 'Soon', send_at: scheduled_at }
+  const scheduled = (await api.post(`/conversations/${conversation.id}/scheduled-messages`, later)).body.data
   const delivery = await until('a delivery', async () => {
     await api.post('/contacts', { phone: '+14155550102' })
     return (await api.get(`/webhooks/${endpoint.id}/deliveries`)).body.data[0]
@@ -67,6 +69,7 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
     contacts: conversation.contact.id,
     conversations: conversation.id,
     messages: message.id,
+    'scheduled-messages': scheduled.id,
     segments: segment.id,
     broadcasts: broadcast.id,
     webhooks: endpoint.id,
@@ -115,6 +118,7 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
     'a changed contact': () => api.patch(`/contacts/${conversation.contact.id}`, { name: `Ann ${number++}` }),
     'a message': () => api.post('/messages', { to: '+14155550100', type: 'text', text: 'Soon' }),
     'a reply of a member': () => browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'Soon' }),
+    'a scheduled message that is changed': () => api.patch(`/scheduled-messages/${scheduled.id}`, later),
     'a note': () => api.post(`/conversations/${conversation.id}/notes`, { text: 'Asked twice.' }),
     'a changed conversation': () => api.patch(`/conversations/${conversation.id}`, { status: 'open' }),
     'a read conversation': () => api.post(`/conversations/${conversation.id}/read`),

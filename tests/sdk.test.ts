@@ -152,6 +152,13 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const note = await parley.conversations.createNote(conversation.id, { text: 'Call back' })
   assert.deepEqual((await parley.conversations.listNotes(conversation.id)).data, [note])
   const reply = await parley.conversations.reply(conversation.id, { type: 'template', template })
+  const send_at = new Date(Date.now() + 3_600_000).toISOString()
+  const scheduled = await parley.conversations.schedule(conversation.id, { type: 'template', template, send_at })
+  assert.deepEqual((await parley.conversations.listScheduled(conversation.id, { state: 'open' })).data, [scheduled])
+  assert.deepEqual(await parley.messages.getScheduled(scheduled.id), scheduled)
+  const held = await parley.messages.updateScheduled(scheduled.id, { hold_if_customer_writes: true })
+  assert.equal(held.hold_if_customer_writes, true)
+  assert.equal((await parley.messages.cancelScheduled(scheduled.id)).state, 'canceled')
   assert.equal((await parley.messages.get(reply.id)).template_name, 'order_confirmed')
 
   const recipients = [{ to: phone }, { to: 'nowhere' }]

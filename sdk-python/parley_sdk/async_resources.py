@@ -46,10 +46,13 @@ from .types import (
     NewNote,
     NewRecipients,
     NewReply,
+    NewScheduledMessage,
     NewSegment,
     NewWebhook,
     Note,
     RemoveSegmentContactsResult,
+    ScheduledMessage,
+    ScheduledMessageChanges,
     SecretRotation,
     Segment,
     SegmentChanges,
@@ -1110,6 +1113,59 @@ class AsyncConversations:
             max_retries=max_retries,
         )
 
+    async def schedule(
+        self,
+        id: str,
+        body: NewScheduledMessage,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> ScheduledMessage:
+        """Schedule a message in a conversation.
+
+        Takes the body of `POST /conversations/{id}/messages`, without reactions, and `send_at`. The content is
+        checked now, and the 24-hour window when it is sent: a message that cannot be sent then has the state `failed`
+        and the reason. At most 100 messages wait in a conversation and 10,000 in a workspace.
+        """
+        return await self._caller.call(
+            "POST",
+            "/conversations/{id}/scheduled-messages",
+            params={"id": id},
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def list_scheduled(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        state: Optional[Literal["scheduled", "held", "sending", "sent", "failed", "canceled", "open"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[ScheduledMessage]:
+        """List the scheduled messages of a conversation.
+
+        Newest first. Messages that were sent, failed or canceled are listed for 90 days.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param state: `open`: those that wait, are held or being sent, and those that failed before the channel had
+            them.
+        """
+        return self._caller.list(
+            "GET",
+            "/conversations/{id}/scheduled-messages",
+            params={"id": id},
+            query={"limit": limit, "cursor": cursor, "state": state},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
 
 class AsyncMembers:
     """The methods of `parley.members`."""
@@ -1206,6 +1262,66 @@ class AsyncMessages:
             "/messages/check",
             body=body,
             idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get_scheduled(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> ScheduledMessage:
+        """Read a scheduled message.
+
+        Its state, and the id of the message once it is sent.
+        """
+        return await self._caller.call(
+            "GET",
+            "/scheduled-messages/{id}",
+            params={"id": id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def update_scheduled(
+        self,
+        id: str,
+        body: ScheduledMessageChanges,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> ScheduledMessage:
+        """Change a scheduled message.
+
+        Content fields replace the whole content. A held or failed message waits again only with a new `send_at`. A
+        message that is being sent or has ended cannot be changed: 400.
+        """
+        return await self._caller.call(
+            "PATCH",
+            "/scheduled-messages/{id}",
+            params={"id": id},
+            body=body,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def cancel_scheduled(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> ScheduledMessage:
+        """Cancel a scheduled message.
+
+        It is not sent, and its state is `canceled`. 400 when it is being sent or was sent.
+        """
+        return await self._caller.call(
+            "DELETE",
+            "/scheduled-messages/{id}",
+            params={"id": id},
             timeout=timeout,
             max_retries=max_retries,
         )

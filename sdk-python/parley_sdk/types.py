@@ -81,6 +81,7 @@ __all__ = [
     "NewNote",
     "NewRecipients",
     "NewReply",
+    "NewScheduledMessage",
     "NewSegment",
     "NewWebhook",
     "Note",
@@ -89,6 +90,10 @@ __all__ = [
     "Reaction",
     "Recipient",
     "RemoveSegmentContactsResult",
+    "ScheduledContent",
+    "ScheduledMessage",
+    "ScheduledMessageAuthor",
+    "ScheduledMessageChanges",
     "SecretRotation",
     "Segment",
     "SegmentChanges",
@@ -975,6 +980,30 @@ class NewReply(TypedDict, total=False):
     reply_to_message_id: str
 
 
+class _NewScheduledMessageRequired(TypedDict):
+    # When to send it: from now to 90 days ahead.
+    send_at: str
+
+
+class NewScheduledMessage(_NewScheduledMessageRequired, total=False):
+    # `text` when absent.
+    type: Literal["text", "template", "image", "video", "document", "audio", "interactive", "location"]
+    # The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024.
+    text: str
+    # A public URL; required for image, video, document and audio.
+    media_url: str
+    # Shown in the chat for a document.
+    filename: str
+    template: TemplateSend
+    interactive: Interactive
+    location: Location
+    # An earlier message of the same conversation to quote.
+    reply_to_message_id: str
+    # True: if the customer writes before that time, the message is held and not sent. A reaction does not count.
+    # False when absent; true for members of the dashboard.
+    hold_if_customer_writes: bool
+
+
 class _NewSegmentRequired(TypedDict):
     # 1 to 80 characters. Unique in the workspace without regard to case.
     name: str
@@ -1047,6 +1076,69 @@ class RemoveSegmentContactsResult(TypedDict):
     requested: int
     # The number of contacts that were removed.
     removed: int
+
+
+class ScheduledContent(TypedDict, total=False):
+    """The content of the request."""
+
+    # `text` when absent.
+    type: Literal["text", "template", "image", "video", "document", "audio", "interactive", "location"]
+    # The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024.
+    text: str
+    media_url: str
+    # Shown in the chat for a document.
+    filename: str
+    template: TemplateSend
+    interactive: Interactive
+    location: Location
+
+
+class ScheduledMessage(TypedDict):
+    id: str
+    conversation_id: str
+    # `scheduled` waits for its time. `held` was due, but the customer had written: change its time, send or cancel
+    # it. `failed` could not be sent; `error` has the reason.
+    state: Literal["scheduled", "held", "sending", "sent", "failed", "canceled"]
+    send_at: str
+    # The message is held instead of sent if the customer writes before its time.
+    hold_if_customer_writes: bool
+    content: ScheduledContent
+    # The message that it quotes.
+    reply_to_message_id: Optional[str]
+    # The message, once it is sent. Also set if the channel refused it: its error is in the message.
+    message_id: Optional[str]
+    # Why it failed, else null.
+    error: Optional[str]
+    author: ScheduledMessageAuthor
+    created_at: str
+    updated_at: str
+
+
+class ScheduledMessageAuthor(TypedDict):
+    type: Literal["member", "api_key"]
+    id: str
+    # The name of the member or of the API key. Null for a removed member.
+    name: Optional[str]
+
+
+class ScheduledMessageChanges(TypedDict, total=False):
+    # `text` when absent.
+    type: Literal["text", "template", "image", "video", "document", "audio", "interactive", "location"]
+    # The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024.
+    text: str
+    # A public URL; required for image, video, document and audio.
+    media_url: str
+    # Shown in the chat for a document.
+    filename: str
+    template: TemplateSend
+    interactive: Interactive
+    location: Location
+    # An earlier message of the same conversation to quote.
+    reply_to_message_id: str
+    # When to send it: from now to 90 days ahead.
+    send_at: str
+    # True: if the customer writes before that time, the message is held and not sent. A reaction does not count.
+    hold_if_customer_writes: bool
 
 
 class SecretRotation(TypedDict, total=False):

@@ -40,6 +40,7 @@ import type {
   ListMembersQuery,
   ListMessagesQuery,
   ListNotesQuery,
+  ListScheduledMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
   ListTagsQuery,
@@ -55,10 +56,13 @@ import type {
   NewNote,
   NewRecipients,
   NewReply,
+  NewScheduledMessage,
   NewSegment,
   NewWebhook,
   Note,
   RemoveSegmentContactsResult,
+  ScheduledMessage,
+  ScheduledMessageChanges,
   SecretRotation,
   Segment,
   SegmentChanges,
@@ -77,6 +81,7 @@ export type Calls = {
   'DELETE /automations/{id}': { params: { id: string }; data: DeleteAutomationResult }
   'DELETE /broadcasts/{id}': { params: { id: string }; data: DeleteBroadcastResult }
   'DELETE /contacts/{id}': { params: { id: string }; data: DeleteContactResult }
+  'DELETE /scheduled-messages/{id}': { params: { id: string }; data: ScheduledMessage }
   'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }
   'DELETE /webhooks/{id}': { params: { id: string }; data: DeleteWebhookResult }
@@ -95,9 +100,11 @@ export type Calls = {
   'GET /conversations/{id}': { params: { id: string }; data: Conversation }
   'GET /conversations/{id}/messages': { params: { id: string }; query: ListMessagesQuery; item: Message }
   'GET /conversations/{id}/notes': { params: { id: string }; query: ListNotesQuery; item: Note }
+  'GET /conversations/{id}/scheduled-messages': { params: { id: string }; query: ListScheduledMessagesQuery; item: ScheduledMessage }
   'GET /me': { data: Me }
   'GET /members': { query: ListMembersQuery; item: Member }
   'GET /messages/{id}': { params: { id: string }; data: Message }
+  'GET /scheduled-messages/{id}': { params: { id: string }; data: ScheduledMessage }
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
   'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
@@ -111,6 +118,7 @@ export type Calls = {
   'PATCH /automations/{id}': { params: { id: string }; body: AutomationChange; data: Automation }
   'PATCH /contacts/{id}': { params: { id: string }; body: ContactChanges; data: Contact }
   'PATCH /conversations/{id}': { params: { id: string }; body: ConversationChanges; data: Conversation }
+  'PATCH /scheduled-messages/{id}': { params: { id: string }; body: ScheduledMessageChanges; data: ScheduledMessage }
   'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
   'POST /automations': { body: NewAutomation; data: Automation }
@@ -131,6 +139,7 @@ export type Calls = {
   'POST /conversations/{id}/messages': { params: { id: string }; body: NewReply; data: Message }
   'POST /conversations/{id}/notes': { params: { id: string }; body: NewNote; data: Note }
   'POST /conversations/{id}/read': { params: { id: string }; data: Conversation }
+  'POST /conversations/{id}/scheduled-messages': { params: { id: string }; body: NewScheduledMessage; data: ScheduledMessage }
   'POST /conversations/{id}/take-over': { params: { id: string }; data: TakenOver }
   'POST /messages': { body: NewMessage; data: SendResult }
   'POST /messages/check': { body: NewMessage; data: CheckedMessage }

@@ -27,6 +27,7 @@ import type {
   ListMembersQuery,
   ListMessagesQuery,
   ListNotesQuery,
+  ListScheduledMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
   ListTagsQuery,
@@ -39,8 +40,10 @@ import type {
   NewNote,
   NewRecipients,
   NewReply,
+  NewScheduledMessage,
   NewSegment,
   NewWebhook,
+  ScheduledMessageChanges,
   SecretRotation,
   SegmentChanges,
   WebhookChanges,
@@ -159,6 +162,12 @@ export const conversationsOf = ({ call, list }: Caller) => ({
   /** Ends the open runs of automations in the conversation. */
   takeOver: (id: string, options?: PostOptions) =>
     call('POST /conversations/{id}/take-over', { params: { id } }, options),
+  /** Sends a message at `send_at`. Returns at once; the service checks the content now and the reply window at that time. */
+  schedule: (id: string, message: NewScheduledMessage, options?: PostOptions) =>
+    call('POST /conversations/{id}/scheduled-messages', { params: { id }, body: message }, options),
+  /** Newest first. */
+  listScheduled: (id: string, query: ListScheduledMessagesQuery = {}, options?: CallOptions) =>
+    list('GET /conversations/{id}/scheduled-messages', { params: { id }, query }, options),
 })
 
 export const connectionsOf = ({ call, list }: Caller) => ({
@@ -211,6 +220,15 @@ export const messagesOf = ({ call }: Caller) => ({
   get: (id: string, options?: CallOptions) => call('GET /messages/{id}', { params: { id } }, options),
   /** Runs the checks of `send`, except those of the channel. Sends nothing. */
   check: (message: NewMessage, options?: PostOptions) => call('POST /messages/check', { body: message }, options),
+  /** A message of `conversations.schedule`. `message_id` is set once it is sent. */
+  getScheduled: (id: string, options?: CallOptions) =>
+    call('GET /scheduled-messages/{id}', { params: { id } }, options),
+  /** Changes the content, the time or both. Content fields replace the whole content. */
+  updateScheduled: (id: string, changes: ScheduledMessageChanges, options?: CallOptions) =>
+    call('PATCH /scheduled-messages/{id}', { params: { id }, body: changes }, options),
+  /** The message is not sent. Its state is `canceled`. */
+  cancelScheduled: (id: string, options?: CallOptions) =>
+    call('DELETE /scheduled-messages/{id}', { params: { id } }, options),
 })
 
 export const templatesOf = ({ call, list }: Caller) => ({

@@ -629,6 +629,15 @@ export type ListNotesQuery = {
   cursor?: string | undefined
 }
 
+export type ListScheduledMessagesQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** `open`: those that wait, are held or being sent, and those that failed before the channel had them. */
+  state?: "scheduled" | "held" | "sending" | "sent" | "failed" | "canceled" | "open" | undefined
+}
+
 export type ListSegmentContactsQuery = {
   /** Page size, 1 to 100; 50 when absent or unusable. */
   limit?: number | undefined
@@ -871,6 +880,26 @@ export type NewReply = {
   reply_to_message_id?: string | undefined
 }
 
+export type NewScheduledMessage = {
+  /** `text` when absent. */
+  type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | undefined
+  /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
+  text?: string | undefined
+  /** A public URL; required for image, video, document and audio. */
+  media_url?: string | undefined
+  /** Shown in the chat for a document. */
+  filename?: string | undefined
+  template?: TemplateSend | undefined
+  interactive?: Interactive | undefined
+  location?: Location | undefined
+  /** An earlier message of the same conversation to quote. */
+  reply_to_message_id?: string | undefined
+  /** When to send it: from now to 90 days ahead. */
+  send_at: string
+  /** True: if the customer writes before that time, the message is held and not sent. A reaction does not count. False when absent; true for members of the dashboard. */
+  hold_if_customer_writes?: boolean | undefined
+}
+
 export type NewSegment = {
   /** 1 to 80 characters. Unique in the workspace without regard to case. */
   name: string
@@ -931,6 +960,64 @@ export type RemoveSegmentContactsResult = {
   requested: number
   /** The number of contacts that were removed. */
   removed: number
+}
+
+export type ScheduledContent = {
+  /** `text` when absent. */
+  type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | undefined
+  /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
+  text?: string | undefined
+  media_url?: string | undefined
+  /** Shown in the chat for a document. */
+  filename?: string | undefined
+  template?: TemplateSend | undefined
+  interactive?: Interactive | undefined
+  location?: Location | undefined
+}
+
+export type ScheduledMessage = {
+  id: string
+  conversation_id: string
+  /** `scheduled` waits for its time. `held` was due, but the customer had written: change its time, send or cancel it. `failed` could not be sent; `error` has the reason. */
+  state: "scheduled" | "held" | "sending" | "sent" | "failed" | "canceled"
+  send_at: string
+  /** The message is held instead of sent if the customer writes before its time. */
+  hold_if_customer_writes: boolean
+  content: ScheduledContent
+  /** The message that it quotes. */
+  reply_to_message_id: string | null
+  /** The message, once it is sent. Also set if the channel refused it: its error is in the message. */
+  message_id: string | null
+  /** Why it failed, else null. */
+  error: string | null
+  author: {
+    type: "member" | "api_key"
+    id: string
+    /** The name of the member or of the API key. Null for a removed member. */
+    name: string | null
+  }
+  created_at: string
+  updated_at: string
+}
+
+export type ScheduledMessageChanges = {
+  /** `text` when absent. */
+  type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | undefined
+  /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
+  text?: string | undefined
+  /** A public URL; required for image, video, document and audio. */
+  media_url?: string | undefined
+  /** Shown in the chat for a document. */
+  filename?: string | undefined
+  template?: TemplateSend | undefined
+  interactive?: Interactive | undefined
+  location?: Location | undefined
+  /** An earlier message of the same conversation to quote. */
+  reply_to_message_id?: string | undefined
+  /** When to send it: from now to 90 days ahead. */
+  send_at?: string | undefined
+  /** True: if the customer writes before that time, the message is held and not sent. A reaction does not count. */
+  hold_if_customer_writes?: boolean | undefined
 }
 
 export type SecretRotation = {

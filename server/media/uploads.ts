@@ -181,13 +181,13 @@ export async function markUploadsUsed(
   sql: Sql,
   workspaceId: string,
   tokens: readonly string[],
-): Promise<{ token: string; path: string }[]> {
+): Promise<{ id: string; token: string; path: string }[]> {
   if (tokens.length === 0) return []
-  const used = await sql<{ token: string; filename: string | null }[]>`
+  const used = await sql<{ id: string; token: string; filename: string | null }[]>`
     update uploads set used_at = coalesce(used_at, now()), use_count = use_count + 1
     where workspace_id = ${workspaceId} and token = any(${[...tokens]}::text[])
-    returning token, filename`
-  return used.map(({ token, filename }) => ({ token, path: mediaPath(token, filename) }))
+    returning id, token, filename`
+  return used.map(({ id, token, filename }) => ({ id, token, path: mediaPath(token, filename) }))
 }
 
 /** The workspace's own uploaded files with these links, in order and marked as used. 400 for any other link. */

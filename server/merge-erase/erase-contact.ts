@@ -1,5 +1,5 @@
 /**
- * Erases a contact with everything about it: identities, tags and memberships, conversations and messages, files, and
+ * Erases a contact with everything about it: identities, tags and memberships, conversations, messages and scheduled ones, files, and
  * recipients of broadcasts. This file has the order of the steps.
  *
  * Files and most messages are deleted first, in small transactions. The last transaction deletes the rest with the contact.
@@ -11,6 +11,7 @@
  * Files are deleted from the store of this process. If processes do not share a store, the others keep their copies.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { eraseScheduledOf } from '../automation/scheduled.ts'
 import { blockFilling, eraseSentRecipients, eraseUnsentRecipients, lockSendingBroadcasts } from '../broadcasts/erase.ts'
 import { deleteContact, requireContact } from '../contacts/contacts.ts'
 import { lockThreadsOf } from '../conversations/threads.ts'
@@ -62,6 +63,7 @@ export const createEraser =
         while (await eraseSome(sql)) {
           // Messages that arrived meanwhile.
         }
+        await eraseScheduledOf(sql, workspaceId, contactId)
         media.push(...(await deleteUnsentFilesOf(sql, workspaceId, contactId)))
         if (!(await deleteContact(sql, workspaceId, contactId))) throw notFound('contact')
         await deleteChangesOf(sql, workspaceId, contactId)

@@ -4,6 +4,7 @@
  */
 
 import { moveRuns } from '../automation/move-runs.ts'
+import { moveScheduled } from '../automation/scheduled.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import type { Merge } from './merge-contact-rows.ts'
@@ -32,7 +33,7 @@ export async function listMoves(sql: Sql, workspaceId: string, { toId, fromId }:
     order by f.id`
 }
 
-/** Moves the timeline, labels, drafts and runs of automations. Mentions refer to the timeline, so the caller has deferred that reference. */
+/** Moves the timeline, labels, drafts, runs of automations and scheduled messages. Mentions refer to the timeline, so the caller has deferred that reference. */
 export async function moveConversationRows(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
     update timeline_entries set conversation_id = ${toId}
@@ -53,6 +54,7 @@ export async function moveConversationRows(sql: Sql, workspaceId: string, fromId
     on conflict (workspace_id, member_id, conversation_id) do update set
       text = d.text || e'\\n' || excluded.text, updated_at = greatest(d.updated_at, excluded.updated_at)`
   await moveRuns(sql, workspaceId, fromId, toId)
+  await moveScheduled(sql, workspaceId, fromId, toId)
 }
 
 /** Adds the state of a conversation to the one that took its content, and deletes it. Its id leads to the other one from now on. */

@@ -2,7 +2,7 @@
  * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
- * `deliveriesQueued`, `mediaPending`, `broadcastReady` and `importReady` wake the engines of all processes (`signals/live.ts`), those of this
+ * `deliveriesQueued`, `mediaPending`, `broadcastReady`, `importReady` and `scheduledReady` wake the engines of all processes (`signals/live.ts`), those of this
  * process at once. The others reach the open streams of all processes.
  */
 import type { Live } from './live.ts'
@@ -16,6 +16,8 @@ export type Signals = {
   broadcastReady(): void
   /** A file is to be checked or imported, or an import undone. */
   importReady(): void
+  /** A message is scheduled or may be due now. */
+  scheduledReady(): void
   /** Something of the workspace changed: the pages of its members load it again. */
   changed(workspaceId: string): void
   /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
@@ -36,7 +38,7 @@ export type Signals = {
   on(signal: EngineSignal, wake: () => void): () => void
 }
 
-type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady' | 'importReady'
+type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady' | 'importReady' | 'scheduledReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
@@ -52,6 +54,7 @@ const topics: Record<EngineSignal, string> = {
   mediaPending: 'media',
   broadcastReady: 'broadcasts',
   importReady: 'imports',
+  scheduledReady: 'scheduled',
 }
 
 export function createSignals(live: Live): Signals {
@@ -60,6 +63,7 @@ export function createSignals(live: Live): Signals {
     mediaPending: new Set(),
     broadcastReady: new Set(),
     importReady: new Set(),
+    scheduledReady: new Set(),
   }
   const send = (signal: EngineSignal) => () => {
     for (const wake of listeners[signal]) wake()
@@ -70,6 +74,7 @@ export function createSignals(live: Live): Signals {
     mediaPending: send('mediaPending'),
     broadcastReady: send('broadcastReady'),
     importReady: send('importReady'),
+    scheduledReady: send('scheduledReady'),
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
     inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
     memberChanged: (memberId) => live.announce(memberTopic(memberId)),

@@ -22,7 +22,7 @@ export type CheckedTarget = {
   isLate: boolean
 }
 
-/** Throws 400 with the reason when the message may not be sent. */
+/** Throws 400 with the reason when the message may not be sent. `isLater`: the window is checked when it is sent. */
 export async function checkTarget(
   sql: Sql,
   target: Target,
@@ -31,13 +31,15 @@ export async function checkTarget(
     replyTo,
     memberId,
   }: { requested: RequestedContent; replyTo?: string | undefined; memberId?: string | undefined },
+  isLater = false,
 ): Promise<CheckedTarget> {
   const { channel, connection, person } = target
   if (!connection) throw notConnected(channel.name)
   requireSendable(channel.name, requested)
   const quote = readQuote(requested, replyTo)
   const quoted = quote ? await requireQuoted(sql, target, quote) : null
-  const isLate = requested.type !== 'template' && requireWindow(channel, target.windowFrom, memberId !== undefined)
+  const hasWindow = requested.type !== 'template' && !isLater
+  const isLate = hasWindow && requireWindow(channel, target.windowFrom, memberId !== undefined)
   if (!person) throw badRequest(`the contact cannot be reached on ${channel.name}`)
   if (person.phone === null && target.template && channel.needsPhone?.(target.template)) {
     throw badRequest('template: needs a phone number, which the contact does not have')

@@ -47,6 +47,9 @@ const sendTypes = [
   'reaction',
 ] as const
 
+/** The types of a message that is sent later. */
+export const laterTypes = sendTypes.filter((type) => type !== 'reaction')
+
 /** A reaction to a message of the conversation. */
 const ReactionSchema = Type.Object(
   {

@@ -70,6 +70,8 @@ export type Sender = {
   send(request: SendRequest): Promise<SendResult>
   /** Applies the checks of `send`. Changes nothing and does not send. */
   check(request: SendRequest): Promise<CheckResult>
+  /** Checks a message that is sent later: its content, but neither the reply window nor the quota. */
+  checkContent(request: SendRequest): Promise<void>
 }
 
 export function createSender(options: SenderOptions): Sender {
@@ -82,8 +84,8 @@ export function createSender(options: SenderOptions): Sender {
   const prepare = createPreparer(sql)
   const dispatch = createDispatcher({ sql, settle, signals, onSend, times })
 
-  async function checkRequest(target: Target, request: SendRequest) {
-    const checked = await checkTarget(sql, target, request)
+  async function checkRequest(target: Target, request: SendRequest, isLater = false) {
+    const checked = await checkTarget(sql, target, request, isLater)
     return { ...checked, content: await readContent(sql, target, checked.connection, request.requested) }
   }
 
@@ -145,6 +147,10 @@ export function createSender(options: SenderOptions): Sender {
       const { person } = await checkRequest(target, request)
       await requireQuota(sql, request.workspaceId)
       return { to: person.phone ?? '', contact_id: target.contactId ?? null }
+    },
+    async checkContent(request) {
+      const target = await findTarget(request.workspaceId, request.to, request.requested)
+      await checkRequest(target, request, true)
     },
   }
 }
