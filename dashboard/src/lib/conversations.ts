@@ -67,6 +67,7 @@ export function showConversations(rows: readonly Conversation[], removed: readon
         return ids.has(id) && (isFetching || !state.data || removed.includes(id))
       case 'GET /conversations/{id}/messages':
       case 'GET /conversations/{id}/timeline':
+      case 'GET /conversations/{id}/scheduled-messages':
         return ids.has(id)
       case 'GET /contacts/{id}':
       case 'GET /contacts/{id}/history':

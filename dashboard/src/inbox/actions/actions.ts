@@ -10,6 +10,7 @@ import { customerOf, findConversation } from '../model/conversations.ts'
 import type { Conversation } from '../model/data.ts'
 import { type Filters, hrefOf, parseFilters, toQuery } from '../model/filters.ts'
 import { focusedId, listedIds, neighborOf, rowOf } from '../model/list-focus.ts'
+import type { SendTime } from '../model/scheduled.ts'
 import { clearSelection, getSelected } from '../model/selection.ts'
 import { findWritingPart } from '../model/writing-part.ts'
 import { openDialog } from './dialogs.tsx'
@@ -67,6 +68,9 @@ export function useActions(openId: string) {
         if (rows.length === 0) return
         const onChoose = (until: string | null) => (until && onChosen ? onChosen(until) : snooze(ids, until))
         openDialog({ kind: 'snooze', rows, onChoose })
+      },
+      chooseSendTime(onChoose: (time: SendTime) => void) {
+        openDialog({ kind: 'later', onChoose })
       },
       chooseLabels(ids: readonly string[]) {
         if (ids.length > 0) openDialog({ kind: 'labels', ids })

@@ -1,12 +1,14 @@
-/** The popovers of the inbox that several parts open: snooze, labels, filters, views. They load after the first paint. */
+/** The popovers of the inbox that several parts open: snooze, send later, labels, filters, views. They load after the first paint. */
 import { lazy, Suspense, useEffect } from 'react'
 import { useHeldShortcuts } from '../../lib/shortcuts.ts'
 import { createStore } from '../../lib/store.ts'
 import { type Anchor, focusedAnchor } from '../../ui/popover.tsx'
 import type { Conversation } from '../model/data.ts'
+import type { SendTime } from '../model/scheduled.ts'
 
 type InboxDialog =
   | { kind: 'snooze'; rows: readonly Conversation[]; onChoose: (until: string | null) => void }
+  | { kind: 'later'; onChoose: (time: SendTime) => void }
   | { kind: 'labels'; ids: readonly string[] }
   | { kind: 'filters' }
   | { kind: 'views' }
@@ -26,11 +28,13 @@ function findAnchor(kind: InboxDialog['kind']): Anchor | undefined {
 
 const imports = {
   snooze: () => import('./snooze-dialog.tsx'),
+  later: () => import('./later-dialog.tsx'),
   labels: () => import('./label-dialog.tsx'),
   filters: () => import('./filter-dialog.tsx'),
   views: () => import('./view-dialog.tsx'),
 }
 const SnoozeDialog = lazy(imports.snooze)
+const LaterDialog = lazy(imports.later)
 const LabelDialog = lazy(imports.labels)
 const FilterDialog = lazy(imports.filters)
 const ViewDialog = lazy(imports.views)
@@ -48,6 +52,7 @@ export function InboxDialogs() {
   return (
     <Suspense>
       {dialog?.kind === 'snooze' && <SnoozeDialog rows={dialog.rows} onChoose={dialog.onChoose} {...place} />}
+      {dialog?.kind === 'later' && <LaterDialog onChoose={dialog.onChoose} {...place} />}
       {dialog?.kind === 'labels' && <LabelDialog ids={dialog.ids} {...place} />}
       {dialog?.kind === 'filters' && <FilterDialog {...place} />}
       {dialog?.kind === 'views' && <ViewDialog {...place} />}

@@ -2,16 +2,19 @@
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
+import { useToast } from '../../../../ui/overlays.tsx'
 import { useFileDrop } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { reportTyping } from '../../lib/presence.ts'
 import { useSession } from '../../lib/session.tsx'
+import { formatTime } from '../../lib/time.ts'
 import { hasMarks } from '../../templates/formatted-text.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import { type Conversation, type Message, summaryOf } from '../model/data.ts'
 import { isLastSent } from '../model/outbox.ts'
 import { readDraftFiles, storeDraftFiles, useReplyDraft } from '../model/reply-drafts.ts'
+import { type SendTime, schedule } from '../model/scheduled.ts'
 import type { Body } from '../model/unconfirmed.ts'
 import { Preview, Text } from '../thread/text.tsx'
 import { Attachments } from './attachments.tsx'
@@ -24,7 +27,7 @@ import { useAutoHeight, useUndoInEmptyBox } from './text-box.ts'
 import { insertText, markKeys, toggleMark } from './text-edits.ts'
 import { useAttachments } from './use-attachments.ts'
 
-const { composer, flow } = words.inbox
+const { composer, flow, later } = words.inbox
 
 type Props = {
   conversation: Conversation
@@ -44,6 +47,8 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const { id, channel, contact } = conversation
   const [text, saveDraft] = useReplyDraft(id)
   const [isSendPending, setSendPending] = useState(false)
+  const [isScheduling, setScheduling] = useState(false)
+  const toast = useToast()
   const [tool, setTool] = useState<Tool>()
   const [storedFiles] = useState(() => readDraftFiles(id))
   const { attachments, add, addUploaded, remove } = useAttachments(storedFiles)
@@ -109,17 +114,34 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     setSendPending(false)
     guard.check(sendNow)
   }
-  const sendNow = () => {
-    for (const body of toBodies(channel, text.trim(), uploadedFiles, quoted?.id)) onSend(body)
+  const clear = () => {
     write('')
     setTyped(false)
     remove(attachments)
     // At once: sending may open another conversation, which ends the effect.
     storeDraftFiles(id, [])
     onQuoteDone()
+  }
+  const listBodies = () => toBodies(channel, text.trim(), uploadedFiles, quoted?.id)
+  const sendNow = () => {
+    for (const body of listBodies()) onSend(body)
+    clear()
     if (afterSend.current) afterSend.current()
     else box.current?.focus()
     afterSend.current = undefined
+  }
+  const sendLater = async (time: SendTime) => {
+    setScheduling(true)
+    try {
+      await schedule(id, listBodies(), time)
+      clear()
+      toast.success(later.scheduled(formatTime(time.send_at)))
+    } catch (error) {
+      toast.error(error)
+    } finally {
+      setScheduling(false)
+      box.current?.focus()
+    }
   }
   const sendAndClose = () =>
     send(() => {
@@ -184,6 +206,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
         ref={box}
         rows={1}
         value={text}
+        readOnly={isScheduling}
         aria-label={composer.label}
         placeholder={drop['data-over'] === '' ? composer.drop : composer.placeholder(nameOf(contact))}
         dir="auto"
@@ -225,9 +248,17 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
           variant="primary"
           size="small"
           icon="send"
-          disabled={!canSend}
+          disabled={!canSend || isScheduling}
           busy={isSendPending && isUploading && canSend}
           onClick={() => send()}
+        />
+        <IconButton
+          label={later.title}
+          icon="clock"
+          data-opens="later"
+          aria-haspopup="dialog"
+          disabled={!canSend || isUploading || isScheduling}
+          onClick={() => actions.chooseSendTime(sendLater)}
         />
         <Menu
           label={flow.sendAnd}

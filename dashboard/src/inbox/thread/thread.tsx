@@ -2,7 +2,7 @@
  * The messages of a conversation with its notes and activity lines, oldest at the top. Scrolling up loads more. Can scroll to a
  * specific message or note.
  */
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { EmptyState } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
@@ -24,6 +24,8 @@ import { TimelineEntry } from './timeline-entry.tsx'
 import { useThreadScroll } from './use-thread-scroll.ts'
 
 const { thread } = words.inbox
+
+const ScheduledMessages = lazy(() => import('./scheduled.tsx'))
 
 type Props = {
   conversation: Conversation
@@ -111,6 +113,11 @@ function MessageLog(props: Props & { timeline: Timeline }) {
               )}
             </section>
           ))}
+          {isWhole && (
+            <Suspense>
+              <ScheduledMessages conversationId={conversation.id} />
+            </Suspense>
+          )}
           {conversation.channel === 'web' && (
             <VisitorTyping conversationId={conversation.id} name={nameOf(conversation.contact)} />
           )}

@@ -1,6 +1,7 @@
 import { bot } from './inbox-bot.ts'
 import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'
+import { later } from './inbox-later.ts'
 
 /** What customers share on the social channel, keyed by the provider's type. */
 const shared: Readonly<Record<string, string>> = {
@@ -70,6 +71,7 @@ export const inbox = {
     ],
   },
   flow,
+  later,
   connectionLost: 'Connection lost. Reconnecting… New messages appear once the connection is back.',
 
   list: {

@@ -1,0 +1,101 @@
+/** Chooses when a reply is sent: in an hour, this evening, tomorrow, on Monday, or at a date and time. */
+import { useState } from 'react'
+import { Button, Checkbox, Form, InputField } from '../../../../ui/controls.tsx'
+import { formatTime, toDatetimeLocal } from '../../lib/time.ts'
+import { type Anchor, Popover } from '../../ui/popover.tsx'
+import { words } from '../../words/words.ts'
+import type { SendTime } from '../model/scheduled.ts'
+import { moveBetweenChoices } from './snooze-dialog.tsx'
+
+const { later } = words.inbox
+
+type Props = {
+  anchor: Anchor | undefined
+  onChoose: (time: SendTime) => void
+  onClose: () => void
+}
+
+export default function LaterDialog({ anchor, onChoose, onClose }: Props) {
+  const [now] = useState(() => new Date())
+  const [time, setTime] = useState(() => toDatetimeLocal(now.getTime() + 86_400_000))
+  const [isHoldable, setHoldable] = useState(true)
+  const [error, setError] = useState('')
+  const choose = (at: Date) => {
+    onClose()
+    onChoose({ send_at: at.toISOString(), hold_if_customer_writes: isHoldable })
+  }
+  const submit = () => {
+    const fault = findTimeFault(time)
+    if (fault) setError(fault)
+    else choose(new Date(time))
+  }
+  return (
+    <Popover title={later.title} anchor={anchor} onClose={onClose}>
+      <p className="hint">{later.text}</p>
+      <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
+        {listTimes(now).map(({ key, at }, index) => (
+          <li key={key}>
+            <button type="button" data-focus={index === 0 ? '' : undefined} onClick={() => choose(at)}>
+              {later[key]}
+              <small>{formatTime(at.getTime())}</small>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <Form className="inbox-choice-form" noValidate onSubmit={submit}>
+        <InputField
+          label={later.at}
+          error={error}
+          type="datetime-local"
+          required
+          value={time}
+          min={toDatetimeLocal(now.getTime())}
+          onChange={(event) => {
+            setTime(event.target.value)
+            setError('')
+          }}
+        />
+        <Checkbox
+          label={later.hold}
+          hint={later.holdText}
+          checked={isHoldable}
+          onChange={(event) => setHoldable(event.target.checked)}
+        />
+        <Button label={later.schedule} type="submit" />
+      </Form>
+    </Popover>
+  )
+}
+
+const maxDays = 90
+
+/** The text of an error for the value of a date and time field; empty when it is usable. */
+export function findTimeFault(value: string): string {
+  const at = new Date(value).getTime()
+  if (Number.isNaN(at) || at <= Date.now()) return later.past
+  return at > Date.now() + maxDays * 86_400_000 ? later.tooFar : ''
+}
+
+type TimeChoice = { key: 'inOneHour' | 'thisEvening' | 'tomorrow' | 'monday'; at: Date }
+
+const eveningHour = 18
+const morningHour = 9
+
+/** The times that the dialog offers, by the clock of the browser. */
+function listTimes(now: Date): TimeChoice[] {
+  const evening = hourIn(now, 0, eveningHour)
+  const daysToMonday = (8 - now.getDay()) % 7 || 7
+  return [
+    { key: 'inOneHour', at: new Date(now.getTime() + 3_600_000) },
+    ...(evening > now ? [{ key: 'thisEvening' as const, at: evening }] : []),
+    { key: 'tomorrow', at: hourIn(now, 1, morningHour) },
+    ...(daysToMonday > 1 ? [{ key: 'monday' as const, at: hourIn(now, daysToMonday, morningHour) }] : []),
+  ]
+}
+
+function hourIn(now: Date, days: number, hour: number): Date {
+  const at = new Date(now)
+  at.setDate(at.getDate() + days)
+  at.setHours(hour, 0, 0, 0)
+  return at
+}

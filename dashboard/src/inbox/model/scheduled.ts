@@ -1,0 +1,40 @@
+/** Messages to send later: those of a conversation, and adding some. */
+import { call, type InputOf, type ItemOf, invalidate, newIdempotencyKey, usePages } from '../../lib/api.ts'
+import type { Body } from './unconfirmed.ts'
+
+export type Scheduled = ItemOf<'GET /conversations/{id}/scheduled-messages'>
+export type SendTime = Pick<
+  InputOf<'POST /conversations/{id}/scheduled-messages'>['body'],
+  'send_at' | 'hold_if_customer_writes'
+>
+
+const listCall = 'GET /conversations/{id}/scheduled-messages'
+/** More than a conversation may have, but for failed ones. */
+const openInput = (id: string) => ({ params: { id }, query: { state: 'open', limit: 100 } }) as const
+
+/** Those that wait or need a decision, in the order of their times. */
+export function useScheduled(conversationId: string): Scheduled[] {
+  const { items } = usePages(listCall, openInput(conversationId), { live: true })
+  return items.toSorted((one, other) => one.send_at.localeCompare(other.send_at) || one.id.localeCompare(other.id))
+}
+
+/** Schedules the messages of a reply, all or none: its text is still in the reply box. */
+export async function schedule(conversationId: string, bodies: readonly Body[], time: SendTime): Promise<void> {
+  const created: string[] = []
+  try {
+    for (const { reaction: _, type, ...body } of bodies) {
+      if (type === 'reaction') continue
+      const { data } = await call('POST /conversations/{id}/scheduled-messages', {
+        params: { id: conversationId },
+        body: { ...body, ...(type ? { type } : {}), ...time },
+        idempotencyKey: newIdempotencyKey(),
+      })
+      created.push(data.id)
+    }
+  } catch (error) {
+    for (const id of created) await call('DELETE /scheduled-messages/{id}', { params: { id } }).catch(() => {})
+    throw error
+  } finally {
+    void invalidate({ queryKey: [listCall, openInput(conversationId)] })
+  }
+}
