@@ -20,7 +20,8 @@ const scopeTexts: Record<string, string> = {
   'conversations:read': 'read conversations',
   'conversations:write': 'change conversations; read and write internal notes; read members',
   'broadcasts:send': 'create, start, stop and read broadcasts',
-  'automations:manage': 'create, change, publish, pause and start automations; read their runs; take conversations over from the bot',
+  'automations:manage':
+    'create, change, publish, pause and start automations; read their runs; take conversations over from the bot',
   'webhooks:manage': 'manage webhook endpoints; follow the event stream',
 }
 
