@@ -15,12 +15,12 @@ import { resolveTags } from '../contacts/tags.ts'
 import type { CsvChunk } from '../lib/csv-reader.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { changedAt } from '../lib/postgres/changes.ts'
-import { booleanTexts, type Db, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { booleanTexts, type Db, isDuplicate, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { hasSubscribers } from '../webhooks/emit.ts'
 import { type ImportJob, moveOn } from './jobs.ts'
 import { readContacts, readIdentities } from './known.ts'
-import { type ChunkPlan, type ContactChange, planChunk, type StoredContact } from './plan.ts'
+import { type ContactChange, planChunk, type StoredContact } from './plan.ts'
 import { saveRejects } from './rejects.ts'
 import { addPlan, type ImportResult } from './results.ts'
 import type { ImportedPerson, ReadRows } from './rows.ts'
@@ -55,9 +55,9 @@ async function tryChunk(db: Db, job: ImportJob, input: ChunkInput): Promise<Writ
       const tagIds = await resolveTagsOf(sql, job, rows, known)
       const contacts = options.update === 'never' ? toUnread(known) : await lockContacts(sql, workspaceId, known)
       const plan = planChunk(people, faults, contacts, options.update)
-      const created = await createContacts(sql, job, plan.created)
       await updateContacts(sql, job, plan.changes, tagIds)
-      await addTags(sql, workspaceId, tagsOf(plan, created, tagIds))
+      await addTags(sql, workspaceId, tagsOf(plan.changes, tagIds))
+      const created = await createContacts(sql, job, plan.created, tagIds)
       // After the tags, because the events show them.
       const hasEvents = created.length > 0 && (await hasSubscribers(sql, workspaceId, 'contact.created'))
       if (hasEvents) await recordCreated(sql, workspaceId, created, { starts: false })
@@ -68,7 +68,7 @@ async function tryChunk(db: Db, job: ImportJob, input: ChunkInput): Promise<Writ
       return { result, hasCreated: created.length > 0, hasEvents }
     })
     .catch((error: unknown) => {
-      if (error instanceof ConflictError) return undefined
+      if (error instanceof ConflictError || isDuplicate(error, 'contact_identities_pkey')) return undefined
       throw error
     }) as Promise<WrittenChunk | undefined>
 }
@@ -125,14 +125,22 @@ async function lockContacts(
   return contacts
 }
 
-/** Creates contacts with their identities. Returns their ids, in the order of the people. */
+/**
+ * Creates contacts with their identities and tags. Returns their ids. A number that another caller has created meanwhile fails the
+ * statement: `on conflict` would search each index twice, for a case that is rare.
+ */
 async function createContacts(
   sql: Sql,
   { workspaceId, id: importId, mapping }: ImportJob,
   people: readonly ImportedPerson[],
+  tagIds: ReadonlyMap<string, string>,
 ): Promise<string[]> {
   if (people.length === 0) return []
   const ids = people.map(() => newId())
+  const tagged = tagsOf(
+    people.map(({ tags }, i) => ({ id: ids[i] ?? '', tags })),
+    tagIds,
+  )
   const textsOf = (field: TextField) => {
     // A column that the file does not have is null in all rows.
     if (!mapping.some(({ to }) => to === field)) return { texts: null, keys: null }
@@ -147,7 +155,7 @@ async function createContacts(
       )
     : null
   const optedOut = has('opted_out') ? booleanTexts(people.map((person) => person.optedOut ?? null)) : null
-  const [created] = await sql<{ count: number }[]>`
+  await sql`
     with
     -- The people of the file, one per row.
     input as (
@@ -162,10 +170,8 @@ async function createContacts(
     inserted_identities as (
       insert into contact_identities (workspace_id, channel, external_id, contact_id)
       select ${workspaceId}, 'msgapp', external_id, id from input order by external_id
-      on conflict do nothing
-      returning 1
     ),
-    -- All of them: after a conflict the transaction is rolled back.
+    -- Their contacts, in the order of the primary key.
     inserted_contacts as (
       insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, attributes,
         opted_out_at, opted_out_by, opt_out_decided_at, created_at, updated_at)
@@ -181,8 +187,9 @@ async function createContacts(
       insert into contact_import_changes (workspace_id, import_id, contact_id, after_at)
       select ${workspaceId}, ${importId}, id, updated_at from inserted_contacts
     )
-    select count(*)::int as count from inserted_identities`
-  if (created?.count !== people.length) throw new ConflictError()
+    insert into contact_tags (workspace_id, contact_id, tag_id)
+    select ${workspaceId}, t.contact_id, t.tag_id
+    from unnest(${tagged.contactIds}::uuid[], ${tagged.tagIds}::uuid[]) as t (contact_id, tag_id)`
   return ids
 }
 
@@ -250,20 +257,22 @@ async function updateContacts(
 
 type TaggedContacts = { contactIds: string[]; tagIds: string[] }
 
-/** The tags that the plan adds: of new contacts, whose ids are `created`, and of changed ones. */
-function tagsOf(plan: ChunkPlan, created: readonly string[], tagIds: ReadonlyMap<string, string>): TaggedContacts {
+/** Pairs of a contact and a tag. `tagIds`: by folded name. */
+function tagsOf(
+  contacts: readonly { id: string; tags: readonly string[] }[],
+  tagIds: ReadonlyMap<string, string>,
+): TaggedContacts {
   const tagged: TaggedContacts = { contactIds: [], tagIds: [] }
-  const add = (contactId: string, keys: readonly string[]) => {
-    for (const key of keys) {
-      tagged.contactIds.push(contactId)
+  for (const { id, tags } of contacts) {
+    for (const key of tags) {
+      tagged.contactIds.push(id)
       tagged.tagIds.push(requireRow(tagIds.get(key), 'the tag of an imported contact'))
     }
   }
-  for (const [i, { tags }] of plan.created.entries()) add(created[i] ?? '', tags)
-  for (const { id, tags } of plan.changes) add(id, tags)
   return tagged
 }
 
+/** Adds tags to contacts that exist. Another caller may add the same one. */
 async function addTags(sql: Sql, workspaceId: string, { contactIds, tagIds }: TaggedContacts): Promise<void> {
   if (contactIds.length === 0) return
   await sql`
