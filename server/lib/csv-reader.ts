@@ -47,8 +47,11 @@ type ChunkLimits = { maxRows: number; maxBytes: number }
 
 const chunkLimits: ChunkLimits = { maxRows: 2_000, maxBytes: 2 * 1024 * 1024 }
 
-const blockBytes = 4 * 1024 * 1024
+/** Several blocks are in memory until the next major collection. */
+const blockBytes = 1024 * 1024
 const maxRowBytes = 1024 * 1024
+/** How far a closing quote is looked for, so that an error says whether it is missing. */
+const maxQuotedBytes = 4 * 1024 * 1024
 /** More cells are not a table. */
 const maxColumns = 1_000
 
@@ -113,7 +116,12 @@ export function createCsvReader(source: ByteSource, { delimiter, encoding, posit
         }
         const scanned = cells.scan(buffer, start, at, delimiter, line, isEnd)
         if (scanned.error !== undefined) fail(cells, at, scanned.error, scanned.line)
-        const isLong = (scanned.end === needsMore ? buffer.length - start : scanned.end) - at > maxRowBytes
+        const rowBytes = (scanned.end === needsMore ? buffer.length - start : scanned.end) - at
+        if (scanned.isQuoted && rowBytes < maxQuotedBytes && blockByte < source.size) {
+          await load(chunkLine)
+          continue
+        }
+        const isLong = rowBytes > maxRowBytes
         if (isLong && scanned.isQuoted) {
           fail(cells, at, 'a quote opens a cell of more than 1 MB; its closing quote is missing', scanned.line)
         }

@@ -30,6 +30,8 @@ type SupervisorOptions = {
   /** The program of the children. Its only argument is the name of the child. */
   program: string
   env: Record<string, string>
+  /** The arguments of Node for a child, besides those of this process. */
+  nodeArgs?: (name: string) => readonly string[]
   log: Logger
   /** Takes whole lines of the children's output. */
   write: (lines: string) => void
@@ -54,7 +56,8 @@ type Child = {
 
 type Question = { left: Set<Child>; answers: Answer[]; settle: () => void }
 
-export function createSupervisor({ program, env, log, write, times }: SupervisorOptions): Supervisor {
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { program, env, nodeArgs = () => [], log, write, times } = options
   const children = new Map<string, Child>()
   const questions = new Map<number, Question>()
   let lastId = 0
@@ -64,6 +67,7 @@ export function createSupervisor({ program, env, log, write, times }: Supervisor
     cluster.setupPrimary({
       exec: program,
       args: [name],
+      execArgv: [...process.execArgv, ...nodeArgs(name)],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       serialization: 'advanced',
     })
