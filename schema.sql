@@ -158,13 +158,13 @@ create table automation_versions (
   workspace_id uuid not null,
   automation_id uuid not null,
   version integer not null,
-  definition json not null,
+  definition text not null,
   published_at timestamp with time zone not null,
   published_by uuid,
   constraint automation_versions_pkey PRIMARY KEY (workspace_id, automation_id, version),
   constraint automation_versions_workspace_id_automation_id_fkey FOREIGN KEY (workspace_id, automation_id) REFERENCES automations(workspace_id, id) ON DELETE CASCADE
 );
-comment on table automation_versions is 'Published definitions. They never change: a run keeps the version with which it started.';
+comment on table automation_versions is 'Published definitions, as JSON. They never change: a run keeps the version with which it started.';
 comment on column automation_versions.published_by is 'The member. Null: an API key.';
 
 create table automations (
@@ -174,7 +174,7 @@ create table automations (
   description text not null default ''::text,
   state text not null default 'draft'::text,
   position integer not null,
-  draft json,
+  draft text,
   version integer not null default 0,
   kind text,
   has_questions boolean not null default false,
@@ -187,7 +187,7 @@ create table automations (
   constraint automations_state_check CHECK ((state = ANY (ARRAY['draft'::text, 'active'::text, 'paused'::text])))
 );
 comment on table automations is 'Rules and bots of a workspace, in the order of their positions.';
-comment on column automations.draft is 'The definition that a member edits. Null: there are no changes since the newest version. The bytes are kept.';
+comment on column automations.draft is 'The definition that a member edits. Null: there are no changes since the newest version. JSON, whose bytes are kept.';
 comment on column automations.version is 'The newest version, which new runs use. 0: never published.';
 comment on column automations.kind is 'The type of the trigger of the newest version.';
 comment on column automations.has_questions is 'Whether a published version asks questions, so that messages may be answers.';

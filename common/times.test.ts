@@ -30,6 +30,15 @@ test('the engines wait as long as documented', () => {
       },
       stopMs: 5_000,
     },
+    automation: {
+      pollMs: 500,
+      togetherMs: 1_500,
+      leaseMs: 15_000,
+      silenceMs: 2_000,
+      callMs: 10_000,
+      callRetryMs: [2_000, 10_000, 60_000, 300_000],
+      stopMs: 5_000,
+    },
     imports: {
       pollMs: 1_000,
       leaseMs: 20_000,

@@ -12,7 +12,7 @@ create table automations (
   description text not null default '',
   state text not null default 'draft' check (state in ('draft', 'active', 'paused')),
   position integer not null,
-  draft json,
+  draft text,
   version integer not null default 0,
   kind text,
   has_questions boolean not null default false,
@@ -23,7 +23,7 @@ create table automations (
   primary key (workspace_id, id)
 );
 comment on table automations is 'Rules and bots of a workspace, in the order of their positions.';
-comment on column automations.draft is 'The definition that a member edits. Null: there are no changes since the newest version. The bytes are kept.';
+comment on column automations.draft is 'The definition that a member edits. Null: there are no changes since the newest version. JSON, whose bytes are kept.';
 comment on column automations.version is 'The newest version, which new runs use. 0: never published.';
 comment on column automations.kind is 'The type of the trigger of the newest version.';
 comment on column automations.has_questions is 'Whether a published version asks questions, so that messages may be answers.';
@@ -34,13 +34,13 @@ create table automation_versions (
   workspace_id uuid not null,
   automation_id uuid not null,
   version integer not null,
-  definition json not null,
+  definition text not null,
   published_at timestamptz not null,
   published_by uuid,
   primary key (workspace_id, automation_id, version),
   foreign key (workspace_id, automation_id) references automations (workspace_id, id) on delete cascade
 );
-comment on table automation_versions is 'Published definitions. They never change: a run keeps the version with which it started.';
+comment on table automation_versions is 'Published definitions, as JSON. They never change: a run keeps the version with which it started.';
 comment on column automation_versions.published_by is 'The member. Null: an API key.';
 
 create table automation_triggers (

@@ -32,6 +32,7 @@ type Step = {
 type Folder = { name: string; description: string; steps: (Step | string)[] }
 
 const template = { name: 'order_confirmed', params: ['Ada', 'A-10042'] }
+const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: 'Started by hand.' }] }
 const tomorrow = 'new Date(Date.now() + 86400000).toISOString()'
 
 /** The order of a run. An operation that is not listed is at the end of the folder of its tag. */
@@ -142,6 +143,29 @@ const folders: readonly Folder[] = [
     ],
   },
   {
+    name: 'Automations',
+    description: 'An automation that is started by hand on that conversation and adds a note.',
+    steps: [
+      {
+        operation: 'createAutomation',
+        body: { name: 'Example {{$timestamp}}', definition },
+        stores: { automation_id: 'body.data.id' },
+      },
+      { operation: 'updateAutomation', body: { description: 'Adds a note.' } },
+      { operation: 'saveAutomationDraft', body: definition },
+      'publishAutomation',
+      {
+        operation: 'startAutomation',
+        body: { conversation_ids: ['{{conversation_id}}'] },
+        stores: { automation_run_id: 'body.data[0].run_id' },
+      },
+      'getAutomationRun',
+      'listAutomationRuns',
+      'takeOverConversation',
+      { operation: 'pauseAutomation', body: { end_runs: true } },
+    ],
+  },
+  {
     name: 'Broadcasts',
     description:
       'A draft that is deleted, and one that is scheduled for tomorrow and then canceled, so nothing is sent.',
@@ -177,7 +201,7 @@ const folders: readonly Folder[] = [
   {
     name: 'Clean up',
     description: 'Deletes what the requests above created.',
-    steps: ['deleteSegment', 'deleteWebhook', 'deleteContact'],
+    steps: ['deleteAutomation', 'deleteSegment', 'deleteWebhook', 'deleteContact'],
   },
 ]
 

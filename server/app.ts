@@ -335,6 +335,10 @@ const describePublicApi = (routes: readonly RouteOptions[], publicUrl: string) =
         { name: 'Messages', description: 'Messages of a conversation, and the delivery status of those you sent.' },
         { name: 'Templates', description: 'Messages that the channel approved, with the values that each one needs.' },
         {
+          name: 'Automations',
+          description: 'Rules and bots: what starts them, their steps, and what each of their runs did.',
+        },
+        {
           name: 'Broadcasts',
           description: 'One template to many recipients, sent at the sending rate of your number, with its progress.',
         },

@@ -59,6 +59,11 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
   const broadcast = (await api.post('/broadcasts', { name: 'Later', template, recipients, scheduled_at })).body.data
   const later = { text: 'Soon', send_at: scheduled_at }
   const scheduled = (await api.post(`/conversations/${conversation.id}/scheduled-messages`, later)).body.data
+  const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: 'By hand.' }] }
+  const automation = (await api.post('/automations', { name: 'Macro', definition })).body.data
+  await api.post(`/automations/${automation.id}/publish`)
+  const manual = { conversation_ids: [conversation.id] }
+  const [{ run_id }] = (await api.post(`/automations/${automation.id}/runs`, manual)).body.data
   const delivery = await until('a delivery', async () => {
     await api.post('/contacts', { phone: '+14155550102' })
     return (await api.get(`/webhooks/${endpoint.id}/deliveries`)).body.data[0]
@@ -70,6 +75,8 @@ test('a call of the API or the dashboard that is repeated sends no statement to 
     conversations: conversation.id,
     messages: message.id,
     'scheduled-messages': scheduled.id,
+    automations: automation.id,
+    'automation-runs': run_id,
     segments: segment.id,
     broadcasts: broadcast.id,
     webhooks: endpoint.id,

@@ -44,7 +44,7 @@ export async function getDefinition(
     return known
   }
   const [row] = await sql<{ definition: Definition }[]>`
-    select definition from automation_versions
+    select definition::json as definition from automation_versions
     where workspace_id = ${workspaceId} and automation_id = ${automationId} and version = ${version}`
   if (!row) return undefined
   const [oldest] = definitions.keys()

@@ -9,7 +9,7 @@ import { nowMs } from '../lib/clock.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, isUuid, newId, timeOfId } from '../lib/id.ts'
-import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import type { Definition } from './definition.ts'
 import { automationFields } from './fields.ts'
@@ -48,7 +48,7 @@ export async function createAutomation(
     if (count >= maxAutomations) throw badRequest(`a workspace has at most ${maxAutomations} automations`)
     await sql`
       insert into automations (workspace_id, id, name, description, position, draft, secret, created_at, updated_at)
-      values (${workspaceId}, ${id}, ${texts.name}, ${texts.description}, ${last + 1}, ${draft}::text::json, ${secret},
+      values (${workspaceId}, ${id}, ${texts.name}, ${texts.description}, ${last + 1}, ${draft}, ${secret},
         ${timeOfId(id)}, ${timeOfId(id)})
       on conflict do nothing`
   })
@@ -74,8 +74,8 @@ export async function requireAutomation(sql: Sql, workspaceId: string, id: strin
 }
 
 const selectAutomations = (sql: Sql, workspaceId: string): Fragment => sql`
-  select a.id, a.name, a.description, a.state, a.position, a.version, a.draft, a.created_at, a.updated_at, (
-      select n.definition from automation_versions n
+  select a.id, a.name, a.description, a.state, a.position, a.version, a.draft::json as draft, a.created_at, a.updated_at, (
+      select n.definition::json from automation_versions n
       where n.workspace_id = a.workspace_id and n.automation_id = a.id and n.version = a.version
     ) as definition, ${recentRuns(sql)} as recent_runs, (
       select json_build_object('run_id', r.id, 'at', r.ended_at, 'error', r.error) from automation_runs r
@@ -131,7 +131,7 @@ async function lockAutomations(sql: Sql, workspaceId: string, id: string): Promi
   await sql`select from workspaces where id = ${workspaceId} for no key update`
   const [locked] = isUuid(id)
     ? await sql<StoredAutomation[]>`
-        select state, version, draft from automations where workspace_id = ${workspaceId} and id = ${id} for no key update`
+        select state, version, draft::json as draft from automations where workspace_id = ${workspaceId} and id = ${id} for no key update`
     : []
   if (!locked) throw notFound('automation')
   return locked
@@ -155,7 +155,7 @@ export async function saveDraft(sql: Sql, workspaceId: string, id: string, input
   await requireAutomation(sql, workspaceId, id)
   const draft = JSON.stringify(parseDefinition(input, automationFields))
   await sql`
-    update automations set draft = ${draft}::text::json, updated_at = now()
+    update automations set draft = ${draft}, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id}`
   return requireAutomation(sql, workspaceId, id)
 }
@@ -171,7 +171,7 @@ export async function publish(db: Db, workspaceId: string, id: string, memberId:
         const definition = parseDefinition(draft, automationFields)
         await sql`
           insert into automation_versions (workspace_id, automation_id, version, definition, published_at, published_by)
-          values (${workspaceId}, ${id}, ${version + 1}, ${JSON.stringify(definition)}::text::json, now(), ${memberId})`
+          values (${workspaceId}, ${id}, ${version + 1}, ${JSON.stringify(definition)}, now(), ${memberId})`
         await sql`
           update automations set version = ${version + 1}, draft = null, kind = ${definition.trigger.type},
             has_questions = has_questions or ${hasQuestions(definition)}
@@ -211,10 +211,10 @@ export async function deleteAutomation(
     db.begin(async (sql) => {
       await lockAutomations(sql, workspaceId, id)
       await endRunsOf(sql, workspaceId, id, 'deleted')
-      const [deleted] = await sql<{ name: string }[]>`
-        delete from automations where workspace_id = ${workspaceId} and id = ${id} returning name`
+      const [deleted] = await sql<{ id: string; name: string }[]>`
+        delete from automations where workspace_id = ${workspaceId} and id = ${id} returning id, name`
       await refreshKinds(sql, workspaceId)
-      return { id, name: deleted?.name ?? '', deleted: true as const }
+      return { ...requireRow(deleted, 'the deleted automation'), deleted: true as const }
     }),
   )
 }
@@ -226,12 +226,12 @@ export async function rotateSecret(
   workspaceId: string,
   id: string,
 ): Promise<{ id: string; secret: string }> {
-  await requireAutomation(sql, workspaceId, id)
+  const automation = await requireAutomation(sql, workspaceId, id)
   const secret = createSecret()
   await sql`
-    update automations set secret = ${sealer.seal(secret, sealContext(workspaceId, id))}, updated_at = now()
+    update automations set secret = ${sealer.seal(secret, sealContext(workspaceId, automation.id))}, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id}`
-  return { id, secret }
+  return { id: automation.id, secret }
 }
 
 const createSecret = (): string => `whsec_${randomToken()}`
@@ -285,7 +285,7 @@ export type Version = {
 export async function listVersions(sql: Sql, workspaceId: string, id: string): Promise<Version[]> {
   await requireAutomation(sql, workspaceId, id)
   return sql<Version[]>`
-    select n.version, n.definition, n.published_at, ${memberName(sql, sql`m`)} as published_by
+    select n.version, n.definition::json as definition, n.published_at, ${memberName(sql, sql`m`)} as published_by
     from automation_versions n
     left join members m on m.workspace_id = n.workspace_id and m.id = n.published_by
     where n.workspace_id = ${workspaceId} and n.automation_id = ${id}

@@ -258,9 +258,9 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       ),
       run: async ({ caller, params }) => {
         const memberId = 'member' in caller && caller.member ? caller.member.id : null
-        const stopped = await takeOver(db, caller.workspaceId, params.id, memberId)
-        signals.inboxChanged(caller.workspaceId, [params.id])
-        return { id: params.id, stopped }
+        const taken = await takeOver(db, caller.workspaceId, params.id, memberId)
+        signals.inboxChanged(caller.workspaceId, [taken.id])
+        return taken
       },
     }),
   ]

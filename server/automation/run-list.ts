@@ -137,16 +137,16 @@ async function startRun(
   return known ? { run_id: known.id } : { error: 'no run was started' }
 }
 
-/** Ends the runs of a conversation for a member or an API key. Returns whether there was one. */
+/** Ends the runs of a conversation for a member or an API key. `stopped`: whether there was one. */
 export async function takeOver(
   db: Db,
   workspaceId: string,
   conversationId: string,
   memberId: string | null,
-): Promise<boolean> {
+): Promise<{ id: string; stopped: boolean }> {
   const { id } = await requireConversation(db, workspaceId, conversationId)
   return db.begin(async (sql) => {
     await sql`select from conversations where workspace_id = ${workspaceId} and id = ${id} for no key update`
-    return (await stopRuns(sql, workspaceId, id, 'person', memberId)) > 0
+    return { id, stopped: (await stopRuns(sql, workspaceId, id, 'person', memberId)) > 0 }
   })
 }

@@ -34,7 +34,8 @@ type Props = {
 
 export const Row = memo(function Row({ conversation, href, isOpen, namesConnection, sort }: Props) {
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
-  const { waiting_since: waitingSince } = conversation
+  // Who is with the bot does not wait for a member.
+  const waitingSince = conversation.handled_by === 'bot' ? null : conversation.waiting_since
   const name = nameOf(contact)
   const isSelected = useIsSelected(id)
   const canWrite = useCanWrite()

@@ -210,7 +210,6 @@ export const inbox = {
     unblocked: (name: string) => `${name} unblocked the contact`,
   },
 
-  bot,
   message: {
     you: 'You',
     team: 'Your team',
@@ -396,6 +395,6 @@ export const inbox = {
     required: 'Enter a value.',
     media: { image: 'Image', video: 'Video', document: 'Document', location: 'Location' },
   },
-
+  bot,
   contact,
 }
