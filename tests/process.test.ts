@@ -46,7 +46,7 @@ test('the first start creates a demo workspace, the second reuses it, and both s
   await answerHistory(demo)
   const known: Json = await (await me(first.url, demo.api_key)).json()
   assert.equal(known.data.account.id, demo.workspace_id)
-  assert.equal(known.data.key.scopes.length, 9)
+  assert.equal(known.data.key.scopes.length, 10)
   assert.equal(demo.simulator_url, `${first.url}/simulator`)
   const connected = await channelsOf(first.url, demo.owner)
   assert.deepEqual(pluck(connected, 'channel', 'state', 'messages_per_second'), [
