@@ -150,5 +150,10 @@ export const StartedSchema = Type.Object(
     run_id: NullableText({ format: 'uuid' }),
     error: NullableText({ description: 'Why no run was started.' }),
   },
-  { title: 'StartedRun' },
+  {
+    title: 'StartedRun',
+    examples: [
+      { conversation_id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4', run_id: null, error: 'the contact opted out' },
+    ],
+  },
 )

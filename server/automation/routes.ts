@@ -32,6 +32,7 @@ const Definition = Type.Unsafe<unknown>({
   type: 'object',
   additionalProperties: true,
   title: 'AutomationDefinition',
+  examples: [{ trigger: { type: 'manual' }, steps: [{ type: 'end' }] }],
   description: 'Trigger, conditions and steps; see the guide on automation and its JSON Schema.',
 })
 
@@ -49,7 +50,7 @@ const AutomationChange = Type.Object(
     description: Type.Optional(Type.String({ maxLength: 4 * maxDescription })),
     position: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000, description: 'Its new place, from 0.' })),
   },
-  { title: 'AutomationChange', minProperties: 1 },
+  { title: 'AutomationChange', minProperties: 1, examples: [{ name: 'Greeting' }] },
 )
 
 const nameOf = (data: unknown): string => (data as { name: string }).name
@@ -87,6 +88,7 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       call: 'GET /automations/:id',
       operation: 'getAutomation',
       summary: 'Read an automation',
+      description: 'With its definition, its draft and how its runs of the last seven days ended.',
       scope,
       members: roles,
       params: IdParams,
@@ -97,6 +99,7 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       call: 'PATCH /automations/:id',
       operation: 'updateAutomation',
       summary: 'Change the name, the description or the place of an automation',
+      description: 'Only the fields that are present change.',
       scope,
       members: managers,
       audit: { action: 'automation.changed', summary: nameOf },
@@ -161,7 +164,10 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       members: managers,
       audit: { action: 'automation.paused', summary: nameOf },
       params: IdParams,
-      body: Type.Object({ end_runs: Type.Optional(Type.Boolean()) }, { title: 'AutomationPause' }),
+      body: Type.Object(
+        { end_runs: Type.Optional(Type.Boolean()) },
+        { title: 'AutomationPause', examples: [{ end_runs: true }] },
+      ),
       data: AutomationSchema,
       run: ({ caller, params, body }) => pause(db, caller.workspaceId, params.id, body.end_runs ?? false),
     }),
@@ -176,7 +182,13 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       audit: 'automation.secret_rotated',
       hasSecret: true,
       params: IdParams,
-      data: Type.Object({ id: Uuid, secret: Type.String({ pattern: '^whsec_' }) }, { title: 'AutomationSecret' }),
+      data: Type.Object(
+        { id: Uuid, secret: Type.String({ pattern: '^whsec_' }) },
+        {
+          title: 'AutomationSecret',
+          examples: [{ id: '0199c1d2-aa10-7c33-9d21-4e5f6a7b8c9d', secret: 'whsec_8Zq2nB7fKx4LmT1vYc6Rp0Wd9Js3Hg5U' }],
+        },
+      ),
       run: ({ caller, params }) => rotateSecret(db, sealer, caller.workspaceId, params.id),
     }),
     row({
@@ -188,7 +200,7 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       members: roles,
       params: IdParams,
       query: ListQuery({
-        state: Type.Optional(OneOf(['open', 'ended'])),
+        state: Type.Optional(OneOf(['open', 'ended'], { description: 'All when absent.' })),
         reason: Type.Optional(Type.String({ maxLength: 40, description: 'Why they ended.' })),
       }),
       list: RunSchema,
@@ -210,7 +222,7 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       params: IdParams,
       body: Type.Object(
         { conversation_ids: Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 100 }) },
-        { title: 'AutomationStart' },
+        { title: 'AutomationStart', examples: [{ conversation_ids: ['0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4'] }] },
       ),
       data: Type.Array(StartedSchema),
       status: 201,
@@ -254,7 +266,7 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       params: IdParams,
       data: Type.Object(
         { id: Uuid, stopped: Type.Boolean({ description: 'Whether there was an open run.' }) },
-        { title: 'TakenOver' },
+        { title: 'TakenOver', examples: [{ id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4', stopped: true }] },
       ),
       run: async ({ caller, params }) => {
         const memberId = 'member' in caller && caller.member ? caller.member.id : null
