@@ -12,6 +12,7 @@ import { startAutomations } from './automation/loop.ts'
 import { runStopper } from './automation/runs.ts'
 import { startScheduled } from './automation/scheduled-loop.ts'
 import { sweepScheduled, watchScheduled } from './automation/scheduled-queue.ts'
+import { watchAutomations } from './automation/watch.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { sweepDrafts } from './broadcasts/drafts.ts'
 import { countedSends } from './broadcasts/driver.ts'
@@ -117,6 +118,7 @@ export function startWorker(parts: WorkerParts): Loop {
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
   watchScheduled(db, metrics)
+  watchAutomations(db, metrics)
 
   const media = startMediaFetch({
     ...{ db, sealer, channels, store, log, health, signals, times: times.media },

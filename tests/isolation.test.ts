@@ -983,6 +983,7 @@ const across: Record<string, string> = {
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   'with expired_uploads as (': 'sweep of unsent files, for all',
   'with expired_messages as (': 'sweep of scheduled messages that ended, for all',
+  "from automation_runs where state <> 'ended'": "the operator's gauge and status page, over all",
   'select due_at from scheduled_messages': "the operator's gauge, over all",
   'with expired_drafts as (': 'sweep of forgotten drafts, for all',
   'select workspace_id, id from contact_imports where started_at is null':

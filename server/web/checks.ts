@@ -34,6 +34,7 @@ export type Observed = {
 const limits = {
   webhookSeconds: 300,
   webhooks: 10_000,
+  automationSeconds: 60,
   searchSeconds: 60,
   searchPages: 1_000,
   files: 100,
@@ -140,6 +141,15 @@ const rules: Record<string, Rule> = {
     expr: 'max(delta(parley_webhook_endpoints{job="parley",state="inactive"}[15m])) > 0',
     advice:
       'After failures in a row Parley stops calling an endpoint, or a member has switched it off. The page Webhooks shows which and why. Repair the receiver, activate the endpoint, and redeliver what it missed.',
+  },
+  ParleyAutomationsLate: {
+    severity: 'page',
+    summary: 'A step of an automation is late by a minute.',
+    expr: `max(parley_automation_runs{job="parley",what="late_seconds"}) > ${limits.automationSeconds}`,
+    for: '5m',
+    advice:
+      'Customers wait for an answer of a bot. The log of the worker names steps that fail. If there are none, the worker is too slow: look at `parley_automation_runs{what="due"}` and at the CPU, and add a service with `ROLES=worker`.',
+    find: ({ queues }) => when((queueOf(queues, 'automations')?.oldest_seconds ?? 0) > limits.automationSeconds),
   },
   ParleyBroadcastUnknown: {
     severity: 'ticket',

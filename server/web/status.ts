@@ -7,6 +7,8 @@
  *
  * What needs attention is judged by the list that the alert rules are made from (`checks.ts`).
  */
+
+import { countLate } from '../automation/watch.ts'
 import { nowIso } from '../lib/clock.ts'
 import type { BackupSummary } from '../lib/embedded/backup.ts'
 import { type Db, requireRow, type Sql } from '../lib/postgres/db.ts'
@@ -78,6 +80,7 @@ const queues = {
   webhooks: countQueued,
   broadcasts: (sql) => countBroadcasts(sql, false),
   paused_broadcasts: (sql) => countBroadcasts(sql, true),
+  automations: countLate,
   media: (sql) => countWaiting(sql, sql`select created_at from media where state = 'pending'`),
   early_reports: (sql) => countWaiting(sql, sql`select received_at from early_reports order by received_at`),
   merges: (sql) => countWaiting(sql, sql`select continued_at from contact_merges`),

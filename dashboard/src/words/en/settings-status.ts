@@ -24,6 +24,7 @@ export const status = {
       broadcasts: 'Broadcasts being sent',
       paused_broadcasts: 'Paused broadcasts',
       media: 'Files to fetch',
+      automations: 'Steps of automations that are due',
       early_reports: 'Reports that wait for their message',
       merges: 'Merges of contacts',
     },
