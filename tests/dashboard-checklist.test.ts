@@ -1,7 +1,8 @@
 /** The checklist of a new workspace: steps are ticked when they are done, until a member dismisses it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import type { Locator } from 'playwright-core'
+import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
 import { startReceiver } from './receiver.ts'
 import { createBrowser, type Json, pluck } from './support.ts'
 
@@ -34,6 +35,12 @@ test('each step of the checklist is ticked live when it is done, and can be dism
   const slim = page.getByRole('region', { name: 'Get started' })
   await slim.getByText('3 of 4 completed').waitFor()
   assert.equal(await slim.getByRole('link').count(), 1, 'what is done has no way to it')
+  const edgeOf = (part: Locator) => part.evaluate((element) => element.getBoundingClientRect().right)
+  for (const width of [1440, 1000]) {
+    await resize(page, width, width === 1000 ? 'dark' : 'light')
+    const copy = await edgeOf(slim.getByRole('button', { name: 'Copy' }))
+    assert.ok(copy <= (await edgeOf(slim)), `the button that copies the command ends at ${copy} of ${width} pixels`)
+  }
 
   const line = new AbortController()
   const headers = { authorization: `Bearer ${await api.key('webhooks:manage')}` }
