@@ -184,6 +184,14 @@ test('a member is invited, joins, changes role, and loses access when removed', 
 
   await page.reload()
   await row.getByText('Active', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Invite' }).click()
+  await dialog.getByLabel('Email').fill('Kim@acme.test')
+  await dialog.getByRole('button', { name: 'Create link' }).click()
+  await dialog
+    .locator('.field', { hasText: 'Email' })
+    .getByText('Kim Agent is already a member', { exact: true })
+    .waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
   await row.getByRole('button', { name: 'Actions for Kim Agent' }).click()
   await page.getByRole('menuitem', { name: 'Change role…' }).click()
   await dialog.getByRole('radio', { name: 'Admin' }).check()

@@ -90,7 +90,7 @@ test('an invitation shows its workspace and role, and can be withdrawn by member
   const owners = await invite('owner')
   assertRefused(await admin.call('DELETE', `/members/${owners.id}`), 403, 'forbidden')
   const lower = await admin.call('POST', '/members', { email: 'owner@new.test', role: 'agent' })
-  assertBadRequest(lower, /^email: /)
+  assertBadRequest(lower, /^email: invited to be an owner, and only an owner can change that$/)
   assert.equal((await anybody.call('GET', `/invitations/${owners.invitation_token}`)).body.data.role, 'owner')
 })
 
@@ -105,7 +105,8 @@ test('a workspace has at most 1,000 open invitations; expired and replaced ones 
   await insert(50, -1)
   const invite = (email: string) => owner.call('POST', '/members', { email, role: 'agent' })
   assert.equal((await invite('last@acme.test')).status, 201)
-  assertBadRequest(await invite('more@acme.test'), /1,000 open invitations/)
+  assertBadRequest(await invite('more@acme.test'), /^email: the workspace has 1,000 open invitations/)
+  assertBadRequest(await invite(member.email), /^email: .+ is already a member$/)
   assert.equal((await invite('last@acme.test')).status, 201)
 })
 

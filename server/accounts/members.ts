@@ -122,11 +122,22 @@ export async function inviteMember(
       invited_by = excluded.invited_by, expires_at = excluded.expires_at
     where invitations.role <> 'owner' or ${by.role} = 'owner'
     returning id, email, null as name, role, created_at, 'invited' as state, false as has_second_factor`
-  if (!invitation) {
-    const many = `the workspace has ${maxInvitations.toLocaleString('en')} open invitations`
-    throw badRequest(`email: already a member, or invited to be an owner, or ${many}`)
-  }
+  if (!invitation) throw badRequest(`email: ${await describeRefusal(sql, workspaceId, email)}`)
   return { invitation: { ...invitation, invitation_token: token }, mailToken }
+}
+
+/** Why no invitation was written: the email address is known, or there are too many invitations. */
+async function describeRefusal(sql: Sql, workspaceId: string, email: string): Promise<string> {
+  const [known] = await sql<{ name: string; is_member: boolean }[]>`
+    select coalesce(name, email) as name, true as is_member from members
+    where workspace_id = ${workspaceId} and email_key = ${fold(email)}
+    union all
+    select email, false from invitations
+    where workspace_id = ${workspaceId} and email_key = ${fold(email)} and role = 'owner'
+    limit 1`
+  if (known?.is_member) return `${known.name} is already a member`
+  if (known) return 'invited to be an owner, and only an owner can change that'
+  return `the workspace has ${maxInvitations.toLocaleString('en')} open invitations, revoke one first`
 }
 
 /** Whether invitation `i` has not expired, and its inviter may still invite to its role. */
