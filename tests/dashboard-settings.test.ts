@@ -181,6 +181,10 @@ test('a member is invited, joins, changes role, and loses access when removed', 
   await other.locator('.inbox-search').waitFor()
   await visit(other, '/settings/members')
   await other.getByText('Only owners and admins can invite').waitFor()
+  await visit(other, '/settings/audit')
+  await other.getByRole('heading', { name: 'Only owners and admins can open “Audit log”' }).waitFor()
+  await assertAccessible(other)
+  await visit(other, '/settings/members')
 
   await page.reload()
   await row.getByText('Active', { exact: true }).waitFor()

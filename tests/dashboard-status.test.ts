@@ -73,7 +73,7 @@ test('the page is for the operator only; it shows what it can when a part is unk
   for (const as of [await member('admin'), await member('agent'), other.owner]) {
     const theirs = await window({ as })
     await theirs.goto('/settings/status')
-    await theirs.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await theirs.getByRole('heading', { name: 'Only the operator of this Parley server can open “Status”' }).waitFor()
     assert.equal(await theirs.getByRole('link', { name: 'Status' }).count(), 0)
   }
   const stranger = createBrowser(url, url)

@@ -7,7 +7,7 @@ import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { SearchInput, Select } from '../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { useIsManager, useSession } from '../lib/session.tsx'
-import { NotFound } from '../shell/errors.tsx'
+import { NotAllowed, NotFound } from '../shell/errors.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
@@ -175,6 +175,20 @@ export default function Settings() {
             .map(({ href, page }) => (
               <Route key={href} path={`${href}/*?`} component={page} />
             ))}
+          {groups.flatMap(({ pages }) =>
+            pages.flatMap(({ href, label, forOnly }) =>
+              forOnly ? (
+                <Route key={href} path={`${href}/*?`}>
+                  <NotAllowed
+                    title={settings.notAllowed[forOnly].title(label)}
+                    text={settings.notAllowed[forOnly].text}
+                  />
+                </Route>
+              ) : (
+                []
+              ),
+            ),
+          )}
           <Route component={NotFound} />
         </Switch>
       </div>

@@ -45,6 +45,13 @@ export const NotFound = () => (
   />
 )
 
+/** A page that the role of the member may not open. */
+export function NotAllowed({ title, text }: { title: string; text: string }) {
+  useTitle(title)
+  const link = <LinkButton label={words.shell.toInbox} href="/inbox" variant="primary" />
+  return <EmptyState isPage icon="lock" title={title} text={text} action={link} />
+}
+
 type ItemNotFoundProps = { title: string; text: string; label: string; href: string }
 
 /** An object that does not exist, with a link to the others. */

@@ -11,6 +11,17 @@ export const settings = {
   search: 'Search settings',
   none: (search: string) => `No settings match “${search}”.`,
   groups: { you: 'You', workspace: 'Workspace', inbox: 'Inbox', channels: 'Channels', server: 'Server' },
+  /** Instead of a page that the member may not open. */
+  notAllowed: {
+    managers: {
+      title: (page: string) => `Only owners and admins can open “${page}”`,
+      text: 'An owner or admin of your workspace can change your role.',
+    },
+    operators: {
+      title: (page: string) => `Only the operator of this Parley server can open “${page}”`,
+      text: 'The owners of one workspace, which the operator chooses, can open it.',
+    },
+  },
   /** By the path of the page: what it is also found by. */
   keywords: {
     profile: 'name password two-step sign-in theme dark density sessions devices account',
