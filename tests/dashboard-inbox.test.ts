@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
 import { fixture } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { createBrowser, type Json, until } from './support.ts'
@@ -515,6 +515,19 @@ test('an image is sent with its caption, and a template when the window is close
   await page.getByRole('button', { name: 'View full size' }).click()
   await page.getByRole('dialog').getByRole('img').waitFor()
   await page.keyboard.press('Escape')
+
+  const long = `${'quarterly_statement_'.repeat(4)}.pdf`
+  const document = { name: long, mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4') }
+  await page.locator('input[type=file]').setInputFiles(document)
+  await page.getByRole('button', { name: `Remove ${long}` }).waitFor()
+  await box(page).press('Enter')
+  const bubble = page.locator('.inbox-bubble', { hasText: long })
+  for (const width of [1440, 1000, 390]) {
+    await resize(page, width, 'light')
+    const [inner, outer] = [await bubble.boundingBox(), await page.locator('.inbox-messages').boundingBox()]
+    assert.ok(inner && outer && inner.x >= outer.x, `the file begins ${inner?.x} pixels from the left at ${width}`)
+  }
+  await resize(page, 1280, 'light')
 
   const timestamp = new Date(Date.now() - 48 * 3_600_000).toISOString()
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'Long ago', timestamp })
