@@ -535,6 +535,13 @@ test('an image is sent with its caption, and a template when the window is close
   await rowOf(page, 'Ben Carter').click()
   await page.getByText('The 24-hour reply window is closed').waitFor()
   assert.equal(await box(page).count(), 0)
+  // A file alone is a draft, too.
+  await rowOf(page, 'Ann Porter').click()
+  await page.locator('input[type=file]').setInputFiles(file)
+  await page.getByRole('button', { name: 'Remove table.png' }).waitFor()
+  await rowOf(page, 'Ben Carter').click()
+  await rowOf(page, 'Ann Porter').getByText('Draft', { exact: true }).waitFor()
+  await rowOf(page, 'Ann Porter').getByText('table.png', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Choose template' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Sync templates' }).click()

@@ -7,6 +7,7 @@ import { useMinute } from '../../lib/hooks.ts'
 import { memberName, nameOf } from '../../lib/people.ts'
 import { useCanWrite, useSession } from '../../lib/session.tsx'
 import { formatBrief, formatTime, formatWait } from '../../lib/time.ts'
+import type { Uploaded } from '../../lib/upload.ts'
 import { ChannelAvatar } from '../../ui/channel.tsx'
 import { LabelChip } from '../../ui/label.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -14,7 +15,7 @@ import { words } from '../../words/words.ts'
 import { type Conversation, prefetchThread, sortedAt, typeLabelOf } from '../model/data.ts'
 import type { Filters } from '../model/filters.ts'
 import { RowPresence } from '../model/presence.tsx'
-import { useDraftText } from '../model/reply-drafts.ts'
+import { readDraftFiles, useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
 import { useHasUnsent } from '../model/unconfirmed.ts'
 import { StatusIcon } from '../thread/status-icon.tsx'
@@ -206,11 +207,15 @@ type RowNoteProps = {
   children: ReactNode
 }
 
+const nameOfFile = ({ filename, type }: Uploaded): string => filename ?? words.inbox.message.kinds[type]
+
 /** What a row shows instead of its last message: a message that was not sent, or the member's draft. */
 function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
   const hasUnsent = useHasUnsent(conversationId)
-  const draft = useDraftText(conversationId).trim()
-  const isDraft = draft !== '' && !isOpen
+  const text = useDraftText(conversationId).trim()
+  // A draft may have only files. They change only while the conversation is open.
+  const draft = isOpen ? '' : text || readDraftFiles(conversationId).map(nameOfFile).join(', ')
+  const isDraft = draft !== ''
   if (!hasUnsent && !isDraft) return children
   return (
     <>
