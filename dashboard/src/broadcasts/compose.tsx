@@ -224,6 +224,7 @@ function LoadedForm({ templates: allTemplates, draft, onChange, saving, editedId
         <MessageSection
           draft={draft}
           templates={templates}
+          senderName={sender && senders.length > 1 ? sender.name : undefined}
           chosen={chosen}
           error={errors.template}
           errors={errors.values}

@@ -4,6 +4,7 @@ import { SearchInput } from '../../../ui/controls.tsx'
 import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { missingValues, parseTemplate, type Template } from '../templates/parse-template.ts'
 import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.tsx'
+import { SyncTemplates } from '../templates/sync.tsx'
 import { TemplateValues, type ValueErrors } from '../templates/values.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
@@ -13,7 +14,10 @@ const { compose: text } = words.broadcasts
 
 type MessageSectionProps = {
   draft: Draft
+  /** Of the number, approved or not. */
   templates: readonly Template[]
+  /** The name of the number, if the workspace has several. */
+  senderName: string | undefined
   chosen: Template | undefined
   error: string | undefined
   errors: ValueErrors
@@ -22,7 +26,8 @@ type MessageSectionProps = {
   onPreview: (template: Template | undefined) => void
 }
 
-export function MessageSection({ draft, templates, chosen, error, errors, onChange, onPreview }: MessageSectionProps) {
+export function MessageSection(props: MessageSectionProps) {
+  const { draft, templates, senderName, chosen, error, errors, onChange, onPreview } = props
   const [isChanging, setChanging] = useState(false)
   const changeButton = useRef<HTMLButtonElement>(null)
   const wasChosen = useRef(false)
@@ -39,10 +44,15 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
     onChange({ template: { name, language }, ...(isSame ? {} : { params: {} }) })
   }
   if (!chosen || isChanging) {
+    const usable = templates.filter(isUsable)
     return (
       <>
-        {draft.template && !chosen && <Note tone="amber">{text.notApproved(draft.template.name)}</Note>}
-        <TemplateList templates={templates.filter(isUsable)} error={error} onChoose={choose} onPreview={onPreview} />
+        {draft.template && !chosen && <NotUsable {...props} template={draft.template} canSync={usable.length > 0} />}
+        {usable.length > 0 ? (
+          <TemplateList templates={usable} error={error} onChoose={choose} onPreview={onPreview} />
+        ) : (
+          <NoTemplates senderName={senderName} />
+        )}
       </>
     )
   }
@@ -72,6 +82,33 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
   )
 }
 
+type NotUsableProps = Pick<MessageSectionProps, 'templates' | 'senderName'> & {
+  template: { name: string; language: string }
+  canSync: boolean
+}
+
+/** Why the template of the draft cannot be sent. The accounts of two numbers have different templates. */
+function NotUsable({ templates, senderName, template: { name, language }, canSync }: NotUsableProps) {
+  const isMissing = !templates.some((each) => each.name === name && each.language === language)
+  if (!senderName || !isMissing) return <Note tone="amber">{text.notApproved(name)}</Note>
+  return (
+    <Note tone="amber">
+      <p>{text.notOfNumber(senderName, name)}</p>
+      {canSync && <SyncTemplates size="small" />}
+    </Note>
+  )
+}
+
+const NoTemplates = ({ senderName }: { senderName: string | undefined }) => (
+  <>
+    <p className="soft">{senderName ? text.noTemplatesOf(senderName) : text.noTemplates}</p>
+    <div className="row">
+      <SyncTemplates />
+      <LinkButton label={text.toTemplates} href="/templates" />
+    </div>
+  </>
+)
+
 type TemplateListProps = {
   templates: readonly Template[]
   error: string | undefined
@@ -82,14 +119,6 @@ type TemplateListProps = {
 function TemplateList({ templates, error, onChoose, onPreview }: TemplateListProps) {
   const [search, setSearch] = useState('')
   const found = templates.filter((template) => matchesSearch(template, search))
-  if (templates.length === 0) {
-    return (
-      <div className="row">
-        <p className="soft grow">{text.noTemplates}</p>
-        <LinkButton label={text.toTemplates} href="/templates" />
-      </div>
-    )
-  }
   return (
     <div className="field">
       <SearchInput

@@ -7,7 +7,6 @@ import { useCall } from '../lib/api.ts'
 import { type Connection, useNumbers } from '../lib/connections.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { CallButton } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
@@ -16,6 +15,7 @@ import { words } from '../words/words.ts'
 import { parseTemplate, type Template } from './parse-template.ts'
 import { TemplatePreview } from './preview.tsx'
 import { categoryLabel, hrefOf, statusLabel, TemplateQuality, TemplateStatus } from './status.tsx'
+import { SyncTemplates } from './sync.tsx'
 
 const { templates: text } = words
 
@@ -23,7 +23,7 @@ export function TemplateList() {
   const query = useCall('GET /templates', {}, { live: true })
   const isManager = useIsManager()
   return (
-    <Page title={text.title} lead={text.lead} actions={isManager && <Refresh />}>
+    <Page title={text.title} lead={text.lead} actions={<SyncTemplates />}>
       <QueryView query={query}>
         {(templates) =>
           templates.length > 0 ? (
@@ -41,17 +41,6 @@ export function TemplateList() {
     </Page>
   )
 }
-
-const Refresh = () => (
-  <CallButton
-    label={text.refresh}
-    icon="refresh"
-    call="POST /templates/refresh"
-    input={{}}
-    stale={['GET /templates']}
-    done={(templates) => text.refreshed(templates.length)}
-  />
-)
 
 function Found({ templates }: { templates: readonly Template[] }) {
   const [search, setSearch] = useSearchParam('search')

@@ -5,10 +5,9 @@ import { Button, SearchInput } from '../../../../ui/controls.tsx'
 import { EmptyState } from '../../../../ui/display.tsx'
 import { Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
-import { useIsManager } from '../../lib/session.tsx'
 import { parseTemplate, type Template } from '../../templates/parse-template.ts'
 import { TemplateQuality } from '../../templates/status.tsx'
-import { CallButton } from '../../ui/dialogs.tsx'
+import { SyncTemplates } from '../../templates/sync.tsx'
 import { LinkButton } from '../../ui/link-button.tsx'
 import { QueryView } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
@@ -70,7 +69,6 @@ export function TemplatePicker({ name, account, children, onClose, onSend }: Pro
 }
 
 function NoTemplates() {
-  const isManager = useIsManager()
   return (
     <EmptyState
       icon="templates"
@@ -78,16 +76,7 @@ function NoTemplates() {
       text={labels.noneText}
       action={
         <>
-          {isManager && (
-            <CallButton
-              label={labels.refresh}
-              variant="primary"
-              icon="refresh"
-              call="POST /templates/refresh"
-              input={{}}
-              stale={['GET /templates']}
-            />
-          )}
+          <SyncTemplates variant="primary" />
           <LinkButton label={labels.toTemplates} href="/templates" />
         </>
       }

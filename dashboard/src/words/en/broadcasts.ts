@@ -162,9 +162,12 @@ export const broadcasts = {
     searchTemplates: 'Search approved templates',
     change: 'Change',
     noTemplates: 'No approved templates. Templates are created and approved with your provider.',
+    noTemplatesOf: (number: string) =>
+      `No approved templates of “${number}”. Templates are created and approved with your provider.`,
     toTemplates: 'View templates',
     noneFound: 'No matching templates.',
     notApproved: (name: string) => `${name} is no longer approved. Choose another template.`,
+    notOfNumber: (number: string, name: string) => `“${number}” has no template ${name}.`,
     noValues: 'This template has no parameters.',
     otherValuesLead:
       'Recipients without values of their own get these values. Choose “Contact field” to insert a field of each contact, such as the name.',

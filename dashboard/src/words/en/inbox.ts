@@ -384,7 +384,6 @@ export const inbox = {
     none: 'No approved templates',
     noneText: 'Templates are created and approved with your provider. Sync to load them.',
     toTemplates: 'View templates',
-    refresh: 'Sync templates',
     noMatch: 'No matching templates.',
     choose: 'Select a template to preview it.',
     back: 'Back to templates',
