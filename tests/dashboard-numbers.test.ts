@@ -226,7 +226,14 @@ test('a broadcast and a new conversation are sent from a chosen number', { skip 
   await page.getByRole('textbox', { name: 'Phone numbers', exact: true }).fill('+14155550300')
   await assertLooks(page)
   await page.getByRole('button', { name: 'Send to 1 recipient' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Send to 1 recipient' }).click()
+  const question = page.getByRole('dialog')
+  assert.deepEqual(await question.locator('dt').allTextContents(), [
+    ...['From', 'Audience', 'Recipients', 'Time', 'Template'],
+  ])
+  await question.getByText(`Sales · ${sales.address}`).waitFor()
+  await assertLooks(page)
+  await question.getByRole('button', { name: 'Send to 1 recipient' }).click()
+  await page.waitForURL(/\/broadcasts\/[0-9a-f-]+$/)
   await page.getByText(`Sales · ${sales.address}`).waitFor()
   await until('the broadcast', async () => (await provider.sent('+14155550300')).length > 0)
   assert.equal((await provider.sent('+14155550300'))[0]?.connection_id, sales.id)

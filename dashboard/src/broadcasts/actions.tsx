@@ -7,8 +7,10 @@ import type { IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Confirm, Dialog } from '../../../ui/overlays.tsx'
 import { describeError, useChange } from '../lib/api.ts'
+import { describeConnection, useNumbers } from '../lib/connections.ts'
 import { toDatetimeLocal } from '../lib/time.ts'
 import { ConfirmCall } from '../ui/dialogs.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { words } from '../words/words.ts'
 import { type Broadcast, draftHref } from './status.tsx'
 
@@ -163,6 +165,7 @@ function ResendDialog({ broadcast, onClose }: DialogProps) {
     >
       {!hasOthers(broadcast) && <p>{text.againFailed(broadcast.failed_count)}</p>}
       <p>{text.againText}</p>
+      <SentFrom broadcast={broadcast} />
     </ConfirmCall>
   )
 }
@@ -201,15 +204,25 @@ function RescheduleDialog({ broadcast: { id, scheduled_at: before }, onClose }: 
   )
 }
 
-const StartDialog = ({ broadcast: { id, template }, onClose }: DialogProps) => (
+const StartDialog = ({ broadcast, onClose }: DialogProps) => (
   <ConfirmCall
     title={text.startTitle}
-    text={text.startText(template.name)}
+    text={text.startText(broadcast.template.name)}
     action={text.startNow}
     call="POST /broadcasts/{id}/start"
-    input={{ params: { id } }}
+    input={{ params: { id: broadcast.id } }}
     stale={stale}
     done={text.startDone}
     onClose={onClose}
-  />
+  >
+    <SentFrom broadcast={broadcast} />
+  </ConfirmCall>
 )
+
+/** The number that sends, if the workspace has several. */
+function SentFrom({ broadcast }: { broadcast: Broadcast }) {
+  const numbers = useNumbers()
+  const sender = numbers.find(({ id }) => id === broadcast.connection_id)
+  if (!sender || numbers.length < 2) return null
+  return <Facts facts={{ [compose.confirmFacts.from]: describeConnection(sender) }} />
+}

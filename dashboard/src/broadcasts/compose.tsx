@@ -290,6 +290,7 @@ function LoadedForm({ templates: allTemplates, draft, onChange, saving, editedId
           <div className="stack">
             <Facts
               facts={{
+                [text.confirmFacts.from]: sender && senders.length > 1 && describeConnection(sender),
                 [text.confirmFacts.audience]: audience,
                 [text.confirmFacts.recipients]: formatNumber(count),
                 [text.confirmFacts.time]: draft.isLater ? formatTime(draft.at) : text.now,
