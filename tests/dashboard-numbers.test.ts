@@ -67,6 +67,7 @@ test('numbers are renamed, made the default, disconnected and connected again', 
   await part.getByRole('button', { name: 'Check connection' }).click()
   await part.getByRole('list', { name: 'Check result' }).waitFor()
   await part.getByRole('button', { name: 'Disconnect' }).click()
+  await dialog.getByRole('heading', { name: `Disconnect “Sales desk · ${sales.address}”?` }).waitFor()
   await dialog.getByText('you cannot reply to these conversations').waitFor()
   await dialog.getByText('“Phone number” becomes the default.').waitFor()
   await dialog.getByRole('button', { name: 'Disconnect' }).click()

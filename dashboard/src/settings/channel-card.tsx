@@ -4,7 +4,7 @@ import { Button, InputField } from '../../../ui/controls.tsx'
 import { Badge, Note, type Tone } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useChange } from '../lib/api.ts'
-import type { ChannelName, Connection } from '../lib/connections.ts'
+import { type ChannelName, type Connection, describeConnection } from '../lib/connections.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { formatNumber, formatTime } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
@@ -275,7 +275,8 @@ function AddSite({ onClose }: { onClose: () => void }) {
   )
 }
 
-function Disconnect({ connection: { id, channel, name, is_default }, connections }: ActionsProps) {
+function Disconnect({ connection, connections }: ActionsProps) {
+  const { id, channel, name, is_default } = connection
   const isOnly = connections.length === 1
   const shown = isOnly ? words.channels[channel] : name
   // The service makes the oldest one the default, and the list is sorted by age.
@@ -283,7 +284,7 @@ function Disconnect({ connection: { id, channel, name, is_default }, connections
   return (
     <ConfirmButton
       button={<Button label={channels.disconnect} />}
-      title={channels.disconnectTitle(shown)}
+      title={isOnly ? channels.disconnectTitle(shown) : channels.disconnectOneTitle(describeConnection(connection))}
       text={channels.disconnectTexts[channel]}
       action={channels.disconnect}
       danger

@@ -26,6 +26,8 @@ export const channels = {
   connected: (channel: string) => `${channel} connected`,
   disconnected: (channel: string) => `${channel} disconnected`,
   disconnectTitle: (channel: string) => `Disconnect ${channel}?`,
+  /** One of several. */
+  disconnectOneTitle: (connection: string) => `Disconnect “${connection}”?`,
   disconnectTexts: {
     msgapp:
       'You can no longer send or receive messages with this number, and its running broadcasts stop. Conversations and contacts are kept, but you cannot reply to these conversations. To reconnect, you need the access token and the app secret.',
