@@ -129,7 +129,7 @@ test('the inbox names the number, filters by it, and replies leave from it', { s
   await ann.waitFor()
   await ann.click()
   const head = page.locator('.inbox-thread-head')
-  await head.getByText('Messaging app · +14155550100').waitFor()
+  await head.getByText('+14155550100 · Messaging app').waitFor()
   assert.equal(
     await page.locator('.inbox-row-connection, .inbox-from').count(),
     0,
@@ -142,7 +142,7 @@ test('the inbox names the number, filters by it, and replies leave from it', { s
   await bob.locator('.inbox-row-connection', { hasText: 'Sales' }).waitFor()
   await ann.locator('.inbox-row-connection', { hasText: 'Phone number' }).waitFor()
   await bob.click()
-  await head.getByText(`Sales · ${sales.address}`).waitFor()
+  await head.getByText('+14155550200 · Messaging app · Sales').waitFor()
   await page.getByText(`From Sales · ${sales.address}`).waitFor()
   await page.getByRole('textbox', { name: 'Reply', exact: true }).fill('From the sales desk')
   await page.keyboard.press('Enter')
@@ -249,7 +249,7 @@ test('a broadcast and a new conversation are sent from a chosen number', { skip 
   await dialog.getByRole('button', { name: /^sales_only/ }).click()
   await assertAccessible(page)
   await dialog.getByRole('button', { name: 'Send template' }).click()
-  await page.locator('.inbox-thread-head').getByText(`Sales · ${sales.address}`).waitFor()
+  await page.locator('.inbox-thread-head').getByText('Messaging app · Sales').waitFor()
   assert.equal((await provider.sent('+14155550400'))[0]?.connection_id, sales.id)
 })
 

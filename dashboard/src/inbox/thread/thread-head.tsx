@@ -5,7 +5,7 @@ import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
-import { useConnectionOf } from '../../lib/connections.ts'
+import { useConnectionNames } from '../../lib/connections.ts'
 import { handleOf, memberName, nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
@@ -26,7 +26,7 @@ type Props = { conversation: Conversation; onBack: () => void; contactPanel: Con
 
 export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { id, contact, channel, status, snoozed_until: snoozedUntil, blocked_at: blockedAt, labels } = conversation
-  const { name: connectionName } = useConnectionOf(conversation)
+  const connectionName = useConnectionNames()(conversation)
   const actions = useActions(id)
   const { markUnread } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
@@ -41,13 +41,14 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <div className="inbox-thread-contact grow">
         <h2 className="cut">{nameOf(contact)}</h2>
         <div className="line inbox-thread-about">
+          {/* The customer first: the end is cut. The reply area has the connection, too. */}
           <p className="cut">
             {[
               blockedAt && text.isBlocked,
-              words.channels[channel],
-              connectionName,
               contact.name ? handleOf(contact) : null,
               contact.company,
+              words.channels[channel],
+              connectionName,
             ]
               .filter(Boolean)
               .join(' · ')}
