@@ -1,7 +1,7 @@
 /** Several numbers and sites of a workspace in the browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { until } from './support.ts'
 
@@ -268,6 +268,53 @@ test('a number without templates has a button to sync them where a broadcast nee
   await page.getByRole('button', { name: 'Sync templates' }).click()
   await page.getByText(/templates? synced$/).waitFor()
   await page.getByRole('button', { name: 'Change', exact: true }).waitFor()
+})
+
+test('a long name of a number gives its space to names of templates and customers, and to the period', {
+  skip,
+}, async (t) => {
+  const { page, provider, addNumber } = await openDashboard(t, '/templates')
+  const long = await addNumber('Wholesale and trade customers of Europe and the Middle East')
+  await provider.writes({ connection_id: long.id, from: '+14155550100', name: 'Samuel Whitfield', text: 'Hello' })
+  await page.reload()
+  await page.getByRole('button', { name: 'Sync templates' }).click()
+  await page.getByText(/templates? synced$/).waitFor()
+  const boxOf = async (part: Locator) => (await part.boundingBox()) ?? assert.fail(`${part} is not visible`)
+  const row = page.getByRole('row', { name: /hello_world/ }).first()
+  for (const width of [1440, 1280, 1000]) {
+    await resize(page, width, width === 1000 ? 'dark' : 'light')
+    const name = await boxOf(row.locator('td').first())
+    assert.ok(name.width >= 160, `the name has ${name.width} pixels of ${width}`)
+    const [table, card] = [await boxOf(page.locator('table')), await boxOf(page.locator('.card:has(table)'))]
+    assert.ok(table.width <= card.width, `the table has ${table.width} pixels in ${card.width} at ${width}`)
+  }
+  await assertLooks(page)
+
+  await visit(page, '/overview')
+  const [filter, period] = [page.getByLabel('Connection'), page.getByRole('radiogroup', { name: 'Date range' })]
+  await filter.waitFor()
+  await resize(page, 1440, 'light')
+  assert.ok((await boxOf(period)).y < (await boxOf(page.locator('.page-head'))).y + 40, 'they are on one line')
+  await resize(page, 390, 'light')
+  const { x, width } = await boxOf(filter)
+  assert.ok(x + width <= 390, `the filter ends at ${x + width} of 390 pixels`)
+  await assertLooks(page)
+
+  await visit(page, '/inbox')
+  await page.getByRole('link', { name: /Samuel/ }).click()
+  const about = page.locator('.inbox-thread-about > p')
+  await about.waitFor()
+  for (const each of [1440, 1000, 390]) {
+    await resize(page, each, 'light')
+    const end = await page.evaluate<number>(`{
+      const about = document.querySelector('.inbox-thread-about > p')
+      const number = new Range()
+      number.setStart(about.firstChild, 0)
+      number.setEnd(about.firstChild, '+14155550100'.length)
+      number.getBoundingClientRect().right - about.getBoundingClientRect().right
+    }`)
+    assert.ok(end <= 0, `the number of the customer is cut by ${end} pixels at ${each}`)
+  }
 })
 
 test('each site has its own page', { skip }, async (t) => {

@@ -124,11 +124,8 @@ const columns = (
   numbers.length > 0 && {
     label: text.columns.numbers,
     narrow: 'plain',
-    cell: ({ account }) =>
-      numbers
-        .filter(({ account_id }) => account_id === account)
-        .map(({ name }) => name)
-        .join(', '),
+    cellClassName: 'templates-numbers',
+    cell: ({ account }) => <NumberNames of={numbers.filter(({ account_id }) => account_id === account)} />,
   },
   { label: text.columns.language, narrow: 'plain', cell: ({ language }) => language },
   { label: text.columns.category, narrow: 'plain', cell: ({ category }) => categoryLabel(category) },
@@ -142,8 +139,18 @@ const columns = (
       </div>
     ),
   },
-  { label: text.columns.updated, cellClassName: 'soft', cell: ({ updated_at }) => <RelativeTime at={updated_at} /> },
+  {
+    label: text.columns.updated,
+    className: 'templates-updated',
+    cellClassName: 'soft',
+    cell: ({ updated_at }) => <RelativeTime at={updated_at} />,
+  },
 ]
+
+function NumberNames({ of: numbers }: { of: readonly Connection[] }) {
+  const names = numbers.map(({ name }) => name).join(', ')
+  return <span title={names}>{names}</span>
+}
 
 const keyOf = ({ account, name, language }: Template): string => `${account} ${name} ${language}`
 
