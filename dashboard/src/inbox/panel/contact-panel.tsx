@@ -252,9 +252,8 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
               <ChannelMark channel={other.channel} />
               <span className="grow column">
                 <span className="cut">
-                  {[words.channels[other.channel], connectionNameOf(other), words.statuses[other.status]]
-                    .filter(Boolean)
-                    .join(' · ')}
+                  {/* The mark has the name of the channel. */}
+                  {[connectionNameOf(other) ?? words.channels[other.channel], words.statuses[other.status]].join(' · ')}
                 </span>
                 <span className="cut soft">
                   <HasFormatting value={other.channel !== 'social'}>
