@@ -21,7 +21,7 @@ export function UndoCard({ value }: { value: Import }) {
       <p>{text.until(formatTime(until))}</p>
       <div className="row">
         <ConfirmButton
-          button={<Button label={text.action} variant="danger" />}
+          button={<Button label={text.action} />}
           title={text.confirmTitle}
           text={text.confirmText(result.created, result.changed)}
           action={text.confirm}
