@@ -155,6 +155,37 @@ test('the palette finds people, conversations, pages and actions by keyboard', {
   await page.waitForURL('**/segments')
 })
 
+test('a name in the palette opens the customer and runs no action that has the name in its label', {
+  skip,
+}, async (t) => {
+  const { page, api, provider, member } = await openDashboard(t, '/inbox')
+  await member('agent', 'Sam Porter')
+  await provider.writes({ from: '+14155550101', name: 'Ann Porter', text: 'Hello' })
+  await api.post('/contacts', { phone: '+14155550102', name: 'Samuel Whitfield' })
+  const stored = async (): Promise<Json> => (await api.get('/conversations')).body.data[0]
+  const palette = page.getByRole('dialog', { name: /^Search people/ })
+  const { id } = await stored()
+  await visit(page, `/inbox/${id}`)
+  await page.getByRole('heading', { name: 'Ann Porter', exact: true }).waitFor()
+  await page.keyboard.press('Control+k')
+  await palette.getByText('Assign to Sam Porter').waitFor()
+  // Nothing is chosen while nothing is typed, and Enter waits for the people.
+  assert.equal(await palette.locator('[aria-selected="true"]').count(), 0)
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('sam')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/contacts/*')
+  await page.getByRole('heading', { name: 'Samuel Whitfield', exact: true }).waitFor()
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Ann Porter', exact: true }).waitFor()
+  const { status, assigned_agent_id } = await stored()
+  assert.deepEqual([status, assigned_agent_id], ['open', null])
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('assign sam')
+  await page.keyboard.press('Enter')
+  await page.getByText('Conversation with Ann Porter assigned to Sam Porter').waitFor()
+})
+
 test('a contact is blocked and unblocked in the panel, and a conversation stays unread after a mark', {
   skip,
 }, async (t) => {

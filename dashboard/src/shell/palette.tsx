@@ -3,6 +3,9 @@
  * at once; the others come from the search of the service. Items opened last come first. Messages are last: they arrive late,
  * and must not move the item that the member is about to open.
  *
+ * A name must not run an action that has it in its label, such as "Assign to Sam". So actions come after people and conversations, and
+ * Enter waits for these. The first word of an action, such as "assign", puts it first, unless a person has that name.
+ *
  * The input is a combobox: focus stays in it, and the arrow keys move through the list.
  */
 import './palette.css'
@@ -32,12 +35,14 @@ const maxFound = 6
 
 export default function Palette({ pages, commands, onClose }: PaletteProps) {
   const [typed, setTyped] = useState('')
-  const [active, setActive] = useState(0)
+  /** The item that the member moved to. By default the first one. */
+  const [activeId, setActiveId] = useState<string>()
+  const [isEntered, setEntered] = useState(false)
   const [, navigate] = useLocation()
   const list = useRef<HTMLDivElement>(null)
   const listId = useId()
   const text = typed.trim()
-  const found = useSearch(useDeferredValue(text))
+  const found = useSearch(text)
   const own = usePageCommands()
   const [recent] = useState(listRecent)
 
@@ -54,17 +59,34 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
     text ? items.filter(({ label, detail }) => matches(text, label, detail)) : [...items]
   const recentItems = matching(recent.map(toItem))
   const isNew = ({ id }: Item) => !recentItems.some((item) => item.id === id)
+  const people = found.people.map(toItem).filter(isNew)
+  const actionItems = matching(own.filter(({ isHidden }) => !isHidden?.()))
+  const isByName =
+    actionItems.some(({ label }) => isNamed(text, label)) &&
+    ![...recentItems, ...people].some(({ label }) => matches(text, label))
+  const actions = {
+    title: texts.actions,
+    items: actionItems.sort((one, other) => Number(isNamed(text, other.label)) - Number(isNamed(text, one.label))),
+  }
   const groups: Group[] = [
+    ...(isByName ? [actions] : []),
     { title: texts.recent, items: recentItems },
-    { title: texts.actions, items: matching(own.filter(({ isHidden }) => !isHidden?.())) },
-    { title: texts.people, items: found.people.map(toItem).filter(isNew) },
+    ...(text ? [] : [actions]),
+    { title: texts.people, items: people },
     { title: texts.conversations, items: found.conversations.map(toItem).filter(isNew) },
     { title: texts.pages, items: matching(pageItems).filter(isNew) },
+    ...(text && !isByName ? [actions] : []),
     { title: texts.more, items: text ? matching(commands) : [...commands] },
     { title: texts.messages, items: found.messages.map(toItem).filter(isNew) },
   ].filter(({ items }) => items.length > 0)
   const items = groups.flatMap((group) => group.items)
-  const activeIndex = Math.min(active, items.length - 1)
+  const isAction = ({ id }: Item) => actions.items.some((action) => action.id === id)
+  const movedTo = items.findIndex(({ id }) => id === activeId)
+  const [first] = items
+  // The default only opens something, unless the member began to type the label of an action.
+  const hasDefault = first && (!isAction(first) || (text && beginsWith(text, first.label)))
+  const activeIndex = movedTo >= 0 ? movedTo : hasDefault ? 0 : -1
+  const isFinal = movedTo >= 0 || (recentItems.length > 0 && !isByName) || !found.isSearchingPeople
   const idOf = (index: number) => `${listId}-${index}`
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the active option changes with the index and the text.
@@ -78,6 +100,12 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
     // After the dialog is closed: an action may open another one or move the focus.
     setTimeout(item.run)
   }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the item is that of the same render.
+  useEffect(() => {
+    if (!isEntered || !isFinal) return
+    setEntered(false)
+    choose(items[activeIndex])
+  }, [isEntered, isFinal])
   const keys = (event: KeyboardEvent) => {
     const last = items.length - 1
     const next = {
@@ -86,11 +114,11 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
     }
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault()
-      setActive(Math.max(0, next[event.key]))
+      setActiveId(items[next[event.key]]?.id)
     }
     if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault()
-      choose(items[activeIndex])
+      setEntered(true)
     }
   }
   let index = -1
@@ -109,11 +137,12 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
           aria-expanded={items.length > 0}
           aria-controls={listId}
           aria-autocomplete="list"
-          aria-activedescendant={items.length > 0 ? idOf(activeIndex) : undefined}
+          aria-activedescendant={activeIndex >= 0 ? idOf(activeIndex) : undefined}
           value={typed}
           onChange={(event) => {
             setTyped(event.target.value)
-            setActive(0)
+            setActiveId(undefined)
+            setEntered(false)
           }}
           onKeyDown={keys}
         />
@@ -136,7 +165,7 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
                   role="option"
                   tabIndex={-1}
                   aria-selected={at === activeIndex}
-                  onMouseMove={() => setActive(at)}
+                  onMouseMove={() => setActiveId(item.id)}
                   onClick={() => choose(item)}
                 >
                   <Icon name={item.icon} />
@@ -164,10 +193,18 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
   )
 }
 
-type Found = { people: RecentItem[]; conversations: RecentItem[]; messages: RecentItem[]; isSearching: boolean }
+type Found = {
+  people: RecentItem[]
+  conversations: RecentItem[]
+  messages: RecentItem[]
+  isSearching: boolean
+  /** Whether people or conversations of the text are still missing. */
+  isSearchingPeople: boolean
+}
 
 /** People, conversations and messages of a text. While the next results load, the last ones that match the text stay. */
-function useSearch(text: string): Found {
+function useSearch(typed: string): Found {
+  const text = useDeferredValue(typed)
   const options = { enabled: text !== '', keepPrevious: true }
   const people = usePages('GET /contacts', { query: { search: text, limit: maxFound } }, options)
   const conversations = usePages('GET /conversations', { query: { search: text, limit: maxFound } }, options)
@@ -178,7 +215,8 @@ function useSearch(text: string): Found {
     { query: { q: settledText, limit: maxFound } },
     { enabled: settledText !== '', keepPrevious: true },
   )
-  if (text === '') return { people: [], conversations: [], messages: [], isSearching: false }
+  if (text === '')
+    return { people: [], conversations: [], messages: [], isSearching: false, isSearchingPeople: typed !== '' }
   // Enter must not open a result of another text.
   const fits = (isOutdated: boolean) => (item: RecentItem) => !isOutdated || matches(text, item.label, item.detail)
   return {
@@ -217,6 +255,7 @@ function useSearch(text: string): Found {
         }),
       )
       .filter(fits(messages.isPlaceholderData || settledText !== text)),
+    isSearchingPeople: typed !== text || people.isFetching || conversations.isFetching,
     isSearching: people.isFetching || conversations.isFetching || messages.isFetching || settledText !== text,
   }
 }
@@ -229,3 +268,12 @@ function matches(text: string, label: string, detail = ''): boolean {
     .split(/\s+/)
     .every((word) => parts.some((part) => part.startsWith(word)))
 }
+
+const toWords = (text: string): string[] => text.toLocaleLowerCase().split(/\s+/)
+
+/** Whether the text has the whole first word of the label, as in "assign sam". */
+const isNamed = (text: string, label: string): boolean => toWords(text)[0] === toWords(label)[0]
+
+/** Whether the text begins the first word of the label. */
+const beginsWith = (text: string, label: string): boolean =>
+  toWords(label)[0]?.startsWith(toWords(text)[0] ?? '') === true
