@@ -155,6 +155,76 @@ test('letters typed after the key of a dialog are no shortcuts, also while it lo
   }
 })
 
+test('keys typed while a dialog loads go to it, in order, and Enter acts on all of them', { skip }, async (t) => {
+  const { window, provider, browser, conversation } = await openInbox(t)
+  await browser.ask('POST', '/labels', { name: 'Urgent delivery', color: '#64748b' }, 201)
+  await browser.ask('POST', '/templates/refresh')
+  const page = await window()
+  /** Holds the script of a dialog back. Returns how to let it load. */
+  const hold = async (script: string) => {
+    const held = Promise.withResolvers<void>()
+    await page.route(new RegExp(`/${script}-[^/]+\\.js$`), async (route) => {
+      await held.promise
+      await route.fallback()
+    })
+    return held.resolve
+  }
+  const load = {
+    palette: await hold('palette'),
+    new: await hold('new-conversation'),
+    labels: await hold('label-dialog'),
+    snooze: await hold('snooze-dialog'),
+    emoji: await hold('emoji-picker'),
+  }
+  const { id } = await conversation('Ann Porter')
+  await page.goto(`/inbox/${id}`)
+  await box(page).fill('Dear Ann')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('bem')
+  await page.keyboard.press('Backspace')
+  await page.keyboard.type('n carter')
+  await page.keyboard.press('Enter')
+  load.palette()
+  await page.waitForURL('**/contacts/*')
+  await heading(page, 'Ben Carter').waitFor()
+  await page.goBack()
+  assert.equal(await box(page).inputValue(), 'Dear Ann')
+  assert.equal((await provider.sent(phoneOf('Ann Porter'))).length, 0)
+
+  await page.getByRole('button', { name: 'Insert emoji' }).press('Enter')
+  await page.keyboard.type('waving hand')
+  load.emoji()
+  await until(
+    'the search',
+    async () => (await page.getByRole('combobox', { name: 'Search emoji' }).inputValue()) === 'waving hand',
+  )
+  await page.keyboard.press('Escape')
+  await box(page).and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('Escape')
+  await isFocused(page, '.inbox-messages')
+
+  await page.keyboard.press('s')
+  await page.keyboard.press('ArrowDown')
+  load.snooze()
+  await page.locator('dialog li:nth-child(2) > button:focus').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.keyboard.press('l')
+  await page.keyboard.type('deli')
+  load.labels()
+  const search = page.getByRole('dialog').getByRole('searchbox')
+  await until('the letters', async () => (await search.inputValue()) === 'deli')
+  await search.fill('')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('c')
+  await page.keyboard.type('cleo')
+  await page.keyboard.press('Enter')
+  load.new()
+  await heading(page, 'Cleo Dane').waitFor()
+  const { status, assigned_agent_id, labels } = await conversation('Ann Porter')
+  assert.deepEqual([status, assigned_agent_id, labels], ['open', null, []])
+})
+
 test('the list of shortcuts fits the window', { skip }, async (t) => {
   const { page } = await openDashboard(t, '/inbox', { width: 1000, height: 800 })
   await page.getByRole('searchbox').waitFor()

@@ -1,11 +1,12 @@
 /** Contacts that are probably the same person, each with its reason and a review before merging. */
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
+import { deferred } from '../lib/deferred.tsx'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
 
-const MergeDialog = lazy(async () => ({ default: (await import('./merge-dialog.tsx')).MergeDialog }))
+const MergeDialog = deferred(async () => ({ default: (await import('./merge-dialog.tsx')).MergeDialog }))
 
 const { duplicates: texts } = words.contactPanel
 
@@ -41,17 +42,15 @@ export function Duplicates({ contact, duplicates, onMerged }: Props) {
         ))}
       </ul>
       {reviewed && (
-        <Suspense>
-          <MergeDialog
-            contact={contact}
-            other={reviewed}
-            onClose={() => setReviewed(undefined)}
-            onMerged={(id) => {
-              setReviewed(undefined)
-              onMerged(id)
-            }}
-          />
-        </Suspense>
+        <MergeDialog
+          contact={contact}
+          other={reviewed}
+          onClose={() => setReviewed(undefined)}
+          onMerged={(id) => {
+            setReviewed(undefined)
+            onMerged(id)
+          }}
+        />
       )}
     </>
   )

@@ -1,11 +1,12 @@
 /** The button that merges a contact with any other one. */
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../../ui/controls.tsx'
 import type { DataOf } from '../lib/api.ts'
+import { deferred } from '../lib/deferred.tsx'
 import { useCanWrite } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
 
-const MergeDialog = lazy(async () => ({ default: (await import('./merge-dialog.tsx')).MergeDialog }))
+const MergeDialog = deferred(async () => ({ default: (await import('./merge-dialog.tsx')).MergeDialog }))
 
 type Props = {
   contact: DataOf<'GET /contacts/{id}'>
@@ -21,16 +22,14 @@ export function MergeWith({ contact, size, onMerged }: Props) {
     <>
       <Button label={words.contactPanel.merge.with} icon="contacts" size={size} onClick={() => setOpen(true)} />
       {isOpen && (
-        <Suspense>
-          <MergeDialog
-            contact={contact}
-            onClose={() => setOpen(false)}
-            onMerged={(id) => {
-              setOpen(false)
-              onMerged(id)
-            }}
-          />
-        </Suspense>
+        <MergeDialog
+          contact={contact}
+          onClose={() => setOpen(false)}
+          onMerged={(id) => {
+            setOpen(false)
+            onMerged(id)
+          }}
+        />
       )}
     </>
   )

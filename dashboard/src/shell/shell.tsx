@@ -1,10 +1,11 @@
 /** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
-import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall, useChange } from '../lib/api.ts'
+import { deferred } from '../lib/deferred.tsx'
 import { forgetMember } from '../lib/forget-member.ts'
 import { useLiveState } from '../lib/live.tsx'
 import type { Command } from '../lib/palette.ts'
@@ -23,9 +24,8 @@ import { useSoundForOtherTabs } from './sound.ts'
 
 const { shell } = words
 
-const importPalette = () => import('./palette.tsx')
-const Palette = lazy(importPalette)
-const ShortcutSheet = lazy(() => import('./shortcut-sheet.tsx'))
+const Palette = deferred(() => import('./palette.tsx'))
+const ShortcutSheet = deferred(() => import('./shortcut-sheet.tsx'))
 
 /** The key of the command palette as this computer writes it. */
 const paletteKeys = [modifierKey, 'K']
@@ -137,35 +137,31 @@ export function Shell({ children }: { children: ReactNode }) {
         {children}
       </main>
       {isHelpOpen && (
-        <Suspense>
-          <ShortcutSheet
-            general={[
-              { keys: paletteKeys, label: shell.palette.label },
-              { keys: ['?'], label: shell.shortcuts },
-            ]}
-            pages={allPages.map(({ key, label }) => ({ keys: ['g', key], label }))}
-            onClose={() => setHelpOpen(false)}
-          />
-        </Suspense>
+        <ShortcutSheet
+          general={[
+            { keys: paletteKeys, label: shell.palette.label },
+            { keys: ['?'], label: shell.shortcuts },
+          ]}
+          pages={allPages.map(({ key, label }) => ({ keys: ['g', key], label }))}
+          onClose={() => setHelpOpen(false)}
+        />
       )}
       {isPaletteOpen && (
-        <Suspense>
-          <Palette
-            pages={allPages}
-            commands={[
-              ...(canWrite ? [commandTo('/broadcasts/new', shell.palette.newBroadcast, 'broadcasts')] : []),
-              ...(isManager ? [commandTo('/contacts/import', shell.palette.importContacts, 'contacts')] : []),
-              { id: 'shortcuts', label: shell.shortcuts, icon: 'keyboard', keys: ['?'], run: () => setHelpOpen(true) },
-              ...themes.map((each) => ({
-                id: `theme-${each}`,
-                label: shell.palette.theme(shell.themes[each]),
-                icon: themeIcons[each],
-                run: () => setTheme(each),
-              })),
-            ]}
-            onClose={() => setPaletteOpen(false)}
-          />
-        </Suspense>
+        <Palette
+          pages={allPages}
+          commands={[
+            ...(canWrite ? [commandTo('/broadcasts/new', shell.palette.newBroadcast, 'broadcasts')] : []),
+            ...(isManager ? [commandTo('/contacts/import', shell.palette.importContacts, 'contacts')] : []),
+            { id: 'shortcuts', label: shell.shortcuts, icon: 'keyboard', keys: ['?'], run: () => setHelpOpen(true) },
+            ...themes.map((each) => ({
+              id: `theme-${each}`,
+              label: shell.palette.theme(shell.themes[each]),
+              icon: themeIcons[each],
+              run: () => setTheme(each),
+            })),
+          ]}
+          onClose={() => setPaletteOpen(false)}
+        />
       )}
     </div>
   )
@@ -218,9 +214,10 @@ function useBackground(path: string): void {
   useSoundForOtherTabs()
   useNotificationClicks(path)
   useEffect(() => startNotifying(member.id), [member.id])
+  // Early, so that they open at once.
   useEffect(() => {
-    // Early, so that the letters typed after the key of the palette go to it.
-    importPalette().catch(() => {})
+    Palette.preload()
+    ShortcutSheet.preload()
   }, [])
   useEffect(() => {
     // Without it the dashboard works, but not offline. Browsers have service workers only over HTTPS.

@@ -1,5 +1,6 @@
 /** The popovers of the inbox that several parts open: snooze, send later, labels, filters, views. They load after the first paint. */
-import { lazy, Suspense, useEffect } from 'react'
+import { useEffect } from 'react'
+import { deferred } from '../../lib/deferred.tsx'
 import { useHeldShortcuts } from '../../lib/shortcuts.ts'
 import { createStore } from '../../lib/store.ts'
 import { type Anchor, focusedAnchor } from '../../ui/popover.tsx'
@@ -26,36 +27,29 @@ function findAnchor(kind: InboxDialog['kind']): Anchor | undefined {
   return control?.getBoundingClientRect() ?? focusedAnchor()
 }
 
-const imports = {
-  snooze: () => import('./snooze-dialog.tsx'),
-  later: () => import('./later-dialog.tsx'),
-  labels: () => import('./label-dialog.tsx'),
-  filters: () => import('./filter-dialog.tsx'),
-  views: () => import('./view-dialog.tsx'),
-}
-const SnoozeDialog = lazy(imports.snooze)
-const LaterDialog = lazy(imports.later)
-const LabelDialog = lazy(imports.labels)
-const FilterDialog = lazy(imports.filters)
-const ViewDialog = lazy(imports.views)
+const SnoozeDialog = deferred(() => import('./snooze-dialog.tsx'))
+const LaterDialog = deferred(() => import('./later-dialog.tsx'))
+const LabelDialog = deferred(() => import('./label-dialog.tsx'))
+const FilterDialog = deferred(() => import('./filter-dialog.tsx'))
+const ViewDialog = deferred(() => import('./view-dialog.tsx'))
 
 const close = () => open.set(undefined)
 
 export function InboxDialogs() {
   const dialog = open.useValue((opened) => opened)
   useHeldShortcuts(dialog !== undefined)
-  // Early, so that the letters typed after the key of a dialog go to it.
+  // Early, so that they open at once.
   useEffect(() => {
-    for (const load of Object.values(imports)) load().catch(() => {})
+    for (const dialog of [SnoozeDialog, LaterDialog, LabelDialog, FilterDialog, ViewDialog]) dialog.preload()
   }, [])
   const place = { anchor: dialog?.anchor, onClose: close }
   return (
-    <Suspense>
+    <>
       {dialog?.kind === 'snooze' && <SnoozeDialog rows={dialog.rows} onChoose={dialog.onChoose} {...place} />}
       {dialog?.kind === 'later' && <LaterDialog onChoose={dialog.onChoose} {...place} />}
       {dialog?.kind === 'labels' && <LabelDialog ids={dialog.ids} {...place} />}
       {dialog?.kind === 'filters' && <FilterDialog {...place} />}
       {dialog?.kind === 'views' && <ViewDialog {...place} />}
-    </Suspense>
+    </>
   )
 }

@@ -2,10 +2,11 @@
  * The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. A switch replaces it
  * with the note box.
  */
-import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useState } from 'react'
 import { Button, SegmentedControl } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useConnectionOf } from '../../lib/connections.ts'
+import { deferred } from '../../lib/deferred.tsx'
 import { useNow } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { useMe } from '../../lib/session.tsx'
@@ -25,8 +26,7 @@ import { leaveComposer } from './text-box.ts'
 
 const { composer } = words.inbox
 
-const loadTemplatePicker = () => import('./template-picker.tsx')
-const TemplatePicker = lazy(async () => ({ default: (await loadTemplatePicker()).TemplatePicker }))
+const TemplatePicker = deferred(async () => ({ default: (await import('./template-picker.tsx')).TemplatePicker }))
 
 type Props = {
   conversation: Conversation
@@ -62,9 +62,9 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
     if (needsTemplate) openPicker()
   }
   useShortcuts({ r: reply, n: () => open('note') })
-  // Early, so that the letters typed after the key go to its search field.
+  // Early, so that it opens at once.
   useEffect(() => {
-    if (needsTemplate) loadTemplatePicker().catch(() => {})
+    if (needsTemplate) TemplatePicker.preload()
   }, [needsTemplate])
   // A quote belongs to a reply.
   useEffect(() => {
@@ -117,21 +117,19 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       </div>
       {guard.question && <ReplyWarning question={guard.question} />}
       {isPickerOpen && (
-        <Suspense>
-          <TemplatePicker
-            name={nameOf(conversation.contact)}
-            account={account}
-            onClose={closePicker}
-            // The picker keeps its values while the question is open.
-            onSend={(template, text) =>
-              guard.check(() => {
-                closePicker()
-                const body = { type: 'template' as const, template }
-                send({ conversationId: conversation.id, body, sender: me, text })
-              })
-            }
-          />
-        </Suspense>
+        <TemplatePicker
+          name={nameOf(conversation.contact)}
+          account={account}
+          onClose={closePicker}
+          // The picker keeps its values while the question is open.
+          onSend={(template, text) =>
+            guard.check(() => {
+              closePicker()
+              const body = { type: 'template' as const, template }
+              send({ conversationId: conversation.id, body, sender: me, text })
+            })
+          }
+        />
       )}
     </footer>
   )

@@ -1,14 +1,15 @@
 /** The tools of the reply box: files, emoji, canned replies, voice notes and templates. The popups load when they are first opened. */
 import { lazy, type RefObject, Suspense } from 'react'
 import { FilePicker, IconButton } from '../../../../ui/controls.tsx'
+import { deferred } from '../../lib/deferred.tsx'
 import type { Uploaded } from '../../lib/upload.ts'
 import { words } from '../../words/words.ts'
 import type { Conversation } from '../model/data.ts'
 import type { CannedReply } from './canned-replies.ts'
 import { insertText } from './text-edits.ts'
 
-const EmojiPicker = lazy(() => import('./emoji-picker.tsx'))
-const CannedPicker = lazy(() => import('./canned-picker.tsx'))
+const EmojiPicker = deferred(() => import('./emoji-picker.tsx'))
+const CannedPicker = deferred(() => import('./canned-picker.tsx'))
 const VoiceNote = lazy(() => import('./voice-note.tsx'))
 
 const { composer } = words.inbox

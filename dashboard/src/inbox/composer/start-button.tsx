@@ -1,13 +1,13 @@
 /** The button that starts a conversation, and its dialog, which loads when it is first opened. Viewers do not see it. */
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/controls.tsx'
+import { deferred } from '../../lib/deferred.tsx'
 import { useCanWrite } from '../../lib/session.tsx'
 import { useHeldShortcuts, useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import type NewConversationDialog from './new-conversation.tsx'
 
-const loadDialog = () => import('./new-conversation.tsx')
-const NewConversation = lazy(loadDialog)
+const NewConversation = deferred(() => import('./new-conversation.tsx'))
 
 const { start: labels } = words.inbox
 
@@ -22,9 +22,9 @@ export function StartConversation({ contact, kind = 'text' }: Props) {
   const open = () => setOpen(true)
   useShortcuts(kind === 'key' && canWrite ? { c: open } : {})
   useHeldShortcuts(isOpen)
-  // Early, so that the letters typed after the key go to its search field.
+  // Early, so that it opens at once.
   useEffect(() => {
-    if (kind === 'key') loadDialog().catch(() => {})
+    if (kind === 'key') NewConversation.preload()
   }, [kind])
   if (!canWrite) return null
   return (
@@ -34,11 +34,7 @@ export function StartConversation({ contact, kind = 'text' }: Props) {
       ) : (
         <IconButton label={labels.title} icon={kind === 'key' ? 'plus' : 'chat'} onClick={open} />
       )}
-      {isOpen && (
-        <Suspense>
-          <NewConversation contact={contact} onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      {isOpen && <NewConversation contact={contact} onClose={() => setOpen(false)} />}
     </>
   )
 }
