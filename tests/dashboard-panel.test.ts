@@ -211,7 +211,7 @@ test('a contact is blocked and unblocked in the panel, and a conversation stays 
   await assertAccessible(page)
   assert.equal((await read()).status, 'closed')
   // The key undoes the block, and the closing with it.
-  await page.getByText('Ann Porter blocked', { exact: true }).waitFor()
+  await page.getByText('Ann Porter blocked. The conversation is closed.', { exact: true }).waitFor()
   await page.keyboard.press('z')
   await panel.getByRole('button', { name: 'Block', exact: true }).waitFor()
   await until('it open again', async () => (await read()).status === 'open')

@@ -188,9 +188,22 @@ test('a blocked contact is blocked at the channel, and unblocked by another call
   assert.equal('blocked_at' in (await api.get(`/conversations/${id}`)).body.data, false)
 
   const unblocked = dataOf(await browser.call('POST', `/conversations/${id}/unblock`))
-  assert.deepEqual([unblocked.blocked_at, unblocked.is_channel_blocked], [null, false])
+  assert.deepEqual([unblocked.blocked_at, unblocked.is_channel_blocked, unblocked.status], [null, false, 'open'])
   await provider.writes({ from: ann, text: 'sorry' })
   assert.equal((await find('Ann')).status, 'open')
+
+  // The end of a block restores the status from before it, and only what the block has changed.
+  const statusAfter = async (action: 'block' | 'unblock') =>
+    dataOf(await browser.call('POST', `/conversations/${id}/${action}`)).status
+  for (const status of ['pending', 'closed']) {
+    await browser.ask('PATCH', `/conversations/${id}`, { status })
+    assert.deepEqual([await statusAfter('block'), await statusAfter('unblock')], ['closed', status])
+  }
+  await browser.ask('PATCH', `/conversations/${id}`, { status: 'open' })
+  await statusAfter('block')
+  await browser.ask('PATCH', `/conversations/${id}`, { status: 'pending' })
+  await browser.ask('PATCH', `/conversations/${id}`, { status: 'closed' })
+  assert.equal(await statusAfter('unblock'), 'closed')
 
   await provider.writes({ channel: 'social', from: cleo, name: 'Cleo', username: 'cleo', text: 'spam' })
   const social = await find('Cleo')

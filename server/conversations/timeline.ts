@@ -42,7 +42,7 @@ export type StoredDetails = {
   automation?: string
   /** `note` */
   mentions?: string[]
-  /** `status` */
+  /** `status`; `blocked`: the status before, if the block closed the conversation. */
   status?: (typeof statuses)[number]
   /** `assigned`: null when the conversation became unassigned. */
   assignee_id?: string | null

@@ -23,7 +23,10 @@ export type BlockOptions = {
   channels: Record<ChannelName, Pick<Channel, 'setBlocked'>>
 }
 
-/** Blocks the contact of a conversation on its channel, or ends it. A block closes the conversation. */
+/**
+ * Blocks the contact of a conversation on its channel, or ends it. A block closes the conversation, and its end restores the status,
+ * unless the status was changed meanwhile.
+ */
 export async function setBlocked(
   { db, sealer, channels }: BlockOptions,
   workspaceId: string,
@@ -80,16 +83,34 @@ async function storeBlock(
   const id = newId()
   const changes = isBlocked
     ? sql`blocked_at = now(), status = 'closed', snoozed_until = null, unread_count = 0`
-    : sql`blocked_at = null, is_channel_blocked = false`
+    : sql`
+        blocked_at = null, is_channel_blocked = false,
+        status = coalesce(
+          (
+            select case when e.kind = 'blocked' then e.details ->> 'status' end from timeline_entries e
+            where e.workspace_id = ${workspaceId} and e.conversation_id = ${conversationId}
+              and e.kind in ('blocked', 'status', 'snoozed')
+            order by e.id desc
+            limit 1
+          ),
+          v.status
+        )`
   const stored = await sql`
-    with changed_conversation as (
-      update conversations set ${changes}, updated_at = now()
+    with before as (
+      select workspace_id, id, status from conversations
       where workspace_id = ${workspaceId} and id = ${conversationId} and (blocked_at is null) = ${isBlocked}
-      returning workspace_id, id
+      for update
+    ), changed_conversation as (
+      update conversations v set ${changes}, updated_at = now()
+      from before
+      where v.workspace_id = ${workspaceId} and v.id = before.id
+      returning v.workspace_id, v.id,
+        case when ${isBlocked} and before.status <> 'closed' then jsonb_build_object('status', before.status) else '{}' end
+          as closed
     )
     insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
     select workspace_id, id, ${id}, ${isBlocked ? 'blocked' : 'unblocked'}, ${memberId}::uuid,
-      ${JSON.stringify(details)}::text::jsonb, ${timeOfId(id)}
+      ${JSON.stringify(details)}::text::jsonb || closed, ${timeOfId(id)}
     from changed_conversation
     returning id`
   return stored.length > 0

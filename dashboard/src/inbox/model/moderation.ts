@@ -64,34 +64,36 @@ export function useModeration() {
         undo: () => void setUnread(changed, false).catch(toast.error),
       })
     }
-    const saveBlocked = async (id: string, isBlocked: boolean): Promise<void> => {
+    const saveBlocked = async (id: string, isBlocked: boolean): Promise<Conversation> => {
       const name = isBlocked ? 'POST /conversations/{id}/block' : 'POST /conversations/{id}/unblock'
       const { data } = await call(name, { params: { id } })
       putConversations([data], memberId)
       await invalidate({ queryKey: ['GET /conversations/{id}/timeline'] })
+      return data
     }
     const setBlocked = async (id: string, isBlocked: boolean): Promise<void> => {
       const before = findConversation(id)
+      let after: Conversation
       try {
-        await saveBlocked(id, isBlocked)
+        after = await saveBlocked(id, isBlocked)
       } catch (error) {
         return toast.error(error)
       }
+      const isReopened = before?.status === 'closed' && after.status !== 'closed'
       const undo = async () => {
         await saveBlocked(id, !isBlocked)
-        // A block also closes the conversation.
-        if (!isBlocked || !before || before.status === 'closed') return
-        const { status, snoozed_until } = before
-        const body = snoozed_until ? { snoozed_until } : { status }
+        // The end of a block opens the conversation again, but does not snooze it.
+        if (!isBlocked || !before?.snoozed_until) return
+        const body = { snoozed_until: before.snoozed_until }
         const { data } = await call('PATCH /conversations/{id}', { params: { id }, body })
         putConversations([data], memberId)
       }
       rememberChange(toast, {
-        kind: isBlocked ? 'blocked' : 'unblocked',
+        kind: isBlocked ? 'blocked' : isReopened ? 'unblocked-open' : 'unblocked',
         field: statusField,
         ids: [id],
         name: customerOf(id),
-        text: isBlocked ? flow.blocked : flow.unblocked,
+        text: isBlocked ? flow.blocked : isReopened ? flow.unblockedOpen : flow.unblocked,
         undo: () => void undo().catch(toast.error),
       })
     }

@@ -113,8 +113,15 @@ export const flow = {
   snoozed: (until: string, changed: Changed) => `${subjectOf(changed)} snoozed until ${until}`,
   awake: (changed: Changed) => `Snooze of ${objectOf(changed)} ended`,
   unread: (changed: Changed) => `${subjectOf(changed)} marked as unread`,
-  blocked: ({ count, name }: Changed) => (count === 1 ? `${name} blocked` : `${count} contacts blocked`),
+  blocked: ({ count, name }: Changed) =>
+    count === 1
+      ? `${name} blocked. The conversation is closed.`
+      : `${count} contacts blocked. The conversations are closed.`,
   unblocked: ({ count, name }: Changed) => (count === 1 ? `${name} unblocked` : `${count} contacts unblocked`),
+  unblockedOpen: ({ count, name }: Changed) =>
+    count === 1
+      ? `${name} unblocked. The conversation is open again.`
+      : `${count} contacts unblocked. The conversations are open again.`,
   undoAll: 'Undo all',
   undoLastKeys: (keys: string) => `${keys}: last one`,
   notChanged: (changed: Changed, reason: string) =>
