@@ -81,6 +81,35 @@ test('a message that was not sent outlives its tab and is marked in the list', {
   assert.equal((await provider.sent(ann)).length, 1)
 })
 
+test('a conversation opens with the reply or the note as it was left', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'Hi' })
+  await rowOf(page, 'Ben Carter').waitFor()
+  const note = page.getByRole('combobox', { name: 'Note' })
+  const leave = async () => {
+    await rowOf(page, 'Ben Carter').click()
+    await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+    await rowOf(page, 'Ann Porter').click()
+    await page.getByRole('heading', { name: 'Ann Porter' }).waitFor()
+  }
+  await rowOf(page, 'Ann Porter').click()
+  await page.getByText('Note', { exact: true }).click()
+  await note.fill('She is a friend')
+  await leave()
+  await note.waitFor()
+  await page.locator('.inbox-composer-head').getByText('Reply', { exact: true }).click()
+  await box(page).fill('Dear Ann')
+  await leave()
+  await box(page).waitFor()
+  assert.equal(await box(page).inputValue(), 'Dear Ann')
+  assert.equal(await note.count(), 0)
+  await page.getByText('Note', { exact: true }).click()
+  assert.equal(await note.inputValue(), 'She is a friend')
+  await page.reload()
+  await note.waitFor()
+})
+
 test('members and customers react to messages; reactions show on the bubble', { skip }, async (t) => {
   const { page, provider, window } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'It arrived, thank you!' })

@@ -14,7 +14,7 @@ import { useShortcuts } from '../../lib/shortcuts.ts'
 import { formatSpan, formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import type { Conversation, Message } from '../model/data.ts'
-import { readNoteDraft } from '../model/notes.ts'
+import { readWritingMode, saveWritingMode, type WritingMode } from '../model/notes.ts'
 import { send } from '../model/outbox.ts'
 import { ComposerPresence } from '../model/presence.tsx'
 import { findWritingPart } from '../model/writing-part.ts'
@@ -135,15 +135,19 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   )
 }
 
-type Mode = 'reply' | 'note'
-
-/** Whether the member writes a reply or a note. `open` also focuses its box. */
+/** Whether the member writes a reply or a note: as the conversation was left. `open` also focuses its box. */
 function useMode(conversationId: string) {
-  const [{ mode, openCount }, setState] = useState<{ mode: Mode; openCount: number }>(() => ({
-    mode: readNoteDraft(conversationId).text ? 'note' : 'reply',
+  const [{ mode, openCount }, setState] = useState<{ mode: WritingMode; openCount: number }>(() => ({
+    mode: readWritingMode(conversationId),
     openCount: 0,
   }))
-  const open = useCallback((next: Mode) => setState((state) => ({ mode: next, openCount: state.openCount + 1 })), [])
+  const open = useCallback(
+    (next: WritingMode) => {
+      saveWritingMode(conversationId, next)
+      setState((state) => ({ mode: next, openCount: state.openCount + 1 }))
+    },
+    [conversationId],
+  )
   // In a layout effect: the next key must find the focus in the composer.
   useLayoutEffect(() => {
     if (openCount > 0) findWritingPart()?.focus()

@@ -21,6 +21,20 @@ export function saveNoteDraft(id: string, draft: NoteDraft): void {
   else sessionStorage.removeItem(draftKey(id))
 }
 
+export type WritingMode = 'reply' | 'note'
+
+const replyFirstKey = (id: string) => `parley-reply-first-${id}`
+
+/** What the member wrote last in a conversation: a note only while it has text. */
+export const readWritingMode = (id: string): WritingMode =>
+  readNoteDraft(id).text && sessionStorage.getItem(replyFirstKey(id)) === null ? 'note' : 'reply'
+
+/** Only a reply is stored: an unsaved note comes first by default. */
+export function saveWritingMode(id: string, mode: WritingMode): void {
+  if (mode === 'reply') sessionStorage.setItem(replyFirstKey(id), 'true')
+  else sessionStorage.removeItem(replyFirstKey(id))
+}
+
 /** Adds a note. It shows at once; a rejected promise means that the service refused it and that it is gone again. */
 export function useAddNote(conversationId: string): (draft: NoteDraft) => Promise<void> {
   const me = useMe()
