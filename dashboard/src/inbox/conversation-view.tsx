@@ -139,7 +139,9 @@ function ThreadPane({ conversation, onBack, contactPanel }: ThreadPaneProps) {
   const clearQuote = useCallback(() => setQuoted(undefined), [])
   const resend = useCallback((message: Message) => resendMessage(message, me), [me])
   const { isDisconnected } = useConnectionOf(conversation)
-  const isWindowOpen = canWrite && !isDisconnected && replyWindowOf(conversation, Date.now()).state !== 'closed'
+  const isBlocked = conversation.blocked_at !== null
+  const isWindowOpen =
+    canWrite && !isDisconnected && !isBlocked && replyWindowOf(conversation, Date.now()).state !== 'closed'
   const canQuote = conversation.channel !== 'web' && isWindowOpen
   const canReact = reactionsOn(conversation.channel).length > 0 && isWindowOpen
   const toast = useToast()

@@ -14,6 +14,7 @@ import { useShortcuts } from '../../lib/shortcuts.ts'
 import { formatSpan, formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
 import type { Conversation, Message } from '../model/data.ts'
+import { useModeration } from '../model/moderation.ts'
 import { readWritingMode, saveWritingMode, type WritingMode } from '../model/notes.ts'
 import { send } from '../model/outbox.ts'
 import { ComposerPresence } from '../model/presence.tsx'
@@ -24,7 +25,7 @@ import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
 import { ReplyWarning, useReplyGuard } from './reply-warning.tsx'
 import { leaveComposer } from './text-box.ts'
 
-const { composer } = words.inbox
+const { composer, contact: contactWords } = words.inbox
 
 const TemplatePicker = deferred(async () => ({ default: (await import('./template-picker.tsx')).TemplatePicker }))
 
@@ -44,6 +45,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const isMsgapp = conversation.channel === 'msgapp'
   const { state } = replyWindow
   const { account, name: connectionName, isDisconnected } = useConnectionOf(conversation)
+  const isBlocked = conversation.blocked_at !== null
   const guard = useReplyGuard(conversation.id, messages, me.id)
   const { mode, open } = useMode(conversation.id)
   const openPicker = () => {
@@ -56,7 +58,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
     // The focus returns to the composer, also if a key of the thread opened the picker.
     open('reply')
   }
-  const needsTemplate = state === 'closed' && isMsgapp && !isDisconnected
+  const needsTemplate = state === 'closed' && isMsgapp && !isDisconnected && !isBlocked
   const reply = () => {
     open('reply')
     if (needsTemplate) openPicker()
@@ -70,10 +72,10 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   useEffect(() => {
     if (quoted) open('reply')
   }, [quoted, open])
-  // Drops the quote when the reply window closes.
+  // Drops the quote when the member can no longer reply.
   useEffect(() => {
-    if (state === 'closed' || isDisconnected) onQuoteDone()
-  }, [state, isDisconnected, onQuoteDone])
+    if (state === 'closed' || isDisconnected || isBlocked) onQuoteDone()
+  }, [state, isDisconnected, isBlocked, onQuoteDone])
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves its controls.
     <footer className="inbox-composer" data-mode={mode} data-own-keys="" onKeyDown={leaveComposer}>
@@ -99,7 +101,9 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       )}
       {/* Hidden and not removed: it keeps its attachments. */}
       <div hidden={mode !== 'reply'}>
-        {isDisconnected ? (
+        {isBlocked ? (
+          <Blocked conversation={conversation} />
+        ) : isDisconnected ? (
           <Disconnected conversation={conversation} />
         ) : replyWindow.state === 'closed' ? (
           <WindowClosed conversation={conversation} hasWritten={replyWindow.hasWritten} onTemplate={openPicker} />
@@ -181,6 +185,28 @@ function WindowNote({ replyWindow, now }: { replyWindow: ReplyWindow; now: numbe
         {replyWindow.state === 'late' ? composer.lateUntil(span) : composer.closesIn(span)}
       </span>
     </>
+  )
+}
+
+/** The channel refuses a reply. The button is no child of the row, which takes the focus: typed text must not press it. */
+function Blocked({ conversation: { id, contact } }: { conversation: Conversation }) {
+  const { setBlocked } = useModeration()
+  const [isBusy, setBusy] = useState(false)
+  const unblock = () => {
+    setBusy(true)
+    void setBlocked(id, false).finally(() => setBusy(false))
+  }
+  return (
+    <div className="row inbox-closed" tabIndex={-1}>
+      <Icon name="off" />
+      <div>
+        <strong>{contactWords.blockedTitle(nameOf(contact))}</strong>
+        <p>{contactWords.blockedText}</p>
+      </div>
+      <span>
+        <Button label={contactWords.unblock} busy={isBusy} onClick={unblock} />
+      </span>
+    </div>
   )
 }
 

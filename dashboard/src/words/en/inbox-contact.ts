@@ -18,6 +18,8 @@ export const contact = {
   block: 'Block',
   unblock: 'Unblock',
   isBlocked: 'Blocked',
+  blockedTitle: (name: string) => `${name} is blocked`,
+  blockedText: 'You cannot reply while this contact is blocked on the channel.',
   blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
   blockedHere: (at: string) => `Blocked on ${at}. Their messages are stored, but do not reopen the conversation.`,
   markUnread: 'Mark as unread',
