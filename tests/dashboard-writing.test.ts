@@ -110,6 +110,26 @@ test('a conversation opens with the reply or the note as it was left', { skip },
   await note.waitFor()
 })
 
+test('with several conversations of a contact, the first one is focused and Enter opens it', { skip }, async (t) => {
+  const { page, provider, api, addNumber } = await openDashboard(t, '/inbox')
+  const sales = await addNumber('Sales')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello sales', connection_id: sales.id })
+  await until('both', async () => (await api.get('/conversations')).body.data.length === 2)
+  await page.reload()
+  await rowOf(page, 'Ann Porter').first().waitFor()
+  await page.keyboard.press('c')
+  await page.keyboard.type('ann')
+  await page.keyboard.press('Enter')
+  const choices = page.getByRole('list', { name: 'Channels' }).getByRole('button')
+  await choices.first().and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await choices.nth(1).and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/inbox/*')
+})
+
 test('members and customers react to messages; reactions show on the bubble', { skip }, async (t) => {
   const { page, provider, window } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'It arrived, thank you!' })

@@ -82,7 +82,8 @@ export function moveBetweenChoices(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault()
 }
 
-const choice = 'input[type="search"], .inbox-choices > li > button:first-child, .inbox-choices > li > label > input'
+const choice =
+  'input[type="search"], :is(.inbox-choices, .contact-choices) > li > button:first-child, .inbox-choices > li > label > input'
 
 type SnoozeChoice = { key: 'laterToday' | 'tomorrow' | 'nextWeek'; at: Date }
 

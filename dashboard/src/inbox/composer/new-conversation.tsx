@@ -3,7 +3,7 @@
  * channel the business may write first, from a number without a conversation and with a template: only the template creates the
  * conversation. On the other channels the customer must write first.
  */
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button, SelectField } from '../../../../ui/controls.tsx'
 import { ErrorNote, Note, Skeleton } from '../../../../ui/display.tsx'
@@ -14,6 +14,7 @@ import { describeConnection, useConnectionNames, useNumbers } from '../../lib/co
 import { nameOf } from '../../lib/people.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
 import { words } from '../../words/words.ts'
+import { moveBetweenChoices } from '../actions/snooze-dialog.tsx'
 import type { TemplateSend } from './template-form.tsx'
 import { TemplatePicker } from './template-picker.tsx'
 
@@ -90,6 +91,12 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
     if (onlyId) open(onlyId)
     if (mustStart) setTemplateOpen(true)
   }, [onlyId, mustStart])
+  // The choices render after the dialog, which has put the focus on its close button.
+  const list = useRef<HTMLUListElement>(null)
+  const hasChoices = conversations !== undefined && !onlyId && !mustStart
+  useEffect(() => {
+    if (hasChoices) list.current?.querySelector('button')?.focus()
+  }, [hasChoices])
   const send = async (template: TemplateSend) => {
     if (isSending) return
     setSending(true)
@@ -138,7 +145,7 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
       ) : conversations.length === 0 && !canStart ? (
         <Note>{labels.unreachable}</Note>
       ) : (
-        <ul className="contact-choices" aria-label={labels.channels}>
+        <ul className="contact-choices" aria-label={labels.channels} ref={list} onKeyDown={moveBetweenChoices}>
           {conversations.map((conversation) => (
             <li key={conversation.id}>
               <button type="button" onClick={() => open(conversation.id)}>
