@@ -81,6 +81,30 @@ test('a message that was not sent outlives its tab and is marked in the list', {
   assert.equal((await provider.sent(ann)).length, 1)
 })
 
+test('a reply without a connection says that it is sent later, and is sent then', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).waitFor()
+  await page.context().setOffline(true)
+  await box(page).fill('Until five')
+  await box(page).press('Enter')
+  const waiting = page.getByText('Waiting for the connection. It is sent when you are online again.')
+  await waiting.waitFor()
+  assert.equal(await page.getByText('Not sent.').count(), 0)
+  assert.equal(await page.getByRole('button', { name: 'Retry' }).count(), 0)
+  await assertAccessible(page)
+  // One that is discarded meanwhile is not sent.
+  await box(page).fill('Or until six')
+  await box(page).press('Enter')
+  await until('both', async () => (await waiting.count()) === 2)
+  await page.getByRole('button', { name: 'Discard' }).last().click()
+  await page.context().setOffline(false)
+  await isRead(page, 'Until five')
+  assert.equal(await waiting.count(), 0)
+  assert.equal((await provider.sent(ann)).length, 1)
+})
+
 test('a conversation opens with the reply or the note as it was left', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })

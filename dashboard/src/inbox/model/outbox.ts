@@ -156,6 +156,12 @@ export function retryLost(isReturned: boolean): void {
   }
 }
 
+/** Whether the message is sent again without the member: as soon as there is a connection, unless that was tried in vain. */
+export const isWaiting = ({ idempotency_key: key, created_at }: Message, isLive: boolean, now: number): boolean =>
+  listUnconfirmed().some((one) => one.key === key && isLost(one)) &&
+  now - Date.parse(created_at) < retryMs &&
+  !(isLive && retried.has(key ?? ''))
+
 export const discard = ({ idempotency_key: key }: Message): void => dropUnconfirmed(key ?? '')
 
 const sendingsOf = (conversationId: string, all = listUnconfirmed()): Sending[] =>

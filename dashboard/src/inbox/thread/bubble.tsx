@@ -3,18 +3,20 @@
 import { memo } from 'react'
 import { Button, IconButton } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
+import { useNow } from '../../lib/hooks.ts'
+import { useLiveState } from '../../lib/live.tsx'
 import { formatClock, formatTime } from '../../lib/time.ts'
 import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { type Message, summaryOf } from '../model/data.ts'
-import { canResend, discard, retry } from '../model/outbox.ts'
+import { canResend, discard, isWaiting, retry } from '../model/outbox.ts'
 import { Content } from './content.tsx'
 import type { Reactions } from './message-groups.ts'
 import { type React, ReactButton, ReactionBadges } from './reactions.tsx'
 import { StatusIcon } from './status-icon.tsx'
 import { Preview } from './text.tsx'
 
-const { message: labels } = words.inbox
+const { message: labels, flow } = words.inbox
 
 type Props = {
   message: Message
@@ -78,7 +80,7 @@ export const Bubble = memo(function Bubble(props: Props) {
           {onQuote && <IconButton label={labels.reply} icon="reply" onClick={() => onQuote(message)} />}
         </span>
       )}
-      {status === 'failed' && <FailureNote {...props} />}
+      {status === 'failed' && (props.isLocal ? <UnsentNote {...props} /> : <FailureNote {...props} />)}
     </article>
   )
 })
@@ -98,6 +100,25 @@ function Quote({ quoted, customer, onReveal }: QuoteProps) {
 
 /** The channel's code in a stored error, such as `131026: …`. */
 const channelCode = /^(\d+)\b/
+
+/** A message that is sent by itself later says so: the member may have replied in another way meanwhile. */
+function UnsentNote(props: Props) {
+  const isLive = useLiveState() === 'live'
+  const now = useNow(60_000)
+  const { message } = props
+  if (!isWaiting(message, isLive, now)) return <FailureNote {...props} />
+  return (
+    <div className="stack inbox-failed small" role="status">
+      <p>
+        <Icon name="clock" />
+        <span>{flow.waitingToSend}</span>
+      </p>
+      <div className="row">
+        <Button label={labels.discard} size="small" variant="quiet" onClick={() => discard(message)} />
+      </div>
+    </div>
+  )
+}
 
 /** The reason for the failure and the channel's code, with retry and discard where possible. */
 function FailureNote({ message, isLocal, onResend }: Props) {

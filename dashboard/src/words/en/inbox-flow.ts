@@ -122,6 +122,7 @@ export const flow = {
     count === 1
       ? `${name} unblocked. The conversation is open again.`
       : `${count} contacts unblocked. The conversations are open again.`,
+  waitingToSend: 'Waiting for the connection. It is sent when you are online again.',
   undoAll: 'Undo all',
   undoLastKeys: (keys: string) => `${keys}: last one`,
   notChanged: (changed: Changed, reason: string) =>
