@@ -16,6 +16,7 @@ import { words } from '../../words/words.ts'
 import type { Conversation, Entry, Message } from '../model/data.ts'
 import { type useThread, useTimeline } from '../model/live-pages.ts'
 import { VisitorTyping } from '../model/presence.tsx'
+import { useScheduled } from '../model/scheduled.ts'
 import type { Sending } from '../model/unconfirmed.ts'
 import { Bubble } from './bubble.tsx'
 import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
@@ -25,7 +26,8 @@ import { useThreadScroll } from './use-thread-scroll.ts'
 
 const { thread } = words.inbox
 
-const ScheduledMessages = lazy(() => import('./scheduled.tsx'))
+/** Few conversations have any. Without a connection they are not shown. */
+const ScheduledMessages = lazy(() => import('./scheduled.tsx').catch(() => ({ default: () => null })))
 
 type Props = {
   conversation: Conversation
@@ -56,6 +58,7 @@ function MessageLog(props: Props & { timeline: Timeline }) {
   const { conversation, pages, sendings, onQuote, onReact, onResend, timeline } = props
   const { member } = useSession()
   const { isWhole, isQuiet } = useFirstScreen()
+  const scheduled = useScheduled(conversation.id)
   const messages = useMemo(
     () => (isWhole ? pages.items : pages.items.slice(0, firstScreenCount())).toReversed(),
     [pages.items, isWhole],
@@ -113,7 +116,7 @@ function MessageLog(props: Props & { timeline: Timeline }) {
               )}
             </section>
           ))}
-          {isWhole && (
+          {isWhole && scheduled.length > 0 && (
             <Suspense>
               <ScheduledMessages conversationId={conversation.id} />
             </Suspense>
