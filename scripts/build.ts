@@ -56,7 +56,7 @@ const builds: readonly Build[] = [
     write: packSdks,
     files: [
       'sdk/src/*.ts',
-      'sdk/{package.json,tsconfig.json,README.md,LICENSE}',
+      'sdk/{package.json,tsconfig.json,README.md,LICENSE,*.schema.json}',
       '{cli,common}/*.ts',
       'scripts/{sdk,tar}.ts',
       'sdk-python/{pyproject.toml,README.md,LICENSE}',

@@ -1,11 +1,12 @@
 /**
  * `npm run sdk-types` generates the types and calls of both SDKs from the OpenAPI document: `sdk/src/types.ts` and
- * `sdk/src/calls.ts`, and the files of `scripts/sdk-python.ts`. A test checks that all files are current.
+ * `sdk/src/calls.ts`, the JSON Schemas of automations, and the files of `scripts/sdk-python.ts`. A test checks that all files are current.
  *
  * Schemas keep their names. Queries and unnamed responses are named after their operation.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { publishedSchemas } from '../server/automation/file-schema.ts'
 import { type ApiCall, listCalls, type SdkFile } from './api-calls.ts'
 import { describeService } from './describe-service.ts'
 import { describePythonSdk } from './sdk-python.ts'
@@ -47,6 +48,7 @@ export async function describeSdkTypes(): Promise<SdkFile[]> {
         '',
       ].join('\n'),
     },
+    ...publishedSchemas().map(({ name, text }) => ({ path: join(folder, '..', name), text })),
     ...describePythonSdk(document),
   ]
 }

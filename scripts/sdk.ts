@@ -11,7 +11,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { build } from 'vite'
 import { packFolder } from './tar.ts'
 
@@ -77,7 +77,8 @@ export async function packSdks(folder: string): Promise<Bundle> {
   try {
     // npm expects this name inside the archive.
     const javaScript = join(staging, 'package')
-    for (const name of ['package.json', 'README.md', 'LICENSE']) cpSync(join(root, 'sdk', name), join(javaScript, name))
+    for (const path of globSync(join(root, 'sdk/{package.json,README.md,LICENSE,*.schema.json}')))
+      cpSync(path, join(javaScript, basename(path)))
     const bundle = await buildSdk(join(javaScript, 'dist'))
     packFolder(javaScript, join(folder, javaScriptPackage))
     // A source distribution, which needs no Python to make.

@@ -158,3 +158,14 @@ test('styles mirror in right-to-left languages and have two weights', () => {
     assert.deepEqual(found, [], file)
   }
 })
+
+test('the schemas of automations are served beside the API reference, as the SDK has them', async (t) => {
+  const { url } = await start(t, { pages: true })
+  for (const name of ['automation.schema.json', 'automation-file.schema.json']) {
+    const response = await fetch(`${url}/docs/${name}`)
+    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/schema+json'])
+    assert.equal(await response.text(), readFileSync(`sdk/${name}`, 'utf8'), 'run `npm run sdk-types`')
+    const { exports } = JSON.parse(readFileSync('sdk/package.json', 'utf8'))
+    assert.equal(exports[`./${name}`], `./${name}`)
+  }
+})

@@ -490,3 +490,12 @@ test('the examples in the documents are canonical', () => {
     assert.equal(content, `${toText(parse(JSON.parse(content)))}\n`, file)
   }
 })
+
+test('the address of the schema is accepted at the top of a definition, and is no part of it', () => {
+  const definition = { trigger: { type: 'manual' }, steps: [{ type: 'end' }] }
+  const named = { $schema: 'https://parley.test/docs/automation.schema.json', ...definition }
+  assert.equal(JSON.stringify(parseDefinition(named, automationFields)), JSON.stringify(definition))
+  assert.throws(() => parseDefinition({ ...named, $schema: 1 }, automationFields), { message: /unknown field/ })
+  const within = { ...definition, steps: [{ $schema: 'x', type: 'end' }] }
+  assert.throws(() => parseDefinition(within, automationFields), { message: /^steps\[0\]: has an unknown field/ })
+})

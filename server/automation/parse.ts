@@ -3,7 +3,7 @@
  *
  * The schema is checked first (`read.ts`), then the rules between fields, from the top. A 400 has the path of the first fault:
  * `steps[2].cases[0].when.rules[1].op: unknown for tag; use one of has, not_has`. The canonical form has the fields in the order of the
- * schema and only those that the caller sent, so that `JSON.stringify` of it can be kept in git.
+ * schema and only those that the caller sent, so that `JSON.stringify` of it can be kept in git. It has no `$schema`: a file has it.
  */
 import { namePattern, requireAttributes } from '../contacts/attributes.ts'
 import { maxTags, readTagName, readTagNames } from '../contacts/tags.ts'
@@ -35,7 +35,7 @@ import { findReferenceFault, hasReference, listTexts } from './texts.ts'
 /** Throws 400 with the path of the first fault. `fields`: those of conditions (`fields.ts`). */
 export function parseDefinition(input: unknown, fields: FilterFields): Definition {
   const nested = { name: 'Steps', max: limits.nesting, message: `nested more than ${limits.nesting} levels deep` }
-  const read = readBySchema(DefinitionSchema, input, { root: 'definition', nested }) as Definition
+  const read = readBySchema(DefinitionSchema, withoutReference(input), { root: 'definition', nested }) as Definition
   if (listSteps(read).length > limits.steps) throw badRequest(`steps: must have at most ${limits.steps} on all levels`)
   const trigger = readTrigger(read.trigger)
   const conditions = read.conditions && readConditions(fields, read.conditions, trigger)
@@ -45,6 +45,13 @@ export function parseDefinition(input: unknown, fields: FilterFields): Definitio
     throw badRequest(`definition: must have at most ${limits.bytes} bytes as JSON`)
   }
   return definition
+}
+
+/** Drops `$schema`, which editors read. */
+function withoutReference(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input
+  const { $schema, ...rest } = input as Record<string, unknown>
+  return typeof $schema === 'string' ? rest : input
 }
 
 function readTrigger(trigger: Trigger): Trigger {

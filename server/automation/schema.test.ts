@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import fc from 'fast-check'
+import { describeFile } from './file-schema.ts'
 import { describeDefinition } from './schema.ts'
 import { anyDefinition, steps, text, triggers } from './test-definitions.ts'
 
 const schema = JSON.parse(JSON.stringify(describeDefinition()))
+const reference = 'https://parley.test/docs/automation.schema.json'
 const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false })
 formats.default(ajv)
 const validate = ajv.compile(schema)
@@ -24,6 +27,27 @@ test('the published schema is a JSON Schema that accepts what the service accept
     fc.property(anyDefinition, (definition) => accepts(definition)),
     { numRuns: 100, endOnFailure: true },
   )
+})
+
+test('a definition and a file may name their schema, and a file has a definition within', () => {
+  const validateFile = ajv.compile(JSON.parse(JSON.stringify(describeFile())))
+  const examples = globSync('docs/automations/*.json')
+  assert.equal(examples.length, 6)
+  for (const path of examples) {
+    const definition = JSON.parse(readFileSync(path, 'utf8'))
+    accepts({ $schema: reference, ...definition })
+    const file = { $schema: reference, name: 'x', description: '', position: 0, definition }
+    assert.ok(validateFile(file), JSON.stringify(validateFile.errors))
+    for (const wrong of [
+      { ...file, name: undefined },
+      { ...file, state: 'active' },
+      { ...file, position: -1 },
+    ]) {
+      assert.equal(validateFile(JSON.parse(JSON.stringify(wrong))), false)
+    }
+    assert.equal(validateFile({ ...file, definition: { ...definition, steps: [{ type: 'sned' }] } }), false)
+  }
+  refuses({ $schema: 1, ...withSteps({ type: 'end' }) })
 })
 
 test('the published schema refuses typing errors on every level', () => {

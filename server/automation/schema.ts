@@ -293,11 +293,20 @@ export const DefinitionSchema = Type.Unsafe<Definition>({
   },
 })
 
+type PublishedSchema = { $schema: string; title: string; properties: object; $defs: Record<string, object> }
+
 /** The published schema: a JSON Schema (draft 2020-12) that needs no other document. */
-export const describeDefinition = (): object => ({
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
-  ...(toStandalone(DefinitionSchema) as object),
-})
+export function describeDefinition(): PublishedSchema {
+  const { properties, ...rest } = toStandalone(DefinitionSchema) as Omit<PublishedSchema, '$schema'>
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...rest,
+    properties: { $schema: schemaReference, ...properties },
+  }
+}
+
+/** Editors read it. The service accepts it at the top of a definition and does not store it. */
+export const schemaReference = { type: 'string', description: 'The address of this schema, for editors.' }
 
 /** Applies the keywords for documents, drops those of the validator, and refuses unknown properties, as the service does. */
 function toStandalone(schema: unknown): unknown {

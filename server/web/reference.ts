@@ -1,7 +1,8 @@
-/** `/docs`: the API reference, the webhook receivers that it shows, and the packages of the SDKs. */
+/** `/docs`: the API reference, the webhook receivers that it shows, the schemas of automations, and the packages of the SDKs. */
 import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtDir, cacheControlOf, readBuilt } from '../../common/pages.ts'
+import { publishedSchemas } from '../automation/file-schema.ts'
 import type { App } from '../lib/http/server.ts'
 import { sendFile } from './send-file.ts'
 
@@ -34,6 +35,14 @@ export async function referenceRoutes(app: App): Promise<void> {
       reply
         .headers({ ...headers, 'cache-control': 'no-cache' })
         .type('text/plain; charset=utf-8')
+        .send(text),
+    )
+  }
+  for (const { name, text } of publishedSchemas()) {
+    app.get(`/docs/${name}`, async (_request, reply) =>
+      reply
+        .headers({ ...headers, 'cache-control': 'no-cache' })
+        .type('application/schema+json')
         .send(text),
     )
   }
