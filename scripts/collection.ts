@@ -146,6 +146,7 @@ const folders: readonly Folder[] = [
     name: 'Automations',
     description: 'An automation that is started by hand on that conversation and adds a note.',
     steps: [
+      { operation: 'checkAutomation', body: definition },
       {
         operation: 'createAutomation',
         body: { name: 'Example {{$timestamp}}', definition },

@@ -22,7 +22,41 @@ test('steps are nested 8 levels deep, with any content in the innermost one', as
   const created = dataOf(await api.post('/automations', { name: 'Deep', definition }), 201)
   assert.deepEqual(created.draft, definition)
   const path = `steps[0]${'.cases[0].steps[0]'.repeat(7)}.cases[0].steps`
-  const deeper = { ...definition, steps: [nested(9, cards)] }
+  const deeper = { ...definition, steps: [nested(9, { type: 'note', text: 'x' })] }
   const refused = await api.post('/automations', { name: 'Deeper', definition: deeper })
   assertBadRequest(refused, `${path}: nested more than 8 levels deep`)
+})
+
+test('a check says whether a definition is valid, and stores nothing', async (t) => {
+  const { api } = await start(t)
+  const check = (definition: Json) => api.post('/automations/check', definition)
+  const definition = {
+    steps: [nested(2, { type: 'note', text: 'A VIP' }), { message: { text: 'Hello', type: 'text' }, type: 'send' }],
+    trigger: { type: 'message' },
+    $schema: 'https://parley.test/docs/automation.schema.json',
+  }
+  const checked = dataOf(await check(definition))
+  assert.equal(checked.valid, true)
+  // The order of the fields is that of the schema.
+  assert.equal(
+    JSON.stringify(checked.definition),
+    JSON.stringify({
+      trigger: definition.trigger,
+      steps: [definition.steps[0], { type: 'send', message: { type: 'text', text: 'Hello' } }],
+    }),
+  )
+  assert.deepEqual(checked.steps, [
+    { path: 'steps[0]', depth: 0, text: 'branch case 1' },
+    { path: 'steps[0].cases[0].steps[0]', depth: 1, text: 'note A VIP' },
+    { path: 'steps[1]', depth: 0, text: 'send Hello' },
+  ])
+  const steps = [
+    { type: 'branch', cases: [{ when: { match: 'all', rules: [{ field: 'tag', op: 'like' }] }, steps: [] }] },
+  ]
+  const refused = await check({ ...definition, steps })
+  assertBadRequest(refused, 'steps[0].cases[0].when.rules[0].op: unknown for tag; use one of has, not_has')
+  assertBadRequest(await check({}), 'trigger: required')
+  const other = await api.key('contacts:read')
+  assert.equal((await api.post('/automations/check', definition, { key: other })).status, 403)
+  assert.deepEqual((await api.get('/automations')).body.data, [])
 })

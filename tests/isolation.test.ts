@@ -232,6 +232,7 @@ const bodies: Record<string, (resources: Resources) => Json> = {
   addBroadcastRecipients: () => ({ recipients: [{ to: '+14155550499' }] }),
   rotateWebhookSecret: () => ({ overlap_hours: 24 }),
   createAutomation: () => ({ name: 'Taken' }),
+  checkAutomation: () => ({ trigger: { type: 'manual' }, steps: [{ type: 'end' }] }),
   updateAutomation: () => ({ name: 'Taken' }),
   saveAutomationDraft: () => ({ trigger: { type: 'manual' }, steps: [{ type: 'end' }] }),
   startAutomation: ({ conversations }) => ({ conversation_ids: [conversations] }),

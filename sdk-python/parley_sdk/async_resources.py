@@ -18,6 +18,7 @@ from .types import (
     Broadcast,
     BroadcastRecipient,
     CheckedBroadcast,
+    CheckedDefinition,
     CheckedMessage,
     Connection,
     Contact,
@@ -105,6 +106,28 @@ class AsyncAutomations:
         return await self._caller.call(
             "POST",
             "/automations",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def check(
+        self,
+        body: AutomationDefinition,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CheckedDefinition:
+        """Check a definition without saving it.
+
+        Takes the body of `PUT /automations/{id}/draft` and applies the same checks. Changes nothing. A definition
+        that is not valid is a 400 that begins with the path of its first fault.
+        """
+        return await self._caller.call(
+            "POST",
+            "/automations/check",
             body=body,
             idempotency_key=idempotency_key,
             timeout=timeout,

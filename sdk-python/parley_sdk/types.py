@@ -22,6 +22,8 @@ __all__ = [
     "BroadcastRecipient",
     "BroadcastTemplate",
     "CheckedBroadcast",
+    "CheckedDefinition",
+    "CheckedDefinitionStep",
     "CheckedMessage",
     "Connection",
     "Contact",
@@ -316,6 +318,24 @@ class CheckedBroadcast(TypedDict):
     recipient_count: int
     # The number of recipients that would be skipped.
     skipped_count: int
+
+
+class CheckedDefinition(TypedDict):
+    # Always true: a definition that is not valid is refused.
+    valid: bool
+    # The definition as the service stores it: the fields in a fixed order, without `$schema`.
+    definition: Dict[str, Any]
+    # The steps on all levels, in their order.
+    steps: List[CheckedDefinitionStep]
+
+
+class CheckedDefinitionStep(TypedDict):
+    # The JSON path of the step in the definition.
+    path: str
+    # How many steps are around it.
+    depth: int
+    # The step on one line.
+    text: str
 
 
 class CheckedMessage(TypedDict):

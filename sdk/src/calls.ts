@@ -13,6 +13,7 @@ import type {
   Broadcast,
   BroadcastRecipient,
   CheckedBroadcast,
+  CheckedDefinition,
   CheckedMessage,
   Connection,
   Contact,
@@ -122,6 +123,7 @@ export type Calls = {
   'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
   'POST /automations': { body: NewAutomation; data: Automation }
+  'POST /automations/check': { body: AutomationDefinition; data: CheckedDefinition }
   'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; data: Automation }
   'POST /automations/{id}/publish': { params: { id: string }; data: Automation }
   'POST /automations/{id}/rotate-secret': { params: { id: string }; data: AutomationSecret }

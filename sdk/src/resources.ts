@@ -182,6 +182,9 @@ export const automationsOf = ({ call, list }: Caller) => ({
   /** Creates a draft. It starts nothing before it is published. */
   create: (automation: NewAutomation, options?: PostOptions) =>
     call('POST /automations', { body: automation }, options),
+  /** Applies the checks of `saveDraft` and changes nothing. */
+  check: (definition: AutomationDefinition, options?: PostOptions) =>
+    call('POST /automations/check', { body: definition }, options),
   get: (id: string, options?: CallOptions) => call('GET /automations/{id}', { params: { id } }, options),
   /** Changes the name, the description or the place among the others. */
   update: (id: string, changes: AutomationChange, options?: CallOptions) =>

@@ -187,6 +187,22 @@ export type CheckedBroadcast = {
   skipped_count: number
 }
 
+export type CheckedDefinition = {
+  /** Always true: a definition that is not valid is refused. */
+  valid: boolean
+  /** The definition as the service stores it: the fields in a fixed order, without `$schema`. */
+  definition: Record<string, unknown>
+  /** The steps on all levels, in their order. */
+  steps: ({
+    /** The JSON path of the step in the definition. */
+    path: string
+    /** How many steps are around it. */
+    depth: number
+    /** The step on one line. */
+    text: string
+  })[]
+}
+
 export type CheckedMessage = {
   /** The number in E.164. */
   to: string

@@ -10,13 +10,14 @@ import { randomToken, type Sealer } from '../lib/crypto.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Db, type Fragment, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
+import type { Static } from '../lib/schema.ts'
 import { lengthOf } from '../lib/text.ts'
 import type { Definition } from './definition.ts'
 import { automationFields } from './fields.ts'
 import { parseDefinition } from './parse.ts'
-import type { Automation } from './resource.ts'
+import type { Automation, CheckedSchema } from './resource.ts'
 import { sealContext } from './secrets.ts'
-import { hasQuestions } from './steps.ts'
+import { describeStep, hasQuestions, listSteps } from './steps.ts'
 
 const maxAutomations = 200
 export const maxName = 100
@@ -158,6 +159,13 @@ export async function saveDraft(sql: Sql, workspaceId: string, id: string, input
     update automations set draft = ${draft}, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id}`
   return requireAutomation(sql, workspaceId, id)
+}
+
+/** Reads a definition as a draft is read, and stores nothing. */
+export function checkDefinition(input: unknown): Static<typeof CheckedSchema> {
+  const definition = parseDefinition(input, automationFields)
+  const steps = listSteps(definition).map(({ path, depth, step }) => ({ path, depth, text: describeStep(step) }))
+  return { valid: true, definition, steps }
 }
 
 /** Makes the draft the newest version, and activates the automation. Without a draft, the newest version is active again. */

@@ -66,6 +66,35 @@ export const AutomationSchema = Type.Object(
 )
 export type Automation = Static<typeof AutomationSchema>
 
+export const CheckedSchema = Type.Object(
+  {
+    valid: Type.Boolean({ description: 'Always true: a definition that is not valid is refused.' }),
+    definition: Type.Unsafe<object>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'The definition as the service stores it: the fields in a fixed order, without `$schema`.',
+    }),
+    steps: Type.Array(
+      Type.Object({
+        path: Type.String({ description: 'The JSON path of the step in the definition.' }),
+        depth: Type.Integer({ description: 'How many steps are around it.' }),
+        text: Type.String({ description: 'The step on one line.' }),
+      }),
+      { description: 'The steps on all levels, in their order.' },
+    ),
+  },
+  {
+    title: 'CheckedDefinition',
+    examples: [
+      {
+        valid: true,
+        definition: exampleDefinition,
+        steps: [{ path: 'steps[0]', depth: 0, text: 'send Hello {{contact.name|there}}, we answer within an hour.' }],
+      },
+    ],
+  },
+)
+
 export const VersionSchema = Type.Object(
   {
     version: Type.Integer(),

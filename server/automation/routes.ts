@@ -1,4 +1,4 @@
-/** `/automations`: list, create, edit, publish, pause. `/automation-runs`: what they did. `/conversations/{id}/take-over`. */
+/** `/automations`: list, create, check, edit, publish, pause. `/automation-runs`: what they did. `/conversations/{id}/take-over`. */
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { requireConversation } from '../conversations/conversations.ts'
@@ -10,6 +10,7 @@ import { Deleted, IdParams, ListQuery, OneOf, Type, Uuid } from '../lib/schema.t
 import type { Signals } from '../signals/signals.ts'
 import {
   changeAutomation,
+  checkDefinition,
   createAutomation,
   deleteAutomation,
   listAutomations,
@@ -22,7 +23,14 @@ import {
   rotateSecret,
   saveDraft,
 } from './automations.ts'
-import { AutomationSchema, RunDetailSchema, RunSchema, StartedSchema, VersionSchema } from './resource.ts'
+import {
+  AutomationSchema,
+  CheckedSchema,
+  RunDetailSchema,
+  RunSchema,
+  StartedSchema,
+  VersionSchema,
+} from './resource.ts'
 import { listRuns, requireRun, startRuns, takeOver } from './run-list.ts'
 
 const scope = 'automations:manage'
@@ -83,6 +91,18 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       status: 201,
       run: ({ caller, body, idempotency }) =>
         createAutomation(db, sealer, caller.workspaceId, body, idempotency?.subject.id),
+    }),
+    row({
+      call: 'POST /automations/check',
+      operation: 'checkAutomation',
+      summary: 'Check a definition without saving it',
+      description:
+        'Takes the body of `PUT /automations/{id}/draft` and applies the same checks. Changes nothing. A definition that is not valid is a 400 that begins with the path of its first fault.',
+      scope,
+      body: Definition,
+      data: CheckedSchema,
+      status: { 200: 'The definition is valid.' },
+      run: ({ body }) => checkDefinition(body),
     }),
     row({
       call: 'GET /automations/:id',
