@@ -1,13 +1,10 @@
 /** The integrators' commands: `parley listen`, `tail`, `send`, `templates`, `trigger` and `mcp`. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import { createConfirmations } from '../../cli/confirm.ts'
 import { toMessage } from '../../cli/send.ts'
 import { usages } from '../../cli/usage.ts'
@@ -15,41 +12,11 @@ import { version } from '../../common/version.ts'
 import { verifyWebhook } from '../../receivers/verify.ts'
 import { freePort } from '../../scripts/free-port.ts'
 import { ParleyError } from '../../sdk/src/index.ts'
+import { assist, converse, parley } from '../command.ts'
 import { createFolder } from '../folder.ts'
 import { listen } from '../listen.ts'
 import { startMs } from '../program.ts'
 import { type Json, start, until, type World, withProvider } from '../support.ts'
-
-type Running = {
-  child: ChildProcess
-  lines(): Json[]
-  stdout(): string
-  stderr(): string
-  exit: Promise<number | null>
-}
-
-/** Runs `parley` without a demo. Key and URL come from `env`. */
-function parley(t: TestContext, env: Record<string, string>, ...args: string[]): Running {
-  const child = spawn(process.execPath, ['bin/parley.ts', ...args], {
-    env: { ...process.env, DATA_DIR: '/nowhere', PARLEY_API_KEY: '', PARLEY_URL: '', ...env },
-  })
-  t.after(() => child.kill('SIGKILL'))
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text))
-  return {
-    child,
-    stdout: () => stdout,
-    stderr: () => stderr,
-    lines: () =>
-      stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line)),
-    exit: new Promise((resolve) => child.on('close', resolve)),
-  }
-}
 
 /** Runs a command to its end and returns its JSON output. It must succeed. */
 async function resultOf(t: TestContext, env: Record<string, string>, ...args: string[]): Promise<Json> {
@@ -360,39 +327,6 @@ test('a confirmation token can be used again after a lost response, but not afte
   await assert.rejects(ask('send_message'), isGone)
   assert.deepEqual(keys, [token, token, token, token])
 })
-
-/** An MCP client. */
-const assist = (t: TestContext, env: Record<string, string>, ...args: string[]) =>
-  converse(parley(t, env, 'mcp', ...args))
-
-async function converse(running: Running) {
-  let number = 0
-  const ask = async (method: string, params: Json = {}): Promise<Json> => {
-    const id = ++number
-    running.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
-    const find = async () => running.lines().find((line) => line.id === id)
-    return (await until(`a response to ${method}: ${running.stderr()}`, find, startMs)).result
-  }
-  const clientInfo = { name: 'test', version: '1' }
-  const hello = await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
-  running.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-  const call = async (name: string, input: Json = {}): Promise<Json> => {
-    const { isError = false, content, structuredContent } = await ask('tools/call', { name, arguments: input })
-    const [{ text }] = content
-    if (isError) return { error: text }
-    assert.deepEqual(structuredContent, JSON.parse(text))
-    const validate = schemas.get(name)
-    assert.ok(validate?.(structuredContent), `${name}: ${JSON.stringify(validate?.errors)}`)
-    return structuredContent
-  }
-  const listed: Json[] = (await ask('tools/list')).tools
-  const ajv = new Ajv2020({ strict: false })
-  // The package's types describe a default export that the module does not have.
-  ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
-  const schemas = new Map(listed.map(({ name, outputSchema }) => [name as string, ajv.compile(outputSchema)]))
-  const tools = async () => listed.map(({ name }) => name).sort()
-  return { ...running, hello, call, tools, listed }
-}
 
 test('an assistant reads what its key allows, and sends nothing without --allow-send', async (t) => {
   const world = await start(t)
