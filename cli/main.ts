@@ -39,6 +39,7 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
   },
   templates: { ...shared, search: text, language: text, status: text },
   trigger: { ...shared, from: text, to: text, text, simulator: text },
+  automations: { ...shared, dir: text, publish: flag, ids: flag },
   mcp: { ...shared, 'allow-send': flag },
 }
 
@@ -67,7 +68,7 @@ export async function runIntegratorCommand(name: CommandName, args: string[], pr
 
 function parseInput(name: CommandName, args: string[], { invocation }: Program): Input {
   try {
-    return parseArgs({ args, options: options[name], allowPositionals: name === 'trigger' })
+    return parseArgs({ args, options: options[name], allowPositionals: name === 'trigger' || name === 'automations' })
   } catch (error) {
     throw new CommandError('bad_option', `${(error as Error).message}\n\n${helpOf(name, invocation)}`)
   }
@@ -87,7 +88,10 @@ async function run(
     throw new CommandError('bad_option', 'Use either --forward or --print, not both.')
   }
   if (positionals.length > 1) {
-    throw new CommandError('bad_option', `Only one event at a time: ${positionals.slice(1).join(' ')} is too much.`)
+    throw new CommandError(
+      'bad_option',
+      `Only one word after the command: ${positionals.slice(1).join(' ')} is too much.`,
+    )
   }
   const requested = { key: option('key'), url: option('url'), simulator: option('simulator') }
   const target = resolveTarget(requested, folder)
@@ -135,6 +139,16 @@ async function dispatch(name: CommandName, { values, positionals, option, target
         to: option('to'),
         text: option('text'),
       })
+    case 'automations': {
+      const { manageAutomations } = await import('./automations.ts')
+      return manageAutomations(parley, output, {
+        action: positionals[0],
+        url,
+        folder: option('dir') ?? 'automations',
+        publish: values.publish === true,
+        ids: values.ids === true,
+      })
+    }
     case 'mcp': {
       const { serveMcp } = await import('./mcp.ts')
       return serveMcp({

@@ -47,6 +47,19 @@ The machine needs no public address. The command prints the signing secret first
   conversation.created     a new customer sends --text
   contact.created          creates a contact with the number --from or a new one`,
   },
+  automations: {
+    summary: 'keep automations as files: pull, push, test',
+    usage: `(pull [--ids] | push [--publish] | test) [--dir FOLDER] ${shared} [--json]`,
+    description: `Keep the automations of the workspace as JSON files, for example in git. The key needs the scope automations:manage.
+  pull            write one file per automation: name, description, position and definition
+  push            create and change automations by their files, and print what changes. All files are checked first, and
+                  nothing changes if one is not valid. An automation without a file stays as it is
+  test            check the files and change nothing
+  --dir FOLDER    default: automations
+  --publish       publish what was pushed. Without it, a new definition is a draft. A paused automation stays paused
+  --ids           write the id of each automation, so that a changed name renames it. Without an id, names are compared
+The exit code is 0 if all is well, and 1 if a file is not valid or the service refuses it.`,
+  },
   mcp: {
     summary: 'offer the workspace to an assistant (Model Context Protocol)',
     usage: `[--allow-send] ${shared}`,

@@ -19,7 +19,7 @@ const ownProcess = [
   'server/lib/id.test.ts',
 ]
 
-const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/*.test.ts']
+const besideCode = ['cli/**/*.test.ts', 'common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/*.test.ts']
 
 /** The files by what they need. `installation` are the tests of whole installations, which `npm test` does not run. */
 export type TestFiles = Record<'units' | 'services' | 'pages' | 'installation', string[]>
