@@ -13,6 +13,7 @@ import { version } from '../common/version.ts'
 import { type Parley, ParleyError } from '../sdk/src/index.ts'
 import { toUserError } from './api.ts'
 import { createConfirmations } from './confirm.ts'
+import { automationChangeTools, automationReadTools } from './mcp-automation-tools.ts'
 import { contactChangeTools, contactReadTools } from './mcp-contact-tools.ts'
 import { fetchDocument, responseSchema } from './mcp-schemas.ts'
 import { readTools as otherReadTools, sendTools as otherSendTools, type Tool } from './mcp-tools.ts'
@@ -89,8 +90,8 @@ export async function serveMcp({ parley, url, allowSend, signal, note }: McpOpti
   await server.close()
 }
 
-const readTools = [...contactReadTools, ...otherReadTools]
-const sendTools = [...contactChangeTools, ...otherSendTools]
+const readTools = [...contactReadTools, ...otherReadTools, ...automationReadTools]
+const sendTools = [...contactChangeTools, ...otherSendTools, ...automationChangeTools]
 
 type LoadedTools = {
   tools: readonly Tool[]

@@ -64,7 +64,7 @@ The exit code is 0 if all is well, and 1 if a file is not valid or the service r
     summary: 'offer the workspace to an assistant (Model Context Protocol)',
     usage: `[--allow-send] ${shared}`,
     description: `Serve the workspace to an assistant over the Model Context Protocol (standard input and output). The assistant can
-read what the key's scopes allow. With --allow-send it can also change conversations, add notes, and send after a dry run.`,
+read what the key's scopes allow. With --allow-send it can also change conversations, add notes, and send and publish automations after a dry run.`,
   },
 } as const satisfies Record<string, Usage>
 

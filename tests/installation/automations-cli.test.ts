@@ -1,10 +1,10 @@
-/** `parley automations`: automations as files, there and back. */
+/** `parley automations`: automations as files, there and back; and the tools of `parley mcp` for automations. */
 import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { dataOf, pluck } from '../assertions.ts'
-import { parley } from '../command.ts'
+import { assist, parley } from '../command.ts'
 import { createFolder } from '../folder.ts'
 import { type Json, start } from '../support.ts'
 
@@ -178,4 +178,56 @@ test('a file that is not valid stops a push before it changes anything, with its
     assert.equal(code, 1)
     assert.match(err, message)
   }
+})
+
+test('an assistant describes and checks automations, and publishes only what a dry run showed', async (t) => {
+  const { api, env, create, stored } = await startCommands(t)
+  const { id } = await create('Menu', examples.find(({ name }) => name === 'welcome-menu')?.definition)
+  const reader = await assist(t, env)
+  assert.deepEqual(await reader.tools(), [
+    'check_automation',
+    'describe_automation',
+    'get_usage',
+    'list_automations',
+    'me',
+  ])
+  assert.deepEqual(pluck((await reader.call('list_automations')).data, 'id', 'state'), [[id, 'draft']])
+  const { data } = await reader.call('describe_automation', { id })
+  assert.deepEqual([data.name, data.published, data.draft.trigger.type], ['Menu', null, 'message'])
+  assert.deepEqual(pluck(data.draft.steps.slice(0, 2), 'path', 'depth', 'text'), [
+    ['steps[0]', 0, 'ask choice: buttons: Hello {{contact.name|there}}, thank you for your message. …'],
+    ['steps[0].timeout.steps[0]', 1, 'hand_over No answer to the welcome menu.'],
+  ])
+  assert.equal((await reader.call('check_automation', { definition: greeting })).data.steps[0].text, 'send Hello')
+  const fault = await reader.call('check_automation', { definition: { ...greeting, steps: [{ type: 'sned' }] } })
+  assert.match(fault.error, /^bad_request: steps\[0\]\.type: /)
+  assert.match((await reader.call('publish_automation', { id, dry_run: true })).error, /--allow-send/)
+
+  const { call, listed } = await assist(t, env, '--allow-send')
+  const { annotations } = listed.find(({ name }) => name === 'publish_automation') ?? {}
+  assert.deepEqual([annotations.destructiveHint, annotations.openWorldHint], [true, true])
+  assert.match((await call('publish_automation', { id })).error, /^not_confirmed: Nothing was published/)
+  const shown = await call('publish_automation', { id, dry_run: true })
+  assert.deepEqual(
+    [shown.published, shown.state, shown.would_publish.steps.length],
+    [false, 'draft', data.draft.steps.length],
+  )
+  assert.equal((await stored())[0]?.state, 'draft')
+  // A member changes the draft after the dry run.
+  const { body } = await api.get(`/automations/${id}`)
+  const draft = { ...body.data.draft, trigger: { type: 'manual' } }
+  await fetch(`${env.PARLEY_URL}/v1/automations/${id}/draft`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${env.PARLEY_API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify(draft),
+  })
+  const { confirmation_token } = shown
+  assert.match(
+    (await call('publish_automation', { id, confirmation_token })).error,
+    /^not_confirmed: The arguments differ/,
+  )
+  const token = (await call('publish_automation', { id, dry_run: true })).confirmation_token
+  const published = await call('publish_automation', { id, confirmation_token: token })
+  assert.deepEqual([published.published, published.data.state, published.data.version], [true, 'active', 1])
+  assert.match((await call('publish_automation', { id, dry_run: true })).error, /^nothing_to_publish: /)
 })
