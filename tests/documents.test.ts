@@ -131,6 +131,8 @@ test('docs/limits.md has the numbers of the code', async () => {
   const perMinute = constant('server/accounts/auth.ts', 'requestsPerMinute')
   const batch = schema('NewBroadcast.properties.recipients', 'maxItems')
   const perSecond = perMinute / 60
+  const definition = (name: string) => constant('server/automation/definition.ts', name)
+  const decide = (name: string) => constant('server/automation/decide.ts', name)
 
   const expected: Record<string, number[]> = {
     '`POST /v1/messages` with one key': [perSecond],
@@ -262,6 +264,23 @@ test('docs/limits.md has the numbers of the code', async () => {
       constant('server/broadcasts/audience.ts', 'maxSegments'),
     ],
     'recipients of a workspace that are not sent to yet': [constant('server/broadcasts/limits.ts', 'maxUnsent')],
+    'automations of a workspace': [constant('server/automation/automations.ts', 'maxAutomations')],
+    'name, description of an automation': ['maxName', 'maxDescription'].map((name) =>
+      constant('server/automation/automations.ts', name),
+    ),
+    'steps of an automation, on all levels': [definition('steps')],
+    'levels of steps': [definition('nesting')],
+    'definition as JSON': [definition('bytes') / 1024],
+    'cases of a branch': [definition('cases')],
+    'words or phrases of a trigger': [definition('words'), definition('wordLength')],
+    'retries of a question': [definition('retries')],
+    'answers of a run as JSON': [constant('server/automation/step-context.ts', 'maxAnswerBytes') / 1024],
+    'automated messages of a conversation': [constant('server/automation/send-message.ts', 'maxPerHour')],
+    'automations that cause one another': [decide('maxDepth')],
+    'runs with questions that a workspace starts': [decide('maxStartsPerSecond')],
+    'conversations per start by hand': [schema('AutomationStart.properties.conversation_ids', 'maxItems')],
+    'attempts of a call to your server': [times.automation.callRetryMs.length + 1, times.automation.callMs / 1000],
+    'retention of runs that ended, and of their logs': [constant('server/automation/log-days.ts', 'daysKept')],
     'endpoints of a workspace, integrations included': [constant('server/webhooks/endpoints.ts', 'maxEndpoints')],
     'time for an attempt': [times.webhooks.postMs / 1000],
     'attempts per event': [times.webhooks.backoffMs.length + 1],

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { dataOf } from './assertions.ts'
-import { filterFields } from './internals.ts'
+import { automationFields, endReasons, filterFields } from './internals.ts'
 import { type Json, signIn, start, withProvider } from './support.ts'
 
 const readBlocks = (document: string): string[] =>
@@ -40,14 +40,55 @@ test('every filter of the guide about segments is accepted, and its table has al
     const { status, body } = await api.post('/segments', segment)
     assert.equal(status, 201, `${block}\n${JSON.stringify(body)}`)
   }
-  const rows = [...readFileSync('docs/segments.md', 'utf8').matchAll(/^\| (`[^|]+) \| (`[^|]+) \| (.+) \|$/gm)]
-  const namesIn = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-  const documented = rows.flatMap(([, fields = '', ops = '']) =>
-    namesIn(fields).map((field): [string, string[]] => [field, namesIn(ops).sort()]),
-  )
-  const known = Object.entries(filterFields).map(([field, ops]): [string, string[]] => [field, Object.keys(ops).sort()])
-  assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(known))
+  assert.deepEqual(readFields(readFileSync('docs/segments.md', 'utf8')), opsOf(filterFields))
 })
+
+const namesIn = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+
+/** The fields of a table of the guide with their ops. */
+const readFields = (guide: string): Record<string, string[]> =>
+  Object.fromEntries(
+    [...guide.matchAll(/^\| (`[^|]+) \| (`[^|]+) \| (.+) \|$/gm)].flatMap(([, fields = '', ops = '']) =>
+      namesIn(fields).map((field): [string, string[]] => [field, namesIn(ops).sort()]),
+    ),
+  )
+
+const opsOf = (fields: Record<string, object>): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(fields).map(([field, ops]) => [field, Object.keys(ops).sort()]))
+
+test('the guide about automation has all triggers, fields, steps and reasons, and its examples are accepted', async (t) => {
+  const { api, url } = await start(t)
+  const guide = readFileSync('docs/automation.md', 'utf8')
+  const sectionOf = (title: string) =>
+    new RegExp(`^## ${title}\\n(.*?)(?=^## |$(?![\\s\\S]))`, 'ms').exec(guide)?.[1] ?? ''
+  const commands = [...guide.matchAll(/-d '(\{.*?)'/gs)].map(([, body = '']) => JSON.parse(body).definition)
+  const files = namesOfFiles(guide).map((file) => JSON.parse(readFileSync(`docs/${file}`, 'utf8')))
+  const blocks = readBlocks('docs/automation.md').map((block) => JSON.parse(block))
+  assert.deepEqual([commands.length, files.length, blocks.length], [1, 6, 1])
+  for (const definition of [...commands, ...files, ...blocks]) dataOf(await api.post('/automations/check', definition))
+
+  const schema: Json = JSON.parse(readFileSync('sdk/automation.schema.json', 'utf8'))
+  const typesOf = ({ oneOf }: Json): string[] => oneOf.map(({ properties }: Json) => properties.type.const)
+  const firstCells = (section: string) =>
+    [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)].flatMap(([, cell = '']) => namesIn(cell))
+  const [steps = '', answers = ''] = sectionOf('Steps').split('`answer` says')
+  assert.deepEqual(firstCells(sectionOf('Triggers')).slice(1), typesOf(schema.properties.trigger))
+  assert.deepEqual(firstCells(steps).slice(1), typesOf(schema.$defs.Step))
+  const { answer } = schema.$defs.Step.oneOf[1].properties
+  assert.deepEqual(firstCells(answers), typesOf(answer))
+  assert.deepEqual(firstCells(sectionOf('What ends a run')).slice(1), endReasons)
+  const fields = { ...opsOf(filterFields), ...readFields(sectionOf('Conditions')) }
+  assert.deepEqual(fields, opsOf(automationFields))
+  const { paths }: Json = await (await fetch(`${url}/openapi.json`)).json()
+  const described = sectionOf('API')
+  for (const path of Object.keys(paths).filter((each) => each.includes('automation'))) {
+    const name = path.replace('/automations/{id}/pause', '…/pause')
+    assert.ok(described.includes(name.startsWith('…') ? name : `/v1${name}`), path)
+  }
+})
+
+const namesOfFiles = (guide: string): string[] =>
+  [...guide.matchAll(/\]\((automations\/[\w-]+\.json)\)/g)].map(([, file = '']) => file)
 
 test('the identity tokens of the examples for Node and Python are accepted', async (t) => {
   const { api, url, connect, ...world } = await start(t)

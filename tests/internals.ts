@@ -15,6 +15,9 @@ export { unlinkAccountsOf } from '../server/accounts/sign-in/oidc.ts'
 // The codes of an authenticator app.
 export { totpCodeOf, totpStepOf } from '../server/accounts/sign-in/totp.ts'
 export { createWorkspace } from '../server/accounts/workspaces.ts'
+// The language of automations, compared with its guide.
+export { automationFields } from '../server/automation/fields.ts'
+export { endReasons } from '../server/automation/runs.ts'
 // Statements whose work is counted, and settings that only a test has.
 export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
 export { recipientFollower } from '../server/broadcasts/counts.ts'

@@ -199,6 +199,16 @@ test('npx parley-sdk runs every command of integrators from the installed packag
   )
   assert.ok(contact.id && sent.message_id)
   assert.match(await command(env, 'templates', '--search', 'hello'), /^hello_world /m)
+  const definition = { trigger: { type: 'manual' }, steps: [{ type: 'end' }] }
+  await world.api.post('/automations', { name: 'By hand', definition })
+  const automations = createFolder(t)
+  assert.equal(await command(env, 'automations', 'pull', '--dir', automations), 'by-hand.json: created\n')
+  assert.equal(await command(env, 'automations', 'test', '--dir', automations), 'by-hand.json: valid\n')
+  for (const name of ['automation.schema.json', 'automation-file.schema.json']) {
+    const print = `console.log(require.resolve('parley-sdk/${name}'))`
+    const path = run(process.execPath, ['--input-type=commonjs', '-e', print], folder)
+    assert.equal(readFileSync(path, 'utf8'), readFileSync(join(root, 'sdk', name), 'utf8'))
+  }
   await until('the forwarded event', async () => received.includes('contact.created'))
   await until('the line', async () => tailing.output().includes(`contact_id=${contact.id}`))
 
