@@ -163,7 +163,10 @@ test('the schemas of automations are served beside the API reference, as the SDK
   const { url } = await start(t, { pages: true })
   for (const name of ['automation.schema.json', 'automation-file.schema.json']) {
     const response = await fetch(`${url}/docs/${name}`)
-    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/schema+json'])
+    assert.deepEqual(
+      [response.status, response.headers.get('content-type')],
+      [200, 'application/schema+json; charset=utf-8'],
+    )
     assert.equal(await response.text(), readFileSync(`sdk/${name}`, 'utf8'), 'run `npm run sdk-types`')
     const { exports } = JSON.parse(readFileSync('sdk/package.json', 'utf8'))
     assert.equal(exports[`./${name}`], `./${name}`)

@@ -8,7 +8,7 @@ const automationStates = ['draft', 'active', 'paused'] as const
 const DefinitionField = (description: string) =>
   Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true, description })
 
-const exampleDefinition = {
+export const exampleDefinition = {
   trigger: { type: 'message', when: 'first' },
   steps: [{ type: 'send', message: { type: 'text', text: 'Hello {{contact.name|there}}, we answer within an hour.' } }],
 }

@@ -26,6 +26,7 @@ import {
 import {
   AutomationSchema,
   CheckedSchema,
+  exampleDefinition,
   RunDetailSchema,
   RunSchema,
   StartedSchema,
@@ -42,6 +43,7 @@ const Definition = Type.Unsafe<unknown>({
   title: 'AutomationDefinition',
   examples: [{ trigger: { type: 'manual' }, steps: [{ type: 'end' }] }],
   description: 'Trigger, conditions and steps; see the guide on automation and its JSON Schema.',
+  examples: [exampleDefinition],
 })
 
 const NewAutomation = Type.Object(
