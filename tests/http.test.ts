@@ -168,7 +168,7 @@ test('a body that is not JSON is rejected with an explanation', async (t) => {
   await refused(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /^body: not UTF-8/)
   await refused('{"phone":"+14155550100"}', /^content-type: /, { 'content-type': 'text/plain' })
   await refused('phone=1', /^content-type: /, { 'content-type': 'application/x-www-form-urlencoded' })
-  await refused('['.repeat(40) + ']'.repeat(40), /^body: nested/)
+  await refused('['.repeat(41) + ']'.repeat(41), /^body: nested/)
   await refused('['.repeat(500_000), /^body: /)
   await refused(JSON.stringify({ phone: '+14155550100', name: 'x'.repeat(1024 * 1024) }), /^body: over 1 MiB/)
   await refused('{"phone":"+14155550100","name":"a\\u0000b"}', /^name: /)
@@ -578,6 +578,8 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       ['sendMessage', '201 400 401 402 403 429 500 502 503'],
       ['checkMessage', '200 400 401 402 403 429 500 502 503'],
       ['replyToConversation', '201 400 401 402 403 404 429 500 502 503'],
+      ['scheduleMessage', '201 400 401 403 404 429 500 502 503'],
+      ['updateScheduledMessage', '200 400 401 403 404 429 500 502 503'],
       ['listTemplates', '200 304 400 401 403 429 500 502 503'],
       ['getTemplate', '200 304 400 401 403 404 429 500 502 503'],
       ['createBroadcast', '202 400 401 402 403 404 429 500 502 503'],

@@ -181,16 +181,21 @@ test('a response with a secret is replayed only to the API key or the member tha
   const second = createBrowser(url)
   const join = { name: 'Second', password: 'long enough' }
   assert.equal((await second.call('POST', `/invitations/${invited.body.data.invitation_token}`, join)).status, 201)
-  const keys = [await api.key('webhooks:manage'), await api.key('webhooks:manage')]
+  const scopes = ['webhooks:manage', 'automations:manage'] as const
+  const keys = [await api.key(...scopes), await api.key(...scopes)]
   const byKey = (path: string, body: object) => (of: 0 | 1) =>
     api.post(path, body, { ...withKey('k'), key: keys[of] ?? '' })
   const byMember = (path: string, body: object) => (of: 0 | 1) =>
     (of === 0 ? browser : second).call('POST', path, body, { 'idempotency-key': 'k' })
   const endpoint = { url: 'https://127.0.0.1:9/hook', events: ['contact.created'] }
   const { id } = (await api.post('/webhooks', endpoint)).body.data
+  const definition = { trigger: { type: 'manual' }, steps: [{ type: 'end' }] }
+  const automation = (await api.post('/automations', { name: 'Calls', definition })).body.data.id
   const calls = {
     'POST /v1/webhooks': byKey('/webhooks', endpoint),
     'POST /v1/webhooks/:id/rotate-secret': byKey(`/webhooks/${id}/rotate-secret`, {}),
+    'POST /v1/automations/:id/rotate-secret': byKey(`/automations/${automation}/rotate-secret`, {}),
+    'POST /app/api/automations/:id/rotate-secret': byMember(`/automations/${automation}/rotate-secret`, {}),
     'POST /app/api/webhooks': byMember('/webhooks', endpoint),
     'POST /app/api/webhooks/:id/rotate-secret': byMember(`/webhooks/${id}/rotate-secret`, {}),
     'POST /app/api/channels/web/identity-secret': byMember('/channels/web/identity-secret', {}),
@@ -213,7 +218,10 @@ test('a response with a secret is replayed only to the API key or the member tha
     })
     .map(({ url: path }) => `POST ${path}`)
   const ofKeys = contract.operations
-    .filter(({ method, operation }) => method === 'POST' && /CreatedWebhook/.test(JSON.stringify(operation.responses)))
+    .filter(
+      ({ method, operation }) =>
+        method === 'POST' && /CreatedWebhook|AutomationSecret/.test(JSON.stringify(operation.responses)),
+    )
     .map(({ path }) => `POST /v1${path.replace('{id}', ':id')}`)
   assert.deepEqual(new Set([...ofKeys, ...ofMembers]), new Set(Object.keys(calls)))
 })

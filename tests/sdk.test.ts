@@ -181,6 +181,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   await until('the draft', async () => (await parley.broadcasts.get(draft.id)).status === 'sent')
   assert.equal((await parley.broadcasts.listRecipients(draft.id)).data[0]?.to, phone)
   const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: 'By hand.' }] }
+  assert.equal((await parley.automations.check(definition)).valid, true)
   const automation = await parley.automations.create({ name: 'Macro', definition })
   await parley.automations.saveDraft(automation.id, definition)
   assert.equal((await parley.automations.publish(automation.id)).version, 1)

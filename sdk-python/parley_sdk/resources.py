@@ -141,7 +141,10 @@ class Automations:
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> Automation:
-        """Read an automation."""
+        """Read an automation.
+
+        With its definition, its draft and how its runs of the last seven days ended.
+        """
         return self._caller.call(
             "GET",
             "/automations/{id}",
@@ -158,7 +161,10 @@ class Automations:
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> Automation:
-        """Change the name, the description or the place of an automation."""
+        """Change the name, the description or the place of an automation.
+
+        Only the fields that are present change.
+        """
         return self._caller.call(
             "PATCH",
             "/automations/{id}",
@@ -293,6 +299,7 @@ class Automations:
 
         :param limit: Page size, 1 to 100; 50 when absent or unusable.
         :param cursor: The `meta.next_cursor` of the page before.
+        :param state: All when absent.
         :param reason: Why they ended.
         """
         return self._caller.list(

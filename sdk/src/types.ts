@@ -557,6 +557,7 @@ export type ListAutomationRunsQuery = {
   limit?: number | undefined
   /** The `meta.next_cursor` of the page before. */
   cursor?: string | undefined
+  /** All when absent. */
   state?: "open" | "ended" | undefined
   /** Why they ended. */
   reason?: string | undefined

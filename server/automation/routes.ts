@@ -41,7 +41,6 @@ const Definition = Type.Unsafe<unknown>({
   type: 'object',
   additionalProperties: true,
   title: 'AutomationDefinition',
-  examples: [{ trigger: { type: 'manual' }, steps: [{ type: 'end' }] }],
   description: 'Trigger, conditions and steps; see the guide on automation and its JSON Schema.',
   examples: [exampleDefinition],
 })
