@@ -48,7 +48,7 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
     .getByRole('dialog')
     .getByRole('button', { name: /^Schedule/ })
     .click()
-  await page.getByRole('heading', { name: 'Summer news' }).waitFor()
+  await page.getByRole('heading', { name: 'Summer news', exact: true }).waitFor()
   const edited = await read()
   assert.deepEqual([edited.name, edited.total_count, edited.status], ['Summer news', 2, 'scheduled'])
 
