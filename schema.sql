@@ -1435,6 +1435,8 @@ create table workspaces (
   assign_on_reply boolean not null default false,
   time_zone text not null default 'UTC'::text,
   automation_kinds text[] not null default '{}'::text[],
+  preview_of uuid,
+  preview_until timestamp with time zone,
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
@@ -1444,6 +1446,9 @@ comment on column workspaces.requires_second_factor is 'Members without a second
 comment on column workspaces.assign_on_reply is 'A member who replies in an unassigned conversation is assigned to it.';
 comment on column workspaces.time_zone is 'IANA name, such as Europe/Berlin. Days of the overview and of the audit log begin at midnight there.';
 comment on column workspaces.automation_kinds is 'The kinds of changes that its automations wait for. Statements queue only these in automation_triggers.';
+comment on column workspaces.preview_of is 'Of the hidden workspace in which the draft of an automation runs: the workspace of the automation. The id is that of the automation.';
+comment on column workspaces.preview_until is 'When the preview ends by itself. A worker then deletes the workspace.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
 CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);
+CREATE INDEX workspaces_with_previews ON public.workspaces USING btree (preview_until) WHERE (preview_until IS NOT NULL);

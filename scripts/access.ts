@@ -93,6 +93,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'DELETE /segments',
   ],
   ['start automations on conversations', 'POST /automations/:x/runs$'],
+  ['preview the draft of an automation', 'GET /automations/:x/preview', 'POST /automations/:x/preview'],
   [
     'create, change, publish and pause automations',
     'POST /automations',

@@ -59,6 +59,7 @@ import { insightsTable } from './insights/routes.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
 import { applySteps } from './lib/http/apply-steps.ts'
+import { createHttp } from './lib/http/client.ts'
 import { type App, createServer, defaultLimits, type ServerOptions } from './lib/http/server.ts'
 import type { Mailer } from './lib/mail.ts'
 import type { Sql } from './lib/postgres/db.ts'
@@ -80,6 +81,7 @@ import { createIntake } from './messages/receiving/intake.ts'
 import { messageTable } from './messages/routes.ts'
 import { createSender } from './messages/sending/send.ts'
 import { threadTable } from './messages/thread-routes.ts'
+import { previewTable } from './previews/routes.ts'
 import { segmentTable } from './segments/routes.ts'
 import { replaceRenamedTag, requireMembership } from './segments/segments.ts'
 import type { Live } from './signals/live.ts'
@@ -185,6 +187,9 @@ async function registerApi(
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
   const liveSends = createLiveSendCounter(db, log)
   app.addHook('onClose', liveSends.stop)
+  /** To the simulator, for previews of automations. */
+  const http = createHttp({ connections: 8 })
+  app.addHook('onClose', http.stop)
   const sender = createSender({
     pools,
     sealer,
@@ -271,6 +276,7 @@ async function registerApi(
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
     ['Automations', automationTable({ db, sealer, signals })],
+    ['', previewTable({ db, sealer, store, http, channels, publicUrl, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],
     ['', composeTable({ ...broadcasting, sender, threadContext })],

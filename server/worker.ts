@@ -43,6 +43,7 @@ import { linkMedia } from './messages/messages.ts'
 import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/receiving/early-reports.ts'
 import { createSender } from './messages/sending/send.ts'
 import { sweepPending } from './messages/sending/settle.ts'
+import { sweepPreviews } from './previews/sandbox.ts'
 import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
@@ -229,7 +230,14 @@ export function startWorker(parts: WorkerParts): Loop {
       everyMs: every.sweepForgottenMs,
       run: async () => signalAll(await sweepPending(db, applying, 365)),
     }),
-    repeat({ name: 'sweep-uploads', everyMs: every.sweepUploadsMs, run: () => sweepUploads(db, store, log) }),
+    repeat({
+      name: 'sweep-uploads',
+      everyMs: every.sweepUploadsMs,
+      run: async () => {
+        await sweepUploads(db, store, log)
+        await sweepPreviews({ db, store })
+      },
+    }),
     repeat({ name: 'sweep-drafts', everyMs: every.sweepDraftsMs, run: async () => signalAll(await sweepDrafts(db)) }),
     repeat({ name: 'sweep-answers', everyMs: every.sweepAnswersMs, run: () => sweepAnswers(db) }),
     repeat({ name: 'sweep-sessions', everyMs: every.sweepSessionsMs, run: () => sweepSessions(db) }),

@@ -280,6 +280,7 @@ test('docs/limits.md has the numbers of the code', async () => {
     'runs with questions that a workspace starts': [decide('maxStartsPerSecond')],
     'conversations per start by hand': [schema('AutomationStart.properties.conversation_ids', 'maxItems')],
     'attempts of a call to your server': [times.automation.callRetryMs.length + 1, times.automation.callMs / 1000],
+    'a preview without a message': [constant('server/previews/sandbox.ts', 'idleMinutes')],
     'retention of runs that ended, and of their logs': [constant('server/automation/log-days.ts', 'daysKept')],
     'endpoints of a workspace, integrations included': [constant('server/webhooks/endpoints.ts', 'maxEndpoints')],
     'time for an attempt': [times.webhooks.postMs / 1000],

@@ -35,6 +35,7 @@ const order = [
   'web',
   'config',
   'simulator-host',
+  'previews',
   'demo',
 ]
 

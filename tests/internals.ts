@@ -53,7 +53,13 @@ export { codePoint } from '../server/lib/test-text.ts'
 export { sweepUploads } from '../server/media/uploads.ts'
 export { deleteWorkspace } from '../server/merge-erase/delete-workspace.ts'
 export { sweepPending } from '../server/messages/sending/settle.ts'
-export { addSimulatedNumber, connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+export { sweepPreviews } from '../server/previews/sandbox.ts'
+export {
+  addSimulatedNumber,
+  connectSimulator,
+  loadSimulatorAccounts,
+  registerSimulatorAccounts,
+} from '../server/simulator-host/accounts.ts'
 // The list that the alert rules are made from.
 export { checks } from '../server/web/checks.ts'
 export { sweepVisitors } from '../server/webchat/visitors.ts'

@@ -5,7 +5,7 @@ import pino from 'pino'
 import { times } from '../common/times.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import type { ChannelName } from '../server/contacts/resource.ts'
-import { createSimulator } from '../simulator/simulator.ts'
+import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
 import type { Json, Owner } from './owner.ts'
 
 type SentMessage = { message_id: string; channel: string; connection_id: string; to: string; at: string; body: Json }
@@ -28,7 +28,12 @@ export type Provider = {
   comeUp(): Promise<void>
 }
 
-export async function startProvider(owner: Owner, dir: string): Promise<Provider> {
+/** `loadAccounts`: it is a built-in simulator, which reads its accounts from the service. */
+export async function startProvider(
+  owner: Owner,
+  dir: string,
+  loadAccounts?: () => Promise<SimulatorAccount[]>,
+): Promise<Provider> {
   const server = createServer((request, response) => simulator.handle(request, response))
   const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   await listen(0)
@@ -43,7 +48,7 @@ export async function startProvider(owner: Owner, dir: string): Promise<Provider
     comeUp: () => listen(port),
   }
   const log = pino({ level: 'silent' })
-  const options = { dir, name: 'test', publicUrl: origin, isPrivate: true }
+  const options = { dir, name: 'test', publicUrl: origin, isPrivate: true, ...(loadAccounts ? { loadAccounts } : {}) }
   const simulator = await createSimulator({ ...options, log, times: times.simulator })
   owner.after(async () => {
     await simulator.stop()

@@ -19,7 +19,7 @@ export async function isOperator(
 ): Promise<boolean> {
   if (member.role !== 'owner') return false
   if (operatorWorkspace) return workspaceId === operatorWorkspace
-  const [first] = await sql<{ id: string }[]>`select id from workspaces order by id limit 1`
+  const [first] = await sql<{ id: string }[]>`select id from workspaces where preview_of is null order by id limit 1`
   return workspaceId === first?.id
 }
 

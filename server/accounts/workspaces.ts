@@ -74,12 +74,13 @@ type ListedWorkspace = {
   owners: string[]
 }
 
-/** All workspaces, the oldest first. */
+/** All workspaces but those of previews, the oldest first. */
 export async function listWorkspaces(sql: Sql): Promise<ListedWorkspace[]> {
   return sql<ListedWorkspace[]>`
     select w.id as workspace_id, w.name, w.created_at, w.is_demo, count(m.id)::int as member_count,
       coalesce(array_agg(m.email order by m.id) filter (where m.role = 'owner'), '{}') as owners
     from workspaces w left join members m on m.workspace_id = w.id
+    where w.preview_of is null
     group by w.id
     order by w.created_at, w.id`
 }

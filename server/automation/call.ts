@@ -13,7 +13,7 @@ const eventName = 'automation.call'
 export async function call(context: StepContext, step: CallStep, next: string): Promise<boolean> {
   const { run, placed, times, poster } = context
   const body = JSON.stringify({ id: run.send_id, event: eventName, ...describeRun(context) })
-  const endpoint = { endpoint_id: run.automation_id, event: eventName, body, endpoint: { url: step.url } }
+  const endpoint = { endpoint_id: callerOf(context).automation_id, event: eventName, body, endpoint: { url: step.url } }
   const result = await poster.post(endpoint, [openSecret(context)])
   const logged = {
     path: placed.path,
@@ -38,11 +38,20 @@ export async function call(context: StepContext, step: CallStep, next: string): 
   return move(context, again, { ...logged, outcome: 'repeated', reason })
 }
 
-function describeRun({ run, facts }: StepContext): object {
+/** What the receiver knows: also for a preview the workspace and the automation, not the hidden copies. The draft has version 0. */
+function callerOf({ run, facts }: StepContext): { account_id: string; automation_id: string; version: number } {
+  const { workspace_id, automation_id, version } = run
+  if (facts.preview_of === null) return { account_id: workspace_id, automation_id, version }
+  return { account_id: facts.preview_of, automation_id: workspace_id, version: 0 }
+}
+
+function describeRun(context: StepContext): object {
+  const { run, facts } = context
   const { contact } = facts
+  const { account_id, automation_id, version } = callerOf(context)
   return {
-    account_id: run.workspace_id,
-    run: { id: run.id, automation_id: run.automation_id, automation: facts.automation, version: run.version },
+    account_id,
+    run: { id: run.id, automation_id, automation: facts.automation, version, preview: facts.preview_of !== null },
     contact: { id: run.contact_id, ...contact },
     conversation_id: run.conversation_id,
     message: facts.message ?? null,

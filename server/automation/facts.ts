@@ -9,6 +9,8 @@ export type RunFacts = {
   /** Sealed. */
   secret: string
   default_country: string
+  /** Of the preview of an automation: its workspace. The workspace of the run has the id of the automation. */
+  preview_of: string | null
   contact: ValuedContact
   is_opted_out: boolean
   /** The message of the customer that started the run. */
@@ -24,7 +26,7 @@ type FactsRow = Omit<RunFacts, 'contact' | 'message'> & {
 export async function readFacts(sql: Sql, run: Run): Promise<RunFacts | undefined> {
   const { workspace_id, automation_id, contact_id, conversation_id, message_id } = run
   const [row] = await sql<FactsRow[]>`
-    select a.name as automation, a.secret, w.default_country, c.opted_out_at is not null as is_opted_out,
+    select a.name as automation, a.secret, w.default_country, w.preview_of, c.opted_out_at is not null as is_opted_out,
       json_build_object('name', c.name, 'phone', c.phone, 'email', c.email, 'company', c.company, 'attributes', c.attributes) as contact, (
         select json_build_object('text', m.content_text, 'type', m.content_type) from messages m
         where m.workspace_id = ${workspace_id} and m.conversation_id = ${conversation_id} and m.id = ${message_id}

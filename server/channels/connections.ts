@@ -264,7 +264,7 @@ export async function getBuiltInUrl(sql: Sql): Promise<string | undefined> {
 
 export type ProvidedConnection = StoredConnection & Pick<Shown, 'callback_verified_at'> & { workspace_name: string }
 
-/** Connections of all workspaces that have a provider or a simulator, the newest first. Secrets that cannot be opened are empty. */
+/** Connections of all workspaces, without previews, that have a provider or a simulator, the newest first. Secrets that cannot be opened are empty. */
 export async function listProvidedConnections(sql: Sql, sealer: Sealer, limit: number): Promise<ProvidedConnection[]> {
   const rows = await sql<
     (Row &
@@ -272,7 +272,7 @@ export async function listProvidedConnections(sql: Sql, sealer: Sealer, limit: n
   >`
     select ${connectionColumns(sql)}, c.simulator, c.state, c.disconnected_at, c.callback_verified_at, w.name as workspace_name
     from channel_connections c join workspaces w on w.id = c.workspace_id
-    where c.channel_name <> 'web' and c.disconnected_at is null
+    where c.channel_name <> 'web' and c.disconnected_at is null and w.preview_of is null
     order by c.simulator is not null, c.id desc
     limit ${limit}`
   return rows.map((row) => toReadable(sealer, row))

@@ -26,6 +26,8 @@ import { deleteTemplates, deleteUnusedTemplates } from './templates.ts'
 export type ConnectionInput = Omit<Connection, 'workspace_id' | 'id' | 'name' | 'address' | 'is_default' | 'scope'> & {
   simulator: SimulatorKind | null
   state: ConnectionState
+  /** Of a new connection. Absent: any. */
+  id?: string | undefined
   /** Absent: the stored name, or one after the channel. */
   name?: string | undefined
   /** Absent: the stored address, if the account is the same. */
@@ -117,7 +119,7 @@ export async function storeConnection(
   const isSame = stored && isAccount(stored, input) && stored.base_url === input.base_url
   const address =
     input.address === undefined ? (isSame || channel === 'web' ? (stored?.address ?? null) : null) : input.address
-  const id = stored?.id ?? newId()
+  const id = stored?.id ?? input.id ?? newId()
   const columns = {
     channel: isDefault ? channel : null,
     name,

@@ -3,24 +3,37 @@
  *
  * Tables, keys and references come from the catalog, so a new table needs no line here. A table is emptied after the tables that
  * refer to it, so no delete cascades to many rows. Each statement deletes at most `batchSize` rows in the order of the primary key
- * and commits. It locks no rows of other tenants, and it starts behind the deleted rows: reading those again would take
- * quadratic time.
+ * and commits, unless the caller has a transaction. It locks no rows of other tenants, and it starts behind the deleted rows:
+ * reading those again would take quadratic time.
  */
-import { type Db, withRetries } from '../lib/postgres/db.ts'
+import { type Sql, withRetries } from '../lib/postgres/db.ts'
 
 /** `key`: the primary key without the tenant. `parents`: the tables it refers to. Names are quoted. */
 type TenantTable = { name: string; key: string[]; parents: string[] }
 
 const batchSize = 1_000
 
+type Options = {
+  /** Tables that stay as they are. */
+  kept?: readonly string[]
+  /** Of each statement. In a transaction only one: its caller repeats it as a whole. */
+  tries?: number
+}
+
 /** Returns the number of deleted rows. */
-export async function deleteTenantRows(db: Db, workspaceId: string): Promise<number> {
+export async function deleteTenantRows(
+  db: Sql,
+  workspaceId: string,
+  { kept = [], tries = 4 }: Options = {},
+): Promise<number> {
   let count = 0
-  for (const table of childrenFirst(await listTenantTables(db))) count += await emptyTable(db, workspaceId, table)
+  for (const table of childrenFirst(await listTenantTables(db))) {
+    if (!kept.includes(table.name)) count += await emptyTable(db, workspaceId, table, tries)
+  }
   return count
 }
 
-async function listTenantTables(db: Db): Promise<TenantTable[]> {
+async function listTenantTables(db: Sql): Promise<TenantTable[]> {
   return db<TenantTable[]>`
     select quote_ident(c.relname) as name,
       array(
@@ -54,17 +67,19 @@ function childrenFirst(tables: readonly TenantTable[]): TenantTable[] {
   ]
 }
 
-async function emptyTable(db: Db, workspaceId: string, { name, key }: TenantTable): Promise<number> {
+async function emptyTable(db: Sql, workspaceId: string, { name, key }: TenantTable, tries: number): Promise<number> {
   if (key.length === 0) {
-    const deleted = await withRetries(() => db.unsafe(`delete from ${name} where workspace_id = $1`, [workspaceId]))
+    const statement = `delete from ${name} where workspace_id = $1`
+    const deleted = await withRetries(() => db.unsafe(statement, [workspaceId]), tries)
     return deleted.count
   }
   let count = 0
   let last: string[] = []
   for (;;) {
     const statement = deleteBatch(name, key, last.length > 0)
-    const [batch] = await withRetries(() =>
-      db.unsafe<{ last: string[]; count: number }[]>(statement, [workspaceId, ...last], { prepare: true }),
+    const [batch] = await withRetries(
+      () => db.unsafe<{ last: string[]; count: number }[]>(statement, [workspaceId, ...last], { prepare: true }),
+      tries,
     )
     if (!batch) return count
     count += batch.count

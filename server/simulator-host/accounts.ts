@@ -95,21 +95,24 @@ type AddOptions = Omit<ConnectOptions, 'onlyMissing'> & {
   name: string
   /** The number belongs to the provider account of the default number, and has its token. */
   isSameAccount: boolean
+  /** The id of the connection, from which those of its account follow, so that a simulator has one state for it. */
+  id?: string
 }
 
 /** Connects one more simulated number. */
 export async function addSimulatedNumber(options: AddOptions): Promise<Connection> {
-  const { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond = defaultPace, isSameAccount } = options
+  const { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond = defaultPace, isSameAccount, id } = options
   const rows = await lockConnections(db, sealer, workspaceId)
   const first = findDefault(rows, 'msgapp')
   if (isSameAccount && !first?.simulator) throw badRequest('--same-account: the workspace has no simulated number')
   const account = isSameAccount ? first : undefined
-  const phone_number_id = randomDigits()
+  const phone_number_id = id ? digitsOf(id) : randomDigits()
   return storeConnection(db, sealer, workspaceId, rows, {
     channel: 'msgapp',
+    id,
     name: readName(options.name),
     address: simulatedNumber(phone_number_id),
-    account_id: account?.account_id ?? randomDigits(),
+    account_id: account?.account_id ?? (id ? digitsOf(id) : randomDigits()),
     phone_number_id,
     access_token: account?.access_token ?? randomToken(),
     app_secret: account?.app_secret ?? randomToken(),
@@ -238,3 +241,7 @@ export const graphUrl = (simulatorUrl: string): string => `${simulatorUrl}/graph
 
 /** An id like the provider's: 16 digits without a leading zero. */
 const randomDigits = (): string => `${randomInt(1, 10)}${Array.from({ length: 15 }, () => randomInt(10)).join('')}`
+
+/** Digits of the same form that follow from an id. */
+const digitsOf = (id: string): string =>
+  `9${(BigInt(`0x${id.replaceAll('-', '')}`) % 10n ** 15n).toString().padStart(15, '0')}`

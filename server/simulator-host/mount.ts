@@ -35,7 +35,7 @@ export const simulatorMount = (options: SimulatorMountOptions) => async (app: Ap
   })
   for (const url of ['/simulator', '/simulator/*']) {
     app.all(url, { config: { isSimulated: true } }, async (request, reply) => {
-      if (!needsNoSession(request.url) && !(await mayUse(options, request))) return refuse(request, reply)
+      if (!needsNoSession(request) && !(await mayUse(options, request))) return refuse(request, reply)
       // The service's limits on time and size do not apply to the simulator.
       reply.hijack()
       if (request.url.startsWith('/simulator/control/stream')) {
@@ -48,8 +48,10 @@ export const simulatorMount = (options: SimulatorMountOptions) => async (app: Ap
 }
 
 /** Whether the simulator authenticates the request itself, by a token or a signed link, or the file is public. */
-function needsNoSession(url: string): boolean {
+function needsNoSession({ url, headers }: FastifyRequest): boolean {
   const [path = '', query] = url.split('?', 2)
+  // A preview of an automation: it has the token of its simulated account.
+  if (path === '/simulator/control/inbound' && headers.authorization !== undefined) return true
   if (path.startsWith('/simulator/graph/') || path === '/simulator/lookaside' || path === samplePicture) return true
   return path.startsWith('/simulator/media/') && new URLSearchParams(query).has('hash')
 }

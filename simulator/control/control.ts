@@ -146,10 +146,17 @@ function requireCapacity({ journal, callbacks, quotas }: World): void {
   throw new ControlError(503, 'too_many_waiting', message)
 }
 
+/** A caller with a token proves the account by it: the service asks such a caller for no session (`server/simulator-host/mount.ts`). */
+function requireToken({ headers: { authorization } }: IncomingMessage, { account }: AccountState): void {
+  if (authorization === undefined || (account && authorization === `Bearer ${account.access_token}`)) return
+  throw new ControlError(401, 'unauthorized', 'authorization: not the token of this account')
+}
+
 /** A customer writes. The answer follows the first attempt to post the callback. */
 async function postInbound({ world, request, response }: Call): Promise<void> {
   const body = await readObject(request)
   const state = await requireState(world, body, body.channel, 'msgapp')
+  requireToken(request, state)
   requireCapacity(world)
   if (isBlockedSender(state, body)) throw new ControlError(409, 'blocked', 'from: the business has blocked this user')
   const inbound = await readInbound(world, state, body)

@@ -7,6 +7,8 @@ export type AutomationDefinition = Record<string, unknown>
 
 export type AutomationPause = { end_runs?: boolean | undefined }
 
+export type AutomationPreview = { is_available: boolean; ends_at: string | null; trigger: { type: string; event: string | null; after: string | null; name: string | null } | null; has_calls: boolean; messages: (MemberMessage)[]; run: { id: string; automation_id: string; automation_name: string; version: number; contact_id: string; contact_name: string | null; conversation_id: string | null; state: "running" | "waiting" | "ended"; reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null; error: string | null; path: string | null; answers: Record<string, unknown>; due_at: string | null; started_at: string; ended_at: string | null; ended_by: string | null; steps: (AutomationStep)[] } | null; open_runs: number; waits_for: "answer" | "time" | null }
+
 export type AutomationRun = { id: string; automation_id: string; automation_name: string; version: number; contact_id: string; contact_name: string | null; conversation_id: string | null; state: "running" | "waiting" | "ended"; reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null; error: string | null; path: string | null; answers: Record<string, unknown>; due_at: string | null; started_at: string; ended_at: string | null; ended_by: string | null }
 
 export type AutomationRunDetail = { id: string; automation_id: string; automation_name: string; version: number; contact_id: string; contact_name: string | null; conversation_id: string | null; state: "running" | "waiting" | "ended"; reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null; error: string | null; path: string | null; answers: Record<string, unknown>; due_at: string | null; started_at: string; ended_at: string | null; ended_by: string | null; steps: (AutomationStep)[] }
@@ -150,6 +152,7 @@ export type Calls = {
   'GET /automation-runs/{id}': { params: { id: string }; answer: { data: AutomationRunDetail } }
   'GET /automations': { answer: { data: (Automation)[]; meta: { next_cursor: string | null } } }
   'GET /automations/{id}': { params: { id: string }; answer: { data: Automation } }
+  'GET /automations/{id}/preview': { params: { id: string }; answer: { data: AutomationPreview } }
   'GET /automations/{id}/runs': { params: { id: string }; query?: { limit?: unknown | undefined; cursor?: unknown | undefined; state?: "open" | "ended" | undefined; reason?: string | undefined }; answer: { data: (AutomationRun)[]; meta: { next_cursor: string | null } } }
   'GET /automations/{id}/versions': { params: { id: string }; answer: { data: (AutomationVersion)[] } }
   'GET /broadcasts': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined; status?: "draft" | "scheduled" | "sending" | "sent" | "canceled" | undefined; is_paused?: "true" | undefined }; answer: { data: (Broadcast)[]; meta: { next_cursor: string | null } } }
@@ -245,6 +248,10 @@ export type Calls = {
   'PATCH /workspace': { body: { name?: string | undefined; default_country?: string | undefined; time_zone?: string | undefined; opt_out_words?: (string)[] | undefined; requires_second_factor?: boolean | undefined; assign_on_reply?: boolean | undefined }; answer: { data: { id: string; name: string; default_country: string; time_zone: string; opt_out_words: (string)[]; requires_second_factor: boolean; assign_on_reply: boolean; plan: { state: "active" | "lapsed"; messages_per_month: number | null; used: number; left: number | null; resets_at: string } } } }
   'POST /automations': { body: NewAutomation; answer: { data: Automation } }
   'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; answer: { data: Automation } }
+  'POST /automations/{id}/preview': { params: { id: string }; answer: { data: AutomationPreview } }
+  'POST /automations/{id}/preview/messages': { params: { id: string }; body: { text?: string | undefined; button?: { id: string; title: string; is_row?: boolean | undefined; reply_to?: string | undefined } | undefined }; answer: { data: AutomationPreview } }
+  'POST /automations/{id}/preview/skip': { params: { id: string }; answer: { data: AutomationPreview } }
+  'POST /automations/{id}/preview/start': { params: { id: string }; answer: { data: AutomationPreview } }
   'POST /automations/{id}/publish': { params: { id: string }; answer: { data: Automation } }
   'POST /automations/{id}/rotate-secret': { params: { id: string }; answer: { data: AutomationSecret } }
   'POST /automations/{id}/runs': { params: { id: string }; body: AutomationStart; answer: { data: (StartedRun)[] } }

@@ -91,7 +91,9 @@ export async function listWorkspacesOf(
   { issuer, subject, email }: OidcIdentity,
 ): Promise<OidcWorkspace[]> {
   const [home, another] = await sql<{ id: string; name: string }[]>`
-    select id, name from workspaces where ${chosen ?? null}::uuid is null or id = ${chosen ?? null} order by id limit 2`
+    select id, name from workspaces
+    where preview_of is null and (${chosen ?? null}::uuid is null or id = ${chosen ?? null})
+    order by id limit 2`
   if (home && !another) return [{ ...home, isHome: true }]
   if (chosen) return []
   const linked = await sql<{ workspace_id: string }[]>`
