@@ -71,6 +71,7 @@ import {
   Users,
   Video,
   Webhook,
+  Workflow,
   X,
   Zap,
 } from 'lucide-react'
@@ -81,6 +82,7 @@ const icons = {
   contacts: Users,
   segments: ChartPie,
   broadcasts: Megaphone,
+  automations: Workflow,
   templates: FileText,
   webhooks: Webhook,
   developers: CodeXml,

@@ -32,6 +32,7 @@ const scripts: Record<string, () => Promise<Page>> = {
   '/contacts': () => import('./contacts/contacts.tsx'),
   '/segments': () => import('./segments/segments.tsx'),
   '/broadcasts': () => import('./broadcasts/broadcasts.tsx'),
+  '/automations': () => import('./automations/automations.tsx'),
   '/templates': () => import('./templates/templates.tsx'),
   '/webhooks': () => import('./webhooks/webhooks.tsx'),
   '/developers': () => import('./developers/developers.tsx'),

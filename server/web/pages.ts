@@ -20,6 +20,7 @@ const sections = [
   'contacts',
   'segments',
   'broadcasts',
+  'automations',
   'templates',
   'developers',
   'webhooks',

@@ -39,6 +39,7 @@ const navItems: readonly NavItem[] = [
   { href: '/contacts', label: shell.contacts, icon: 'contacts', key: 'c' },
   { href: '/segments', label: shell.segments, icon: 'segments', key: 's' },
   { href: '/broadcasts', label: shell.broadcasts, icon: 'broadcasts', key: 'b' },
+  { href: '/automations', label: shell.automations, icon: 'automations', key: 'a' },
   { href: '/templates', label: shell.templates, icon: 'templates', key: 't' },
   { href: '/developers', label: shell.developers, icon: 'developers', key: 'd', alsoAt: '/webhooks' },
   { href: '/integrations', label: shell.integrations, icon: 'integrations', key: 'n' },

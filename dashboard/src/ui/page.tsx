@@ -48,15 +48,25 @@ export function Page({ title, mark, lead, back, actions, narrow = false, childre
   )
 }
 
-export function Tabs({ label, items }: { label: string; items: readonly { href: string; label: string }[] }) {
+type TabItem = {
+  href: string
+  label: string
+  /** Pages below its path belong to other tabs. */
+  isExact?: boolean
+}
+
+export function Tabs({ label, items }: { label: string; items: readonly TabItem[] }) {
   const [path] = useLocation()
   return (
     <nav className="tabs" aria-label={label}>
-      {items.map(({ href, label }) => (
-        <Link key={href} href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
-          {label}
-        </Link>
-      ))}
+      {items.map(({ href, label, isExact = false }) => {
+        const isCurrent = path === href || (!isExact && path.startsWith(`${href}/`))
+        return (
+          <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
+            {label}
+          </Link>
+        )
+      })}
     </nav>
   )
 }

@@ -8,6 +8,7 @@ export const shell = {
   contacts: 'Contacts',
   segments: 'Segments',
   broadcasts: 'Broadcasts',
+  automations: 'Automations',
   templates: 'Templates',
   developers: 'Developers',
   requests: 'Requests',
