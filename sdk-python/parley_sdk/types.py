@@ -201,6 +201,8 @@ class AutomationRun(TypedDict):
     contact_id: str
     contact_name: Optional[str]
     conversation_id: Optional[str]
+    # The message of the customer that started it.
+    message_id: Optional[str]
     state: Literal["running", "waiting", "ended"]
     # Why it ended.
     reason: Literal["finished", "handed_over", "person", "timeout", "opted_out", "merged", "failed", "limit_messages", "limit_chain", "limit_runs", "paused", "deleted", null]
@@ -223,6 +225,8 @@ class AutomationRunDetail(TypedDict):
     contact_id: str
     contact_name: Optional[str]
     conversation_id: Optional[str]
+    # The message of the customer that started it.
+    message_id: Optional[str]
     state: Literal["running", "waiting", "ended"]
     # Why it ended.
     reason: Literal["finished", "handed_over", "person", "timeout", "opted_out", "merged", "failed", "limit_messages", "limit_chain", "limit_runs", "paused", "deleted", null]
@@ -235,6 +239,8 @@ class AutomationRunDetail(TypedDict):
     ended_at: Optional[str]
     # The name of the member who took over.
     ended_by: Optional[str]
+    # The definition of its version.
+    definition: Dict[str, Any]
     # What it did, oldest first. Kept for 90 days.
     steps: List[AutomationStep]
 

@@ -72,6 +72,8 @@ export type AutomationRun = {
   contact_id: string
   contact_name: string | null
   conversation_id: string | null
+  /** The message of the customer that started it. */
+  message_id: string | null
   state: "running" | "waiting" | "ended"
   /** Why it ended. */
   reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null
@@ -94,6 +96,8 @@ export type AutomationRunDetail = {
   contact_id: string
   contact_name: string | null
   conversation_id: string | null
+  /** The message of the customer that started it. */
+  message_id: string | null
   state: "running" | "waiting" | "ended"
   /** Why it ended. */
   reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null
@@ -106,6 +110,8 @@ export type AutomationRunDetail = {
   ended_at: string | null
   /** The name of the member who took over. */
   ended_by: string | null
+  /** The definition of its version. */
+  definition: Record<string, unknown>
   /** What it did, oldest first. Kept for 90 days. */
   steps: (AutomationStep)[]
 }

@@ -114,6 +114,7 @@ const runExample = {
   version: 1,
   contact_id: '0199c1d2-7a21-7c41-a6b2-5e8f90a1b2c3',
   contact_name: 'Ada',
+  message_id: '0199c1d2-9e40-7a63-88d4-7a0b1c2d3e4f',
   conversation_id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4',
   state: 'ended',
   reason: 'finished',
@@ -134,6 +135,7 @@ const runFields = {
   contact_id: Uuid,
   contact_name: NullableText(),
   conversation_id: NullableText({ format: 'uuid' }),
+  message_id: NullableText({ format: 'uuid', description: 'The message of the customer that started it.' }),
   state: OneOf(['running', 'waiting', 'ended']),
   reason: Type.Unsafe<(typeof endReasons)[number] | null>({
     ...{ type: ['string', 'null'], enum: [...endReasons, null], description: 'Why it ended.' },
@@ -168,9 +170,12 @@ export type StepResource = Static<typeof StepSchema>
 export const RunDetailSchema = Type.Object(
   {
     ...runFields,
+    definition: Type.Unsafe<Record<string, unknown>>({
+      ...{ type: 'object', additionalProperties: true, description: 'The definition of its version.' },
+    }),
     steps: Type.Array(StepSchema, { description: 'What it did, oldest first. Kept for 90 days.' }),
   },
-  { title: 'AutomationRunDetail', examples: [{ ...runExample, steps: [] }] },
+  { title: 'AutomationRunDetail', examples: [{ ...runExample, definition: exampleDefinition, steps: [] }] },
 )
 
 export const StartedSchema = Type.Object(

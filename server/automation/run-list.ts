@@ -47,7 +47,7 @@ export async function listRuns(
 async function selectRuns(sql: Sql, workspaceId: string, condition: Fragment, limit: number): Promise<RunRow[]> {
   return sql<RunRow[]>`
     select r.id, r.automation_id, a.name as automation_name, r.version, r.contact_id, c.name as contact_name, r.conversation_id,
-      r.state, r.reason, r.error, r.position, r.variables as answers, r.due_at, r.started_at, r.ended_at,
+      r.message_id, r.state, r.reason, r.error, r.position, r.variables as answers, r.due_at, r.started_at, r.ended_at,
       ${memberName(sql, sql`m`)} as ended_by
     from automation_runs r
     join automations a on a.workspace_id = r.workspace_id and a.id = r.automation_id
@@ -68,15 +68,16 @@ export async function requireRun(
   sql: Sql,
   workspaceId: string,
   id: string,
-): Promise<RunResource & { steps: StepResource[] }> {
+): Promise<RunResource & { definition: Record<string, unknown>; steps: StepResource[] }> {
   const [row] = isUuid(id) ? await selectRuns(sql, workspaceId, sql`r.id = ${id}`, 1) : []
-  if (!row) throw notFound('run')
+  const definition = row && (await getDefinition(sql, workspaceId, row.automation_id, row.version))
+  if (!definition) throw notFound('run')
   const steps = await sql<StepResource[]>`
     select id, path, type, outcome, reason, input, message_id, created_at from automation_steps
     where workspace_id = ${workspaceId} and run_id = ${id}
     order by id
     limit 1000`
-  return { ...(await toRun(sql, workspaceId, row)), steps }
+  return { ...(await toRun(sql, workspaceId, row)), definition, steps }
 }
 
 export type StartedRun = { conversation_id: string; run_id: string | null; error: string | null }

@@ -113,7 +113,7 @@ export const messageJson = (sql: Sql, channel: Fragment, publicUrl: string, afte
 
 /** The columns of a relation that takes the place of `messages m`. */
 export const storedMessage = (sql: Sql): Fragment =>
-  sql`${message.storedColumns(sql)}, m.sender_id, m.content, m.media_url, m.external_id, m.error`
+  sql`${message.storedColumns(sql)}, m.sender_id, m.run_id, m.content, m.media_url, m.external_id, m.error`
 
 type StatusAfter = { status: Fragment; error: Fragment }
 

@@ -18,6 +18,7 @@ export const MemberMessageSchema = Type.Object(
     error_reason: NullableText({ description: 'Why it failed, as one readable sentence.' }),
     sender_id: NullableText(),
     sender: NullableObject({ id: Uuid, name: Type.String() }, { description: 'The member who wrote it.' }),
+    run_id: NullableText({ format: 'uuid', description: 'The run of an automation that sent it.' }),
     content: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
     media: NullableObject(
       {
@@ -86,10 +87,10 @@ async function readThread(
 ): Promise<{ messages: MemberMessage[]; foundCount: number }> {
   type Row = Message &
     MessageDetails &
-    Pick<MemberMessage, 'sender' | 'media' | 'reply_to' | 'idempotency_key'> & { found_count: number }
+    Pick<MemberMessage, 'sender' | 'run_id' | 'media' | 'reply_to' | 'idempotency_key'> & { found_count: number }
   const path = sql`'/app/api/conversations/' || m.conversation_id::text || '/messages'`
   const rows = await sql<Row[]>`
-    select ${allColumns(sql, channel, publicUrl)}, m.found_count,
+    select ${allColumns(sql, channel, publicUrl)}, m.run_id, m.found_count,
       (
         select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
         from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id

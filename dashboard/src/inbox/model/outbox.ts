@@ -71,6 +71,7 @@ export function send({ conversationId, body, sender, quoted, text, onFailed }: D
     media: null,
     template_name: body.template?.name ?? null,
     broadcast_id: null,
+    run_id: null,
     msgapp_message_id: null,
     message_id: id,
     status: 'pending',
