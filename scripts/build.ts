@@ -34,7 +34,13 @@ const builds: readonly Build[] = [
   {
     name: 'dashboard',
     write: (target) => writePage('dashboard', target),
-    files: ['dashboard/{src,public}/**/*.*', 'dashboard/*.{ts,html,json}', 'ui/*.*', 'widget/src/color.ts'],
+    files: [
+      'dashboard/{src,public}/**/*.*',
+      'dashboard/*.{ts,html,json}',
+      'ui/*.*',
+      'widget/src/color.ts',
+      'docs/automations/*.json',
+    ],
   },
   {
     name: 'widget',

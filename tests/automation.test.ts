@@ -46,7 +46,9 @@ test('a message with a word is answered once, by an automated message', main, as
   assert.equal(run?.reason, 'finished')
   const messages = (await api.get(`/conversations/${run?.conversation_id}/messages`)).body.data
   assert.deepEqual([messages[0].sender_type, messages[0].direction], ['bot', 'outbound'])
+  assert.equal(run?.message_id, messages[1].id)
   const detail = dataOf(await api.get(`/automation-runs/${run?.id}`))
+  assert.deepEqual(detail.definition.trigger, { type: 'message', contains: ['opening hours', 'open'] })
   assert.deepEqual(
     detail.steps.map(({ path, type, outcome }: Json) => [path, type, outcome]),
     [

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
+import { assertAccessible, assertFits, type Dashboard, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { addEndpoint } from './deliveries.ts'
 import { createImporter } from './importing.ts'
 import { startReceiver } from './receiver.ts'
@@ -195,6 +195,7 @@ async function openFullWorkspace(t: TestContext) {
   await create('/canned-replies', { shortcut: 'hours', text: 'We open at ten.' })
   await create('/labels', { name: 'Refund' })
   await create('/views', { name: 'Mine', filters: { assigned: 'me' } })
+  const { automation, run } = await startAutomation(dashboard, create)
   const importer = createImporter(member)
   const people = 'phone,name,remark\n+14155550102,Cy Ames,x\n1,No number,\n'
   const uploaded = await importer.accept(people)
@@ -228,6 +229,15 @@ async function openFullWorkspace(t: TestContext) {
       ['Reschedule', 'Send now', 'Cancel broadcast'].map((item) => `More actions › ${item}`),
     ],
     [`/broadcasts/${broadcast}/edit`, 'Edit broadcast', []],
+    ['/automations', 'Automations', []],
+    ['/automations/new', 'New automation', []],
+    [`/automations/${automation}/runs`, 'Opening hours', []],
+    [`/automations/runs/${run}`, 'Run with Ann Porter', []],
+    [
+      `/automations/${automation}`,
+      'Opening hours',
+      ['Pause', ...['Rename', 'Replace secret', 'Delete'].map((item) => `More actions › ${item}`)],
+    ],
     ['/templates', 'Templates', []],
     ['/templates/hello_world/en_US', 'hello_world', []],
     ['/templates/offer_carousel/en_US', 'offer_carousel', []],
@@ -254,4 +264,22 @@ async function openFullWorkspace(t: TestContext) {
     ['/no-such-page', 'Page not found', []],
   ]
   return { ...dashboard, paths: { customers, developers, settings } }
+}
+
+/** An automation with a run, and a second one, so that the list has an order. */
+async function startAutomation(
+  { api, provider }: Dashboard,
+  create: (path: string, body: object) => Promise<string>,
+): Promise<{ automation: string; run: string }> {
+  const steps = [{ type: 'send', message: { type: 'text', text: 'We are open from 9 to 5.' } }]
+  const automation = await create('/automations', {
+    name: 'Opening hours',
+    description: 'Answers questions about our opening hours.',
+    definition: { trigger: { type: 'message', contains: ['open'] }, steps },
+  })
+  await create('/automations', { name: 'Thank you', definition: { trigger: { type: 'manual' }, steps } })
+  await create(`/automations/${automation}/publish`, {})
+  await provider.writes({ from: '+14155550100', text: 'Are you open today?' })
+  const run = await until('the run', async () => (await api.get(`/automations/${automation}/runs`)).body.data[0]?.id)
+  return { automation, run }
 }

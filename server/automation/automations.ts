@@ -66,6 +66,14 @@ export async function listAutomations(sql: Sql, workspaceId: string): Promise<Au
   return sql<Automation[]>`${selectAutomations(sql, workspaceId)} order by a.position, a.id`
 }
 
+/** The active automations that a member starts by hand. */
+export async function listMacros(sql: Sql, workspaceId: string): Promise<Pick<Automation, 'id' | 'name'>[]> {
+  return sql<Pick<Automation, 'id' | 'name'>[]>`
+    select id, name from automations
+    where workspace_id = ${workspaceId} and kind = 'manual' and state = 'active'
+    order by position, id`
+}
+
 export async function requireAutomation(sql: Sql, workspaceId: string, id: string): Promise<Automation> {
   const [automation] = isUuid(id)
     ? await sql<Automation[]>`${selectAutomations(sql, workspaceId)} and a.id = ${id}`

@@ -14,6 +14,7 @@ import {
   createAutomation,
   deleteAutomation,
   listAutomations,
+  listMacros,
   listVersions,
   maxDescription,
   maxName,
@@ -104,6 +105,12 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       data: CheckedSchema,
       status: { 200: 'The definition is valid.' },
       run: ({ body }) => checkDefinition(body),
+    }),
+    row({
+      call: 'GET /automations/macros',
+      members: roles,
+      data: Type.Array(Type.Object({ id: Uuid, name: Type.String() })),
+      run: ({ caller }) => listMacros(db, caller.workspaceId),
     }),
     row({
       call: 'GET /automations/:id',

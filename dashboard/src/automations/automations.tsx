@@ -8,12 +8,14 @@ import { automationWords as text } from '../words/automations.ts'
 import type { Automation } from './automation.tsx'
 import { Editor } from './editor/editor.tsx'
 import { AutomationList } from './list.tsx'
+import { NewAutomation } from './new.tsx'
 import { RunPage } from './run.tsx'
 import { RunList } from './runs.tsx'
 
 export default function Automations() {
   return (
     <Switch>
+      <Route path="/automations/new" component={NewAutomation} />
       <Route path="/automations/runs/:runId">{({ runId }) => <RunPage key={runId} id={runId} />}</Route>
       <Route path="/automations/:id/runs">{({ id }) => <Loaded key={id} id={id} page={RunList} />}</Route>
       <Route path="/automations/:id">{({ id }) => <Loaded key={id} id={id} page={Editor} />}</Route>

@@ -31,6 +31,7 @@ import { Marked } from '../ui/marked.tsx'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
 import { InboxDialogs, openDialog } from './actions/dialogs.tsx'
+import { useMacros } from './actions/macros.ts'
 import { ConversationView } from './conversation-view.tsx'
 import { Drawer } from './drawer.tsx'
 import { ListPane } from './list/list-pane.tsx'
@@ -193,6 +194,7 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
   const isClosed = findConversation(openId)?.status === 'closed'
   const isBlocked = findConversation(openId)?.blocked_at != null
   const { markUnread, setBlocked } = useModeration()
+  const { macros, start } = useMacros({ enabled: openId !== '' })
   const assign = (agent: Agent | null) => ({
     isHidden: () => findConversation(openId)?.assigned_agent_id === (agent?.id ?? null),
     run: () => actions.assign(ids, agent),
@@ -216,6 +218,12 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
       icon: 'off',
       run: () => void setBlocked(openId, !isBlocked),
     },
+    ...macros.map((macro) => ({
+      id: `macro-${macro.id}`,
+      label: words.inbox.macros.command(macro.name),
+      icon: 'automations' as const,
+      run: () => start(macro, ids),
+    })),
     ...members
       .filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
       .map((agent) => ({

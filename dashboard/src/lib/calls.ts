@@ -151,6 +151,7 @@ export type Calls = {
   'GET /audit.csv': { query?: { member_id?: string | undefined; object?: string | undefined; day?: string | undefined }; answer: unknown }
   'GET /automation-runs/{id}': { params: { id: string }; answer: { data: AutomationRunDetail } }
   'GET /automations': { answer: { data: (Automation)[]; meta: { next_cursor: string | null } } }
+  'GET /automations/macros': { answer: { data: ({ id: string; name: string })[] } }
   'GET /automations/{id}': { params: { id: string }; answer: { data: Automation } }
   'GET /automations/{id}/preview': { params: { id: string }; answer: { data: AutomationPreview } }
   'GET /automations/{id}/runs': { params: { id: string }; query?: { limit?: unknown | undefined; cursor?: unknown | undefined; state?: "open" | "ended" | undefined; reason?: string | undefined }; answer: { data: (AutomationRun)[]; meta: { next_cursor: string | null } } }

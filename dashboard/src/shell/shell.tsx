@@ -152,7 +152,12 @@ export function Shell({ children }: { children: ReactNode }) {
           pages={allPages}
           commands={[
             ...(canWrite ? [commandTo('/broadcasts/new', shell.palette.newBroadcast, 'broadcasts')] : []),
-            ...(isManager ? [commandTo('/contacts/import', shell.palette.importContacts, 'contacts')] : []),
+            ...(isManager
+              ? [
+                  commandTo('/contacts/import', shell.palette.importContacts, 'contacts'),
+                  commandTo('/automations/new', shell.palette.newAutomation, 'automations'),
+                ]
+              : []),
             { id: 'shortcuts', label: shell.shortcuts, icon: 'keyboard', keys: ['?'], run: () => setHelpOpen(true) },
             ...themes.map((each) => ({
               id: `theme-${each}`,

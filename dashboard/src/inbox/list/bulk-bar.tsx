@@ -7,15 +7,17 @@ import { useSession } from '../../lib/session.tsx'
 import { useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import type { InboxActions } from '../actions/actions.ts'
+import { useMacros } from '../actions/macros.ts'
 import { useModeration } from '../model/moderation.ts'
 import { clearSelection, selectAll, useSelected } from '../model/selection.ts'
 
-const { flow, thread } = words.inbox
+const { flow, thread, macros: macroTexts } = words.inbox
 
 export default function BulkBar({ actions }: { actions: InboxActions }) {
   const ids = [...useSelected()]
   const { member } = useSession()
   const { markUnread } = useModeration()
+  const { macros, start } = useMacros()
   useShortcuts({ Escape: clearSelection })
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   return (
@@ -43,6 +45,21 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
         <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
         <Button label={flow.labels} size="small" data-opens="labels" onClick={() => actions.chooseLabels(ids)} />
         <Button label={flow.snooze} size="small" data-opens="snooze" onClick={() => actions.chooseSnooze(ids)} />
+        {macros.length > 0 && (
+          <Menu
+            label={macroTexts.run}
+            align="start"
+            button={<Button label={macroTexts.run} size="small" />}
+            items={macros.map((macro) => ({
+              key: macro.id,
+              label: macro.name,
+              onSelect: () => {
+                start(macro, ids)
+                clearSelection()
+              },
+            }))}
+          />
+        )}
         <IconButton
           label={words.inbox.contact.markUnread}
           icon="mail"

@@ -1,5 +1,6 @@
 /** The line above a thread whose conversation is with the bot: which automation answers, and the button that takes over from it. */
 import { useState } from 'react'
+import { Link } from 'wouter'
 import { Button } from '../../../../ui/controls.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useToast } from '../../../../ui/overlays.tsx'
@@ -33,8 +34,13 @@ export function BotBanner({ conversation: { id } }: { conversation: Conversation
   }
   return (
     <div className="line inbox-bot" role="status" aria-label={bot.banner}>
-      <Icon name="bolt" />
+      <Icon name="automations" />
       <span className="cut">{bot.answering(open?.automation_name)}</span>
+      {open && (
+        <Link className="small nowrap" href={`/automations/runs/${open.id}`}>
+          {bot.showRun}
+        </Link>
+      )}
       {canWrite && <Button label={bot.takeOver} size="small" disabled={isBusy} onClick={() => void takeOver()} />}
     </div>
   )

@@ -80,6 +80,7 @@ function isSameGroup(one: Message, other: Message): boolean {
     one.direction === other.direction &&
     one.sender_type === other.sender_type &&
     one.sender_id === other.sender_id &&
+    one.run_id === other.run_id &&
     Date.parse(other.created_at) - Date.parse(one.created_at) < groupGapMs
   )
 }

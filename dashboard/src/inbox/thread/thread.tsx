@@ -21,6 +21,7 @@ import type { Sending } from '../model/unconfirmed.ts'
 import { Bubble } from './bubble.tsx'
 import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
 import { type React, reactionsOn } from './reactions.tsx'
+import { RunLink } from './run-link.tsx'
 import { TimelineEntry } from './timeline-entry.tsx'
 import { useThreadScroll } from './use-thread-scroll.ts'
 
@@ -194,7 +195,11 @@ type MessageGroupProps = {
 function MessageGroupView({ group, customer, reactions, highlightedId, failed, ...handlers }: MessageGroupProps) {
   return (
     <div className="stack inbox-run" data-side={group.side}>
-      {group.sender && <p className="inbox-sender soft">{group.sender}</p>}
+      {group.sender && (
+        <p className="inbox-sender soft">
+          <RunLink runId={group.messages[0]?.run_id}>{group.sender}</RunLink>
+        </p>
+      )}
       {group.messages.map((message) => (
         <Bubble
           key={message.id}

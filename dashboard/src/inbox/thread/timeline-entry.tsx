@@ -10,6 +10,7 @@ import { words } from '../../words/words.ts'
 import type { Entry } from '../model/data.ts'
 import { splitAtMentions } from '../model/mention-query.ts'
 import { isPending } from '../model/notes.ts'
+import { RunLink } from './run-link.tsx'
 import { Linked } from './text.tsx'
 
 const { note: labels, activity, bot } = words.inbox
@@ -45,7 +46,9 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
     >
       <header>
         <Icon name="note" />
-        <strong>{author}</strong>
+        <strong>
+          <RunLink runId={details.run_id}>{author}</RunLink>
+        </strong>
         <span className="inbox-note-private cut">{labels.private}</span>
         <Time at={at} format={formatClock} />
         {(isOwn || isByKey || isByBot) && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
@@ -93,7 +96,9 @@ function ActivityLine({ entry, memberId }: Props) {
   return (
     <p className="line inbox-activity soft">
       <Icon name={icons[kind]} />
-      <span>{describeActivity(entry, memberId)}</span>
+      <span>
+        <RunLink runId={entry.details.run_id}>{describeActivity(entry, memberId)}</RunLink>
+      </span>
       <Time at={at} format={formatClock} />
     </p>
   )

@@ -1,3 +1,6 @@
+/** The pages of automations. */
+import { automationRuns } from './automations-runs.ts'
+import { automationText } from './automations-text.ts'
 import { countOf } from './count.ts'
 
 const runCount = countOf('run', 'runs')
@@ -12,8 +15,77 @@ export const automations = {
     text: 'It was deleted, or the link is wrong.',
     label: 'View automations',
   },
-  empty: 'No automations yet',
-  columns: { name: 'Name', state: 'State' },
+  runs: automationRuns,
+  text: automationText,
+  list: {
+    create: 'New automation',
+    order:
+      'The order matters for one thing: of several automations that ask questions, the topmost one that matches answers a message. Those without questions all run.',
+    columns: {
+      name: 'Name',
+      state: 'State',
+      started: 'Runs, 7 days',
+      finished: 'Finished',
+      handed_over: 'Handed over',
+      person: 'Person',
+      failed: 'Failed',
+      other: 'Other',
+      actions: 'Order',
+    },
+    hints: {
+      person: 'Stopped by a person: a member replied or took over',
+      other: 'No answer, opted out, a limit, paused',
+    },
+    open: (count: number) => `${count.toLocaleString()} open`,
+    lastError: (error: string) => `Last error: ${error}`,
+    changed: 'Unpublished changes',
+    move: (name: string) => `Move ${name}`,
+    up: 'Move up',
+    down: 'Move down',
+    moved: (name: string, position: number, total: number) => `“${name}” is now ${position} of ${total}`,
+    empty: 'No automations yet',
+    emptyReader: 'Owners and admins of your workspace can create one.',
+  },
+  create: {
+    title: 'New automation',
+    lead: 'Choose what comes closest. It becomes a draft that you change, try and publish; until then it does nothing.',
+    start: 'Start with one of these',
+    created: (name: string) => `Created the draft “${name}”`,
+    questions: 'Asks questions',
+    starters: {
+      blank: { name: 'New automation', title: 'Blank', text: 'Choose the trigger and the steps yourself.' },
+      'welcome-menu': {
+        name: 'Welcome menu',
+        title: 'Welcome menu',
+        text: 'Three buttons for a new conversation. Each leads to an answer or to the team.',
+      },
+      'away-message': {
+        name: 'Away message',
+        title: 'Away message',
+        text: 'Answers a first message with your opening hours when no member has the conversation.',
+      },
+      'lead-questions': {
+        name: 'Three lead questions',
+        title: 'Three lead questions',
+        text: 'Asks who wants an offer for company, size and email, and hands the answers to the team.',
+      },
+      'close-after-silence': {
+        name: 'Close after silence',
+        title: 'Close after silence',
+        text: 'Closes a conversation whose customer has not replied for 3 days.',
+      },
+      'reminder-before-window-ends': {
+        name: 'Reminder before the window ends',
+        title: 'Reminder before the window ends',
+        text: 'Asks the customer for a short answer 2 hours before the reply window ends.',
+      },
+      'order-status': {
+        name: 'Order status',
+        title: 'Order status by URL',
+        text: 'Asks for the order number, calls your server, and answers with what it returns.',
+      },
+    },
+  },
   head: {
     tabs: 'Automation',
     edit: 'Edit',

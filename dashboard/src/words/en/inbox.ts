@@ -2,6 +2,7 @@ import { bot } from './inbox-bot.ts'
 import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'
 import { later } from './inbox-later.ts'
+import { macros } from './inbox-macros.ts'
 
 /** What customers share on the social channel, keyed by the provider's type. */
 const shared: Readonly<Record<string, string>> = {
@@ -395,5 +396,6 @@ export const inbox = {
     media: { image: 'Image', video: 'Video', document: 'Document', location: 'Location' },
   },
   bot,
+  macros,
   contact,
 }

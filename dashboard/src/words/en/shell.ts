@@ -55,6 +55,7 @@ export const shell = {
     count: countOf('result', 'results'),
     newBroadcast: 'New broadcast',
     importContacts: 'Import contacts',
+    newAutomation: 'New automation',
     theme: (name: string) => `Theme: ${name}`,
   },
   shortcuts: 'Keyboard shortcuts',

@@ -1,0 +1,70 @@
+/** What starts an automation and what its steps do, in words. */
+import { automationWords } from '../words/automations.ts'
+import { type Message, readDefinition, type Step, type Trigger } from './definition.ts'
+
+const { triggers, steps, messages } = automationWords.text
+
+/** `definition`: null for an automation without one. */
+export const describeStart = (definition: Record<string, unknown> | null): string =>
+  definition ? describeTrigger(readDefinition(definition).trigger) : triggers.none
+
+function describeTrigger(trigger: Trigger): string {
+  const { type, event, label, tag, attribute, after } = trigger
+  switch (type) {
+    case 'message':
+      return describeMessageTrigger(trigger)
+    case 'conversation':
+      return triggers.conversation(event, label)
+    case 'contact':
+      return triggers.contact(event, tag, attribute)
+    case 'silence':
+      return triggers.silence(event, after)
+    default:
+      return triggers.manual
+  }
+}
+
+function describeMessageTrigger({ when, contains = [], button, content_types: types = [] }: Trigger): string {
+  return [
+    triggers.message(when),
+    ...(contains.length > 0 ? [triggers.contains(contains)] : []),
+    ...(button === undefined ? [] : [triggers.button(button)]),
+    ...(types.length > 0 ? [triggers.contentTypes(types)] : []),
+  ].join(' ')
+}
+
+/** A step on one line. `type`: of a step that is not known any more. */
+export function describeStep(type: string, step: Step | undefined): string {
+  switch (type) {
+    case 'send':
+      return steps.send(describeMessage(step?.message))
+    case 'ask':
+      return steps.ask(describeMessage(step?.message))
+    case 'branch':
+      return steps.branch
+    case 'wait':
+      return steps.wait(step?.for)
+    case 'set':
+      return steps.set(describeFields(step))
+    case 'note':
+      return steps.note
+    case 'call':
+      return steps.call(step?.url ?? '')
+    case 'hand_over':
+      return steps.hand_over
+    default:
+      return steps.end
+  }
+}
+
+const describeFields = (step: Step | undefined): string =>
+  [...new Set(Object.keys(step ?? {}).flatMap((name) => steps.fields[name] ?? []))].join(', ')
+
+function describeMessage(message: Message | undefined): string {
+  const { type, text, interactive, template, location } = message ?? {}
+  if (interactive?.body) return messages.text(interactive.body)
+  if (template) return messages.template(template.name)
+  if (type === 'location') return messages.location(location?.name)
+  if (type === 'image' || type === 'video' || type === 'audio' || type === 'document') return messages[type]
+  return text ? messages.text(text) : messages.other
+}
