@@ -231,6 +231,7 @@ test('a member starts a macro from the palette and on selected conversations', {
     const { data } = (await api.get('/contacts?limit=10')).body
     return data.some((contact: { opted_out: boolean }) => contact.opted_out)
   })
+  await visit(page, '/inbox')
   for (const name of ['Ann 100', 'Ann 101', 'Ann 102']) {
     await page.locator('.inbox-row', { hasText: name }).focus()
     await page.keyboard.press('x')

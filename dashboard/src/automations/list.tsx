@@ -4,7 +4,7 @@ import { IconButton } from '../../../ui/controls.tsx'
 import { EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { capitalize, useCall, useChange } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -16,6 +16,7 @@ import { automationWords } from '../words/automations.ts'
 import { type Automation, StateBadge } from './automation.tsx'
 import { hasQuestions } from './definition.ts'
 import { describeStart } from './describe.ts'
+import { toSentence } from './run-state.tsx'
 import { Starters } from './starters.tsx'
 
 const { list: text } = automationWords
@@ -35,16 +36,18 @@ export function AutomationList() {
   )
 }
 
-const Empty = ({ isManager }: { isManager: boolean }) => (
-  <>
-    <EmptyState
-      icon="automations"
-      title={text.empty}
-      text={isManager ? automationWords.create.lead : text.emptyReader}
-    />
-    {isManager && <Starters existing={[]} />}
-  </>
-)
+function Empty({ isManager }: { isManager: boolean }) {
+  if (!isManager) return <EmptyState icon="automations" title={text.empty} text={text.emptyReader} />
+  return (
+    <section className="stack automations-empty">
+      <div>
+        <h2>{text.empty}</h2>
+        <p className="soft">{automationWords.create.lead}</p>
+      </div>
+      <Starters existing={[]} />
+    </section>
+  )
+}
 
 function Automations({ automations }: { automations: readonly Automation[] }) {
   const isManager = useIsManager()
@@ -104,7 +107,7 @@ function Name({
       {error && state !== 'draft' && (
         <Link className="line small automations-error" href={`/automations/runs/${error.run_id}`}>
           <Icon name="alert" />
-          <span className="cut">{text.lastError(capitalize(error.error))}</span>
+          <span className="cut">{text.lastError(toSentence(error.error))}</span>
           <RelativeTime at={error.at} />
         </Link>
       )}

@@ -36,6 +36,9 @@ const tones: Partial<Record<Reason, Tone>> = {
   timeout: 'amber',
 }
 
+/** A reason or an error of the log. One that begins with the name of a field stays as it is. */
+export const toSentence = (text: string): string => (/^[\w.[\]]+: /.test(text) ? text : capitalize(text))
+
 export const contactOf = ({ contact_name }: Pick<Run, 'contact_name'>): string => contact_name ?? text.unnamed
 
 export function EndBadge({ run: { state, reason } }: { run: Pick<Run, 'state' | 'reason'> }) {
@@ -45,7 +48,7 @@ export function EndBadge({ run: { state, reason } }: { run: Pick<Run, 'state' | 
 
 /** Why it ended, or for what it waits, in a few words. */
 export function explain({ state, error, ended_by, due_at }: Run): string {
-  if (error) return capitalize(error)
+  if (error) return toSentence(error)
   if (ended_by) return text.endedBy(ended_by)
   if (state !== 'waiting') return ''
   return due_at ? text.until(formatTime(due_at)) : text.forAnswer

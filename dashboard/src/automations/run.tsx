@@ -1,10 +1,10 @@
 /** A run of an automation: its steps on a time line, what started and ended it, and the answers. */
 import { Link } from 'wouter'
-import { Card } from '../../../ui/display.tsx'
+import { Card, CopyButton } from '../../../ui/display.tsx'
 import { isNotFound, useCall } from '../lib/api.ts'
 import { formatSpan, formatTime } from '../lib/time.ts'
 import { ItemNotFound } from '../shell/errors.tsx'
-import { CopyableCode, Facts } from '../ui/facts.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { automationWords } from '../words/automations.ts'
@@ -55,7 +55,7 @@ const Content = ({ run }: { run: RunDetail }) => (
 )
 
 function About({ run }: { run: RunDetail }) {
-  const { id, automation_id, automation_name, version, contact_id, conversation_id, message_id } = run
+  const { id, automation_id, automation_name, version, contact_id } = run
   const { definition, started_at, ended_at } = run
   const took = ended_at ? Date.parse(ended_at) - Date.parse(started_at) : undefined
   return (
@@ -68,21 +68,11 @@ function About({ run }: { run: RunDetail }) {
           </>
         ),
         [text.contact]: <Link href={`/contacts/${contact_id}`}>{contactOf(run)}</Link>,
-        [text.cause]: (
-          <>
-            {describeStart(definition)}
-            {conversation_id && message_id && (
-              <>
-                {' · '}
-                <Link href={`/inbox/${conversation_id}?message=${message_id}`}>{text.message}</Link>
-              </>
-            )}
-          </>
-        ),
+        [text.cause]: describeStart(definition),
         [text.started]: formatTime(started_at),
         [text.ended]: ended_at && formatTime(ended_at),
         [text.took]: took !== undefined && formatSpan(took),
-        [text.id]: <CopyableCode text={id} label={text.copyId} />,
+        [text.id]: <CopyButton text={id} size="small" label={text.copyId} />,
       }}
     />
   )

@@ -3,14 +3,13 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Code } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
-import { capitalize } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { Time } from '../ui/time.tsx'
 import { prettyJson } from '../webhooks/pretty-json.ts'
 import { automationWords } from '../words/automations.ts'
-import { findStep, titleOfChoice } from './definition.ts'
+import { findStep, type Step, titleOfChoice } from './definition.ts'
 import { describeStart, describeStep } from './describe.ts'
-import type { RunDetail } from './run-state.tsx'
+import { type RunDetail, toSentence } from './run-state.tsx'
 
 const { runs } = automationWords
 const { page: text } = runs
@@ -23,8 +22,7 @@ export function TimeLine({ run }: { run: RunDetail }) {
   return (
     <ol className="automations-line">
       <Entry icon="play" title={describeStart(run.definition)} at={run.started_at}>
-        <Outcome>{text.start}</Outcome>
-        {run.message_id && <MessageLink run={run} messageId={run.message_id} />}
+        <Outcome run={run} messageId={run.message_id} parts={[text.start]} />
       </Entry>
       {steps.map((step) => (
         <StepEntry key={step.id} run={run} step={step} />
@@ -54,11 +52,23 @@ const Entry = ({ icon, tone, title, at, children }: EntryProps) => (
   </li>
 )
 
-const Outcome = ({ tone, children }: { tone?: Tone; children: ReactNode }) => (
-  <p className="small automations-outcome" data-tone={tone}>
-    {children}
-  </p>
-)
+type OutcomeProps = { run: RunDetail; messageId?: string | null; tone?: Tone; parts: readonly string[] }
+
+/** The outcome and its reason, with a link to the message in the conversation. */
+function Outcome({ run: { conversation_id }, messageId = null, tone, parts }: OutcomeProps) {
+  const shown = parts.filter(Boolean).join(' · ')
+  return (
+    <p className="small automations-outcome" data-tone={tone}>
+      {shown}
+      {messageId && conversation_id && (
+        <>
+          {shown && ' · '}
+          <Link href={`/inbox/${conversation_id}?message=${messageId}`}>{text.showMessage}</Link>
+        </>
+      )}
+    </p>
+  )
+}
 
 const icons: Record<string, IconName> = {
   send: 'send',
@@ -88,19 +98,28 @@ function StepEntry({ run, step: logged }: { run: RunDetail; step: LoggedStep }) 
     <Entry
       icon={outcome === 'answered' ? 'reply' : (icons[type] ?? 'check')}
       tone={tones[outcome]}
-      title={outcome === 'answered' ? text.answered : describeStep(type, step)}
+      title={titleOf(logged, step)}
       at={created_at}
     >
-      <Outcome tone={tones[outcome]}>{[text.outcomes[outcome], detail].filter(Boolean).join(' · ')}</Outcome>
+      <Outcome
+        run={run}
+        messageId={message_id}
+        tone={tones[outcome]}
+        parts={outcome === 'answered' ? [] : [text.outcomes[outcome], detail]}
+      />
       {input != null && <Input type={type} input={input} title={titleOfChoice(step, input)} />}
-      {message_id && run.conversation_id && <MessageLink run={run} messageId={message_id} />}
     </Entry>
   )
 }
 
+function titleOf({ type, outcome }: LoggedStep, step: Step | undefined): string {
+  if (outcome === 'answered') return text.answered
+  return type === 'ask' && outcome === 'repeated' ? text.askedAgain : describeStep(type, step)
+}
+
 /** A branch logs the name of its case. */
 const describeReason = (type: string, reason: string): string =>
-  type === 'branch' && reason !== 'no case matches' ? text.chose(capitalize(reason)) : capitalize(reason)
+  type === 'branch' && reason !== 'no case matches' ? text.chose(toSentence(reason)) : toSentence(reason)
 
 /** What the step got: the answer of the customer, or the response of a URL. */
 function Input({ type, input, title }: { type: string; input: unknown; title: string | undefined }) {
@@ -123,13 +142,6 @@ function Response({ input }: { input: unknown }) {
   )
 }
 
-const MessageLink = ({ run, messageId }: { run: RunDetail; messageId: string }) =>
-  run.conversation_id && (
-    <Link className="small" href={`/inbox/${run.conversation_id}?message=${messageId}`}>
-      {text.showMessage}
-    </Link>
-  )
-
 /** How the run ended, or for what it waits. */
 function Last({ run }: { run: RunDetail }) {
   const { state, reason, error, ended_at, ended_by } = run
@@ -142,7 +154,7 @@ function Last({ run }: { run: RunDetail }) {
   }
   const isFailed = reason === 'failed' || reason?.startsWith('limit_')
   const byPerson = reason === 'person' ? (ended_by ? text.byMember(ended_by) : text.byPerson) : ''
-  const explained = error ? capitalize(error) : byPerson || (reason ? text.explained[reason] : '')
+  const explained = error ? toSentence(error) : byPerson || (reason ? text.explained[reason] : '')
   return (
     <Entry
       icon={isFailed ? 'alert' : reason === 'finished' || reason === 'handed_over' ? 'check' : 'stop'}
@@ -150,7 +162,7 @@ function Last({ run }: { run: RunDetail }) {
       title={reason ? runs.reasons[reason] : text.ended}
       at={ended_at}
     >
-      {explained && <Outcome>{explained}</Outcome>}
+      {explained && <Outcome run={run} parts={[explained]} />}
     </Entry>
   )
 }

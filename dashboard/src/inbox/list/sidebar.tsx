@@ -70,7 +70,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
         <Entry icon="person" name={list.mine} count={totals?.mine} {...entryOf({ assigned: 'me' })} />
         <Entry icon="off" name={list.unassigned} count={totals?.unassigned} {...entryOf({ assigned: unassigned })} />
         {(filters.bot || (totals?.bot ?? 0) > 0) && (
-          <Entry icon="bolt" name={bot.view} count={totals?.bot} {...entryOf({ bot: true, status: 'all' })} />
+          <Entry icon="automations" name={bot.view} count={totals?.bot} {...entryOf({ bot: true, status: 'all' })} />
         )}
         <Entry
           icon="mention"
