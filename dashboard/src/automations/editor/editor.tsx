@@ -1,9 +1,10 @@
-/** The editor of an automation: the outline of its steps. */
+/** The editor of an automation: the definition as text. */
+import { Code } from '../../../../ui/display.tsx'
 import type { Automation } from '../automation.tsx'
 import { AutomationPage } from '../head.tsx'
 
 export const Editor = ({ automation }: { automation: Automation }) => (
   <AutomationPage automation={automation}>
-    <pre className="card card-body">{JSON.stringify(automation.draft ?? automation.definition, null, 2)}</pre>
+    <Code text={JSON.stringify(automation.draft ?? automation.definition, null, 2)} />
   </AutomationPage>
 )
