@@ -11,7 +11,10 @@ import { slowReadMs } from '../lib/postgres/slow-reads.ts'
 export type Pools = {
   /** Everything else: writes of the API, settings, pages of the dashboard, sweeps. */
   general: Db
-  /** Searches, composed filters and exports, whose cost the caller decides (`lib/postgres/slow-reads.ts`). No other statement may wait for them. */
+  /**
+   * Searches, composed filters, exports and dry runs of automations, whose cost the caller decides (`lib/postgres/slow-reads.ts`). No
+   * other statement may wait for them. PostgreSQL refuses their writes.
+   */
   slow: Db
   /**
    * Reads of the API that take a fixed number of steps in an index: a resource by its id, a page of a list. Planned once, because
@@ -87,7 +90,7 @@ function sizeOf(name: keyof Pools, processes: number): number {
 
 const options: Record<keyof Pools, Parameters<Connect>[1]> = {
   general: {},
-  slow: { statementTimeoutMs: slowReadMs },
+  slow: { statementTimeoutMs: slowReadMs, readOnly: true },
   reads: { hot: true, byIndex: true },
   admission: { hot: true },
   messages: { hot: true },

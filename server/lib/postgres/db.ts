@@ -32,6 +32,8 @@ export type ConnectOptions = {
   /** Commits asynchronously. For work that may be repeated after a power cut. */
   relaxed?: boolean
   statementTimeoutMs?: number
+  /** PostgreSQL refuses every statement that writes. */
+  readOnly?: boolean
   /** The session holds a lock: its connection is not replaced after an hour, as others are. */
   holdsLock?: boolean
 }
@@ -54,7 +56,15 @@ const abandonedSessions = {
 const timestamptz = 1184
 
 export function connect(options: ConnectOptions): Db {
-  const { database, max, hot = false, byIndex = false, relaxed = false, statementTimeoutMs = 60_000 } = options
+  const {
+    database,
+    max,
+    hot = false,
+    byIndex = false,
+    relaxed = false,
+    readOnly = false,
+    statementTimeoutMs = 60_000,
+  } = options
   const settings = {
     statement_timeout: statementTimeoutMs,
     ...abandonedSessions,
@@ -66,6 +76,7 @@ export function connect(options: ConnectOptions): Db {
     ...(hot ? { plan_cache_mode: 'force_generic_plan' } : {}),
     ...(byIndex ? { enable_seqscan: 'off', enable_bitmapscan: 'off', enable_sort: 'off' } : {}),
     ...(relaxed ? { synchronous_commit: 'off' } : {}),
+    ...(readOnly ? { default_transaction_read_only: 'on' } : {}),
   }
   const address = readAddress(database)
   const findPrimary = address.hosts.length > 0 ? () => findPrimaryOf(address) : undefined

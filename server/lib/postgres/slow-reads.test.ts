@@ -103,6 +103,14 @@ test('a statement that takes too long is the mistake of the caller', async (t) =
   assert.equal((await slow('a', (sql) => sql`select 1`)).length, 1)
 })
 
+test('a pool of slow reads cannot write', async (t) => {
+  const read = createSlowReads((await createDatabase(t)).connect(1, { readOnly: true }))
+  await assert.rejects(
+    read('a', (sql) => sql`delete from migrations`),
+    (error) => error instanceof driver.PostgresError && error.code === '25006',
+  )
+})
+
 test('a read that cannot start is refused: at once when many wait, else after 20 seconds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { start, end } = createReads(1)

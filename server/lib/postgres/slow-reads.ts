@@ -11,7 +11,12 @@ import { ApiError, badRequest } from '../errors.ts'
 import { type Db, isTimeout, type Sql } from './db.ts'
 
 /** Runs the statements of `read` when the workspace may. 400 when one takes too long, 429 when too many reads wait. */
-export type SlowReads = <Result>(workspaceId: string, read: (sql: Sql) => Promise<Result>) => Promise<Result>
+export type SlowReads = <Result>(
+  workspaceId: string,
+  read: (sql: Sql) => Promise<Result>,
+  /** The field of the request that makes the read slow, and what the caller can do. */
+  advice?: { field: string; text: string },
+) => Promise<Result>
 
 export const slowReadMs = 5_000
 /** How long the statements of a read may take at the first try. */
@@ -25,6 +30,7 @@ const halfLifeMs = 10_000
 type Read = (sql: Sql) => Promise<unknown>
 type Job = {
   read: Read
+  advice: { field: string; text: string }
   /** It was tried, and takes longer than `tryMs`. */
   wasTried: boolean
   timer?: NodeJS.Timeout
@@ -74,7 +80,7 @@ export function createSlowReads(db: Db): SlowReads {
       job.resolve(await (runsLong ? job.read(db) : tryRead(db, job.read)))
     } catch (error) {
       if (!isTimeout(error)) job.reject(error)
-      else if (runsLong) job.reject(tooSlow())
+      else if (runsLong) job.reject(tooSlow(job))
       else {
         usage.hasLongReads = true
         wait(usage, Object.assign(job, { wasTried: true }))
@@ -97,12 +103,12 @@ export function createSlowReads(db: Db): SlowReads {
     }, maxWaitMs)
   }
 
-  return <Result>(workspaceId: string, read: (sql: Sql) => Promise<Result>) =>
+  return <Result>(workspaceId: string, read: (sql: Sql) => Promise<Result>, advice = narrower) =>
     new Promise<Result>((resolve, reject) => {
       const usage = usages.get(workspaceId) ?? newUsage()
       usages.set(workspaceId, usage)
       if (usage.waiting.length >= maxWaiting) return reject(tooMany())
-      wait(usage, { read, wasTried: false, resolve: resolve as (result: unknown) => void, reject })
+      wait(usage, { read, advice, wasTried: false, resolve: resolve as (result: unknown) => void, reject })
       startNext()
     })
 }
@@ -117,8 +123,10 @@ async function tryRead(db: Db, read: Read): Promise<unknown> {
   })
 }
 
-const tooSlow = (): ApiError =>
-  badRequest(`filter: takes longer than ${slowReadMs / 1_000} s; make the filter or the search narrower`)
+const narrower = { field: 'filter', text: 'make the filter or the search narrower' }
+
+const tooSlow = ({ advice: { field, text } }: Job): ApiError =>
+  badRequest(`${field}: takes longer than ${slowReadMs / 1_000} s; ${text}`)
 
 const tooMany = (): ApiError =>
   new ApiError('rate_limited', 'too many searches at the same time; try again in 5 s', { 'retry-after': '5' })
