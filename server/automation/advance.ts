@@ -12,23 +12,24 @@ import { getDefinition } from './active.ts'
 import { ask } from './ask.ts'
 import { call } from './call.ts'
 import { evaluate } from './conditions.ts'
-import type { BranchStep, Definition, Step } from './definition.ts'
+import {
+  chooseCase,
+  describeFailure,
+  describeHandOver,
+  enterOnError,
+  LimitReached,
+  positionAfter,
+  requireText,
+  StepFailed,
+} from './decisions.ts'
+import type { Step } from './definition.ts'
 import { toMs } from './durations.ts'
 import { readFacts } from './facts.ts'
 import { type EndReason, endRun, type LoggedStep, type Run, RunLost } from './runs.ts'
 import { sendMessage } from './send-message.ts'
 import { applySet } from './set.ts'
-import {
-  type AdvanceContext,
-  change,
-  endPosition,
-  LimitReached,
-  move,
-  requireText,
-  type StepContext,
-  StepFailed,
-} from './step-context.ts'
-import { enterList, findStep, nextPosition, type PlacedStep } from './steps.ts'
+import { type AdvanceContext, change, move, type StepContext, valuesOf } from './step-context.ts'
+import { findStep } from './steps.ts'
 
 /** Executes a run until it waits or ends, or this worker no longer has it. */
 export async function advance(context: AdvanceContext, run: Run): Promise<void> {
@@ -87,15 +88,10 @@ function toFailure(error: unknown): Failure | undefined {
   return isRefusal ? { reason: 'failed', message: error.message } : undefined
 }
 
-function enterOnError(definition: Definition, { step, position }: PlacedStep): string | undefined {
-  if (!('on_error' in step) || !step.on_error) return undefined
-  return enterList(definition, position, 'on_error') ?? endPosition
-}
-
 async function executeStep(context: StepContext, step: Step): Promise<boolean> {
   const { run, placed, definition } = context
   const { path, position } = placed
-  const next = nextPosition(definition, position) ?? endPosition
+  const next = positionAfter(definition, position)
   const done: LoggedStep = { path, type: step.type, outcome: 'done' }
   switch (step.type) {
     case 'send':
@@ -103,9 +99,14 @@ async function executeStep(context: StepContext, step: Step): Promise<boolean> {
     case 'ask':
       return ask(context, step, next)
     case 'branch': {
-      const { list, reason } = await chooseCase(context, step)
-      const entered = list === undefined ? next : (enterList(definition, position, list) ?? endPosition)
-      return move(context, { position: entered }, { ...done, reason })
+      const met = await evaluate(
+        context.db,
+        { workspaceId: run.workspace_id, contactId: run.contact_id, conversationId: run.conversation_id },
+        step.cases.map(({ when }) => when),
+        { message: context.facts.message, answers: run.variables },
+      )
+      const chosen = chooseCase(definition, position, step, met)
+      return move(context, { position: chosen.position }, { ...done, reason: chosen.reason })
     }
     case 'wait':
       return move(
@@ -116,14 +117,16 @@ async function executeStep(context: StepContext, step: Step): Promise<boolean> {
     case 'set':
       return change(context, { position: next }, done, (sql) => applySet(sql, context, step))
     case 'note':
-      return change(context, { position: next }, done, (sql) => addNote(sql, context, requireText(step.text, context)))
+      return change(context, { position: next }, done, (sql) =>
+        addNote(sql, context, requireText(step.text, valuesOf(context))),
+      )
     case 'call':
       return call(context, step, next)
     case 'hand_over': {
       const { assigned_agent_id } = step
-      const note = step.note === undefined ? '' : requireText(step.note, context)
+      const note = step.note === undefined ? '' : requireText(step.note, valuesOf(context))
       await handOver(context, 'handed_over', done, {
-        note: [note, describeAnswers(run)].filter(Boolean).join('\n\n'),
+        note: describeHandOver(note, run.variables),
         assigned_agent_id,
       })
       return false
@@ -140,36 +143,11 @@ async function send(context: StepContext, step: Extract<Step, { type: 'send' }>,
   return move(context, { position: next, ...(conversationId ? { conversationId } : {}) }, logged)
 }
 
-/** The list of the first case that matches, or of `otherwise`. */
-async function chooseCase(
-  { db, run, facts }: StepContext,
-  { cases, otherwise }: BranchStep,
-): Promise<{ list: string | undefined; reason: string }> {
-  const { workspace_id: workspaceId, contact_id: contactId, conversation_id: conversationId } = run
-  const met = await evaluate(
-    db,
-    { workspaceId, contactId, conversationId },
-    cases.map(({ when }) => when),
-    { message: facts.message, answers: run.variables },
-  )
-  const index = met.indexOf(true)
-  if (index >= 0) return { list: `cases.${index}`, reason: cases[index]?.name ?? `case ${index + 1}` }
-  return { list: otherwise ? 'otherwise' : undefined, reason: 'no case matches' }
-}
-
 /** Adds a private note to the conversation. A contact without one gets none. */
 async function addNote(sql: Sql, { run, actor }: StepContext, text: string): Promise<void> {
   const { workspace_id, conversation_id } = run
   if (conversation_id && text.trim())
     await createNote(sql, workspace_id, conversation_id, actor, { text, mentions: [] })
-}
-
-/** The answers so far, one per line. */
-function describeAnswers({ variables }: Run): string {
-  return Object.entries(variables)
-    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
-    .join('\n')
-    .slice(0, 5_000)
 }
 
 type HandOver = {
@@ -202,7 +180,7 @@ async function handOver(
 
 /** A step failed for good: the team gets the conversation and learns why. */
 async function giveUp(context: StepContext, { reason, message }: Failure, logged: LoggedStep): Promise<void> {
-  const note = `The automation "${context.facts.automation}" stopped: ${message}`
+  const note = describeFailure(context.facts.automation, message)
   await handOver(context, reason, logged, { note, error: message, isUnassigned: true })
 }
 

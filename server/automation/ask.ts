@@ -7,19 +7,20 @@
 import { changeAttributes, requireAttributes } from '../contacts/attributes.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type Sql, withRetries } from '../lib/postgres/db.ts'
-import { readAnswer } from './answers.ts'
-import { type AskStep, readSaveAs } from './definition.ts'
-import { toMs } from './durations.ts'
+import {
+  enterTimeout,
+  inputOf,
+  joinReplies,
+  judgeReply,
+  maxReplies,
+  type Reply,
+  reactionType,
+  timeoutMsOf,
+} from './decisions.ts'
+import type { AskStep } from './definition.ts'
 import { endRun, type LoggedStep, moveRun, type Run } from './runs.ts'
 import { sendMessage } from './send-message.ts'
-import { addAnswer, change, endPosition, move, requireText, type StepContext, StepFailed } from './step-context.ts'
-import { enterList } from './steps.ts'
-import { fillMessage } from './texts.ts'
-
-/** Of a question without a timeout: the reply window is closed by then. */
-const defaultTimeoutMs = 86_400_000
-/** Messages that are read as one answer. */
-const maxMessages = 20
+import { change, move, type StepContext, valuesOf } from './step-context.ts'
 
 export async function ask(context: StepContext, step: AskStep, next: string): Promise<boolean> {
   const { run, placed } = context
@@ -54,7 +55,7 @@ async function wait(
   { askedId, tries }: { askedId: string; tries: number },
   logged: LoggedStep,
 ): Promise<boolean> {
-  const timeoutSeconds = (step.timeout ? toMs(step.timeout.after) : defaultTimeoutMs) / 1000
+  const timeoutSeconds = timeoutMsOf(step) / 1000
   await withRetries(() =>
     db.begin(async (sql) => {
       await sql`
@@ -67,9 +68,7 @@ async function wait(
   return true
 }
 
-type Reply = { text: string | null; button: string | null }
-
-/** The customer's messages after the question, as one answer; undefined when there is none. Reactions answer nothing. */
+/** The customer's messages after the question, as one answer; undefined when there is none. */
 async function readMessages(
   sql: Sql,
   { workspace_id, conversation_id }: Run,
@@ -78,51 +77,26 @@ async function readMessages(
   const messages = await sql<Reply[]>`
     select content_text as text, interactive_reply_id as button from messages
     where workspace_id = ${workspace_id} and conversation_id = ${conversation_id} and id > ${askedId}
-      and direction = 'inbound' and content_type <> 'reaction' and deleted_at is null
+      and direction = 'inbound' and content_type <> ${reactionType} and deleted_at is null
     order by id
-    limit ${maxMessages}`
-  if (messages.length === 0) return undefined
-  const tapped = messages.find(({ button }) => button !== null)
-  if (tapped) return tapped
-  const texts = messages.flatMap(({ text }) => text ?? [])
-  return { text: texts.length > 0 ? texts.join('\n') : null, button: null }
+    limit ${maxReplies}`
+  return joinReplies(messages)
 }
 
 async function takeAnswer(context: StepContext, step: AskStep, next: string, reply: Reply): Promise<boolean> {
-  const { run, facts } = context
-  const filled = fillMessage(step.message, { contact: facts.contact, answers: run.variables })
-  const read = readAnswer({ ...step, message: filled.ok ? filled.message : step.message }, reply.text, reply.button)
-  const input = reply.button ?? reply.text
-  if (read.ok) return saveAnswer(context, step, next, read.value, input)
-  const { max = 0, text = '' } = step.retries ?? {}
-  if (run.tries >= max) throw new StepFailed(`the answer was not understood: ${(input ?? 'no text').slice(0, 200)}`)
-  const tries = run.tries + 1
-  const body = requireText(text, context)
-  // The buttons are sent again, so that the customer can still tap.
-  const message: AskStep['message'] =
-    step.message.type === 'interactive' ? withBody(step.message, body) : { type: 'text', text: body }
-  const reason = `not understood, try ${tries} of ${max}`
-  return sendQuestion(context, step, message, { outcome: 'repeated', reason, input }, tries)
-}
-
-function withBody(message: Extract<AskStep['message'], { type: 'interactive' }>, body: string): AskStep['message'] {
-  return { type: 'interactive', interactive: { ...message.interactive, body } }
-}
-
-async function saveAnswer(
-  context: StepContext,
-  step: AskStep,
-  next: string,
-  value: string | number,
-  input: unknown,
-): Promise<boolean> {
   const { run, placed } = context
-  const { name, isAttribute } = readSaveAs(step.save_as)
-  const variables = addAnswer(run, name, value)
+  const judged = judgeReply(step, valuesOf(context), run.tries, reply)
+  const input = inputOf(reply)
+  if (!judged.isAnswer) {
+    const { message, reason, tries } = judged
+    return sendQuestion(context, step, message, { outcome: 'repeated', reason, input }, tries)
+  }
+  const { variables, attribute, value } = judged
   const logged: LoggedStep = { path: placed.path, type: step.type, outcome: 'answered', input }
   return change(context, { position: next, variables }, logged, async (sql) => {
-    if (!isAttribute) return
-    await changeAttributes(sql, run.workspace_id, run.contact_id, requireAttributes({ [name]: value }), run.depth + 1)
+    if (attribute === undefined) return
+    const changes = requireAttributes({ [attribute]: value })
+    await changeAttributes(sql, run.workspace_id, run.contact_id, changes, run.depth + 1)
   })
 }
 
@@ -130,9 +104,8 @@ async function saveAnswer(
 async function giveUpWaiting(context: StepContext, step: AskStep): Promise<boolean> {
   const { db, run, placed, definition } = context
   const logged: LoggedStep = { path: placed.path, type: step.type, outcome: 'stopped', reason: 'no answer in time' }
-  if (step.timeout) {
-    return move(context, { position: enterList(definition, placed.position, 'timeout') ?? endPosition }, logged)
-  }
+  const position = enterTimeout(definition, placed.position, step)
+  if (position !== undefined) return move(context, { position }, logged)
   await db.begin((sql) => endRun(sql, run, { reason: 'timeout' }, logged))
   return false
 }

@@ -4,9 +4,10 @@
  * A call without a 2xx is made up to five times. The receiver may get it more than once, for example after a crash: `id` is the same then.
  */
 import { SealError } from '../lib/crypto.ts'
+import { addAnswer, StepFailed } from './decisions.ts'
 import { type CallStep, readSaveAs } from './definition.ts'
 import { sealContext } from './secrets.ts'
-import { addAnswer, move, type StepContext, StepFailed } from './step-context.ts'
+import { move, type StepContext } from './step-context.ts'
 
 const eventName = 'automation.call'
 
@@ -22,7 +23,7 @@ export async function call(context: StepContext, step: CallStep, next: string): 
   }
   if (result.outcome === 'delivered') {
     const variables = step.save_as
-      ? addAnswer(run, readSaveAs(step.save_as).name, readJson(result.response))
+      ? addAnswer(run.variables, readSaveAs(step.save_as).name, readJson(result.response))
       : run.variables
     return move(context, { position: next, variables }, { ...logged, outcome: 'done' })
   }

@@ -8,15 +8,14 @@
 import type { Times } from '../../common/times.ts'
 import { nowMs } from '../lib/clock.ts'
 import { idAt, newId, timeOfId } from '../lib/id.ts'
-import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { type ActiveAutomation, listActive } from './active.ts'
 import { evaluate } from './conditions.ts'
+import { answerDelayMs, causesOfMessage, isFree, maxDepth } from './decisions.ts'
 import { type Cause, matches } from './match.ts'
 import { type EndReason, type Run, runColumns, stopRuns } from './runs.ts'
 import { firstPosition } from './steps.ts'
 
-/** Automations that may cause one another. */
-const maxDepth = 5
 /** Runs with questions that a workspace may start in a second. */
 const maxStartsPerSecond = 100
 /** Changes that are decided in one transaction. */
@@ -142,15 +141,7 @@ function causesOf(trigger: QueuedTrigger): Cause[] {
   const { kind, event, detail } = trigger
   if (kind === 'message') {
     if (event === 'stop') return []
-    const message: Cause = {
-      type: 'message',
-      text: trigger.text,
-      content_type: trigger.content_type ?? 'text',
-      button: trigger.button,
-      is_first: trigger.is_first,
-      is_first_since_closed: detail === 'opens',
-    }
-    return detail === 'opens' ? [message, { type: 'conversation', event: 'opened' }] : [message]
+    return causesOfMessage({ ...trigger, content_type: trigger.content_type ?? 'text' }, detail === 'opens')
   }
   return kind === 'conversation'
     ? [{ type: kind, event, label: detail } as Cause]
@@ -207,11 +198,15 @@ async function withoutReplied(sql: Sql, workspaceId: string, starts: readonly St
     where exists (
       select from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = i.conversation_id and m.id > i.message_id
-        and m.direction = 'outbound' and (m.sender_id is not null or (m.sender_type = 'agent' and m.sent_at is not null))
+        and ${isOfPerson(sql)}
     )`
   const ids = new Set(answered.map(({ message_id }) => message_id))
   return starts.filter(({ trigger: { message_id } }) => !message_id || !ids.has(message_id))
 }
+
+/** Condition on message `m`: a member wrote it, or a person in the provider's own app. */
+export const isOfPerson = (sql: Sql): Fragment =>
+  sql`m.direction = 'outbound' and (m.sender_id is not null or (m.sender_type = 'agent' and m.sent_at is not null))`
 
 /** Wakes the run that waits for an answer. A tap is complete; after a text, another one may follow at once. */
 async function recordAnswer(
@@ -223,7 +218,7 @@ async function recordAnswer(
 ): Promise<void> {
   const runId = bots.get(conversation_id ?? '')
   if (!runId) return
-  const seconds = button === null ? togetherMs / 1000 : 0
+  const seconds = answerDelayMs({ button }, togetherMs) / 1000
   await sql`
     update automation_runs set due_at = least(due_at, now() + make_interval(secs => ${seconds}))
     where workspace_id = ${workspaceId} and id = ${runId} and state = 'waiting' and asked_id < ${message_id}`
@@ -247,8 +242,8 @@ async function chooseRuns(
       chosen.push({ ...start, reason: 'limit_chain' })
       continue
     }
-    if (automation.has_questions) {
-      if (!conversationId || bots.get(conversationId)) continue
+    if (!isFree(automation, conversationId ? { isWithBot: Boolean(bots.get(conversationId)) } : undefined)) continue
+    if (automation.has_questions && conversationId) {
       started ??= await countStarts(sql, workspaceId)
       if (started >= maxStartsPerSecond) {
         chosen.push({ ...start, reason: 'limit_runs' })

@@ -8,14 +8,11 @@ import { ApiError } from '../lib/errors.ts'
 import { idAt } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { readRequestedContent } from '../messages/sending/requested-content.ts'
+import { hourMs, requireFewMessages, StepFailed } from './decisions.ts'
 import type { Message } from './definition.ts'
 import { lockRun, type Run } from './runs.ts'
-import { LimitReached, type StepContext, StepFailed } from './step-context.ts'
+import { type StepContext, valuesOf } from './step-context.ts'
 import { fillMessage } from './texts.ts'
-
-/** Automated messages of a conversation per hour. */
-const maxPerHour = 25
-const hourMs = 3_600_000
 
 type Sent = {
   /** `unknown`: the channel may have accepted it. The run goes on, because it must not be sent twice. */
@@ -29,7 +26,7 @@ type Sent = {
 
 export async function sendMessage(context: StepContext, template: Message): Promise<Sent> {
   const { run, sender, facts } = context
-  const filled = fillMessage(template, { contact: facts.contact, answers: run.variables })
+  const filled = fillMessage(template, valuesOf(context))
   if (!filled.ok) throw new StepFailed(filled.reason)
   const { message } = filled
   const { workspace_id: workspaceId, conversation_id: conversationId, contact_id: contactId, send_id: id } = run
@@ -65,7 +62,5 @@ async function requireBelowLimit(sql: Sql, { workspace_id }: Run, conversationId
     select count(*)::int as count from messages
     where workspace_id = ${workspace_id} and conversation_id = ${conversationId} and id > ${idAt(nowMs() - hourMs)}
       and run_id is not null`
-  if ((row?.count ?? 0) >= maxPerHour) {
-    throw new LimitReached(`automations have sent ${maxPerHour} messages in this conversation within an hour`)
-  }
+  requireFewMessages(row?.count ?? 0)
 }

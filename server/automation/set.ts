@@ -4,9 +4,10 @@ import { addTags, dropTags, readTagNames, requireFewTags, resolveTags } from '..
 import { changeConversations } from '../conversations/changes.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { requireText } from './decisions.ts'
 import type { SetStep } from './definition.ts'
 import { toMs } from './durations.ts'
-import { requireText, type StepContext } from './step-context.ts'
+import { type StepContext, valuesOf } from './step-context.ts'
 
 /** Locks tags, labels, the conversation and the contact, in this order. */
 export async function applySet(sql: Sql, context: StepContext, step: SetStep): Promise<void> {
@@ -42,7 +43,7 @@ export async function applySet(sql: Sql, context: StepContext, step: SetStep): P
   if (!step.attributes) return
   const filled = Object.entries(step.attributes).map(([name, value]) => [
     name,
-    typeof value === 'string' ? requireText(value, context) : value,
+    typeof value === 'string' ? requireText(value, valuesOf(context)) : value,
   ])
   await changeAttributes(sql, workspaceId, contact_id, requireAttributes(Object.fromEntries(filled)), depth)
 }

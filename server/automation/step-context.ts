@@ -1,4 +1,4 @@
-/** What the functions of the steps share: their context, the transaction of a step, and the texts of a run. */
+/** What the functions of the steps share: their context, the transaction of a step, and the values of its texts. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import type { RunActor } from '../conversations/timeline.ts'
@@ -7,11 +7,11 @@ import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
 import type { Sender } from '../messages/sending/send.ts'
 import type { Signals } from '../signals/signals.ts'
 import type { Poster } from '../webhooks/post.ts'
-import type { Answers, Definition } from './definition.ts'
+import type { Definition } from './definition.ts'
 import type { RunFacts } from './facts.ts'
 import { type LoggedStep, type Move, moveRun, type Run } from './runs.ts'
 import type { PlacedStep } from './steps.ts'
-import { fillText } from './texts.ts'
+import type { TextValues } from './texts.ts'
 
 export type AdvanceContext = {
   db: Db
@@ -32,15 +32,6 @@ export type StepContext = AdvanceContext & {
   actor: RunActor
 }
 
-/** A step that cannot be done, in words for the team. */
-export class StepFailed extends Error {}
-
-/** Automations have sent too many messages in the conversation. */
-export class LimitReached extends Error {}
-
-/** A position that no definition has: the run is finished. */
-export const endPosition = 'end'
-
 /** Moves the run, with an effect in the same transaction. Returns that the run goes on. */
 export async function change(
   { db, run }: StepContext,
@@ -60,20 +51,8 @@ export async function change(
 export const move = (context: StepContext, to: Move, logged: LoggedStep): Promise<true> =>
   change(context, to, logged, async () => {})
 
-/** A text with the values of the run. */
-export function requireText(text: string, { facts, run }: Pick<StepContext, 'facts' | 'run'>): string {
-  const filled = fillText(text, { contact: facts.contact, answers: run.variables })
-  if (!filled.ok) throw new StepFailed(filled.reason)
-  return filled.text
-}
-
-/** Of all answers of a run, as JSON. */
-const maxAnswerBytes = 16 * 1024
-
-export function addAnswer({ variables }: Run, name: string, value: unknown): Answers {
-  const all = { ...variables, [name]: value }
-  if (Buffer.byteLength(JSON.stringify(all)) > maxAnswerBytes) {
-    throw new StepFailed(`the answers of a run have at most ${maxAnswerBytes} bytes`)
-  }
-  return all
-}
+/** What the texts of the run are filled with. */
+export const valuesOf = ({ facts, run }: Pick<StepContext, 'facts' | 'run'>): TextValues => ({
+  contact: facts.contact,
+  answers: run.variables,
+})

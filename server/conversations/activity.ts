@@ -65,18 +65,23 @@ export async function recordChanges(
 }
 
 /** The events of a change that an automation can wait for. */
-function listTriggers(before: ConversationState, after: ConversationState): { event: string; detail?: string }[] {
+export function listTriggers(
+  before: ConversationState,
+  after: ConversationState,
+): { event: 'opened' | 'closed' | 'assigned' | 'label_added' | 'label_removed'; detail?: string }[] {
   const isStatus = (status: ConversationStatus) => after.status === status && before.status !== status
   return [
-    ...(isStatus('open') && before.status === 'closed' ? [{ event: 'opened' }] : []),
-    ...(isStatus('closed') ? [{ event: 'closed' }] : []),
+    ...(isStatus('open') && before.status === 'closed' ? [{ event: 'opened' as const }] : []),
+    ...(isStatus('closed') ? [{ event: 'closed' as const }] : []),
     ...(after.assigned_agent_id !== null && after.assigned_agent_id !== before.assigned_agent_id
-      ? [{ event: 'assigned' }]
+      ? [{ event: 'assigned' as const }]
       : []),
-    ...after.labels.filter((name) => !before.labels.includes(name)).map((detail) => ({ event: 'label_added', detail })),
+    ...after.labels
+      .filter((name) => !before.labels.includes(name))
+      .map((detail) => ({ event: 'label_added' as const, detail })),
     ...before.labels
       .filter((name) => !after.labels.includes(name))
-      .map((detail) => ({ event: 'label_removed', detail })),
+      .map((detail) => ({ event: 'label_removed' as const, detail })),
   ]
 }
 

@@ -52,7 +52,11 @@ export async function readInbound(
 }
 
 /** A text or a tapped button on the primary channel can opt out or in. */
-function wishOf(channel: ChannelName, { content_type, content_text }: WrittenMessage, words: ReadonlySet<string>) {
+export function wishOf(
+  channel: ChannelName,
+  { content_type, content_text }: Pick<WrittenMessage, 'content_type' | 'content_text'>,
+  words: ReadonlySet<string>,
+) {
   const isWord = content_type === 'text' || content_type === 'button' || content_type === 'interactive'
   return channel === 'msgapp' && isWord && content_text ? readOptOutRequest(content_text, words) : undefined
 }

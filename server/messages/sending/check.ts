@@ -48,13 +48,18 @@ export async function checkTarget(
 }
 
 /** Throws 400 when the window is closed. Returns whether only a member may still write (the late window). */
-function requireWindow(channel: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
+export function requireWindow(
+  channel: Pick<Channel, 'windowMs' | 'lateWindowMs'>,
+  lastInboundAt: string | null,
+  byMember: boolean,
+  atMs = nowMs(),
+): boolean {
   const { windowMs, lateWindowMs } = channel
   if (windowMs === null) return false
   const hint = lateWindowMs === null ? '; use a template' : ''
   const { window_closes_at: closesAt, late_window_closes_at: lateClosesAt } = windowOf(channel, lastInboundAt)
   if (!closesAt) throw badRequest(`the customer has not written yet, so no free-form message can be sent${hint}`)
-  const isOpen = (until: string) => nowMs() < Date.parse(until)
+  const isOpen = (until: string) => atMs < Date.parse(until)
   if (isOpen(closesAt)) return false
   const isLonger = byMember && lateClosesAt !== null
   if (isLonger && isOpen(lateClosesAt)) return true
@@ -63,7 +68,7 @@ function requireWindow(channel: Channel, lastInboundAt: string | null, byMember:
 }
 
 /** Throws 400 for content that the channel does not support. */
-function requireSendable(channel: ChannelName, requested: RequestedContent): void {
+export function requireSendable(channel: ChannelName, requested: RequestedContent): void {
   if (channel === 'msgapp') return
   if (requested.type === 'template') throw badRequest('type: only the msgapp channel has templates')
   if (requested.type === 'reaction') {
