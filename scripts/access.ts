@@ -94,6 +94,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
   ],
   ['start automations on conversations', 'POST /automations/:x/runs$'],
   ['preview the draft of an automation', 'GET /automations/:x/preview', 'POST /automations/:x/preview'],
+  ['try automations on the past', 'POST /automations/:x/dry-run$'],
   [
     'create, change, publish and pause automations',
     'POST /automations',

@@ -154,6 +154,7 @@ const folders: readonly Folder[] = [
       },
       { operation: 'updateAutomation', body: { description: 'Adds a note.' } },
       { operation: 'saveAutomationDraft', body: definition },
+      { operation: 'dryRunAutomation', body: { days: 7, definition: { ...definition, trigger: { type: 'message' } } } },
       'publishAutomation',
       {
         operation: 'startAutomation',

@@ -275,7 +275,7 @@ async function registerApi(
     ['Templates', templateTable({ db, sealer, channel: channels.msgapp })],
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
-    ['Automations', automationTable({ db, sealer, signals })],
+    ['Automations', automationTable({ db, slow, sealer, signals, channels, times: times.automation })],
     ['', previewTable({ db, sealer, store, http, channels, publicUrl, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],

@@ -341,6 +341,7 @@ async function onEveryCall(
 const elsewhere: Record<string, string> = {
   saveAutomationDraft: 'a definition has paths of its own (server/automation/parse.test.ts)',
   checkAutomation: 'the same',
+  dryRunAutomation: 'its definition has them too (tests/automation-dry-run.test.ts)',
   startAutomation: 'a run changes rows by itself (tests/automation-steps.test.ts)',
 }
 

@@ -10,6 +10,8 @@ from .types import (
     Automation,
     AutomationChange,
     AutomationDefinition,
+    AutomationDryRun,
+    AutomationDryRunRequest,
     AutomationPause,
     AutomationRun,
     AutomationRunDetail,
@@ -253,6 +255,32 @@ class AsyncAutomations:
         return await self._caller.call(
             "POST",
             "/automations/{id}/pause",
+            params={"id": id},
+            body={} if body is None else body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def dry_run(
+        self,
+        id: str,
+        body: Optional[AutomationDryRunRequest] = None,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AutomationDryRun:
+        """Try an automation on the past.
+
+        Which conversations of the last days the automation would have touched, and what it would have sent. Changes
+        nothing and sends nothing. Tries the `definition` of the body, else the draft, else the published version. An
+        automation that is started by hand, or by tags or attributes, is a 400: there is no past to try it on. A
+        workspace has one dry run at a time: another one is a 429.
+        """
+        return await self._caller.call(
+            "POST",
+            "/automations/{id}/dry-run",
             params={"id": id},
             body={} if body is None else body,
             idempotency_key=idempotency_key,

@@ -10,6 +10,9 @@ __all__ = [
     "Automation",
     "AutomationChange",
     "AutomationDefinition",
+    "AutomationDryRun",
+    "AutomationDryRunCounts",
+    "AutomationDryRunRequest",
     "AutomationLastError",
     "AutomationPause",
     "AutomationRecentRuns",
@@ -49,6 +52,8 @@ __all__ = [
     "DeleteContactResult",
     "DeleteSegmentResult",
     "DeleteWebhookResult",
+    "DryRunRun",
+    "DryRunStep",
     "EmbeddedContact",
     "ErrorBody",
     "ErrorBodyError",
@@ -169,6 +174,50 @@ class AutomationChange(TypedDict, total=False):
     description: str
     # Its new place, from 0.
     position: int
+
+
+class AutomationDryRun(TypedDict):
+    # What was tried.
+    source: Literal["definition", "draft", "version"]
+    since: str
+    until: str
+    # Of all runs, by how they would have ended.
+    counts: AutomationDryRunCounts
+    # The conversations that were read.
+    conversation_count: int
+    # Whether all of the past was read. The notes say what was not.
+    is_complete: bool
+    # What the dry run cannot know, in plain English.
+    notes: List[str]
+    # The newest runs, at most 200, newest first.
+    runs: List[DryRunRun]
+
+
+class AutomationDryRunCounts(TypedDict):
+    """Of all runs, by how they would have ended."""
+
+    runs: int
+    # In which at least one run would have started.
+    conversations: int
+    # That the runs would have sent.
+    messages: int
+    # Runs that would still be open.
+    open: int
+    finished: int
+    handed_over: int
+    person: int
+    timeout: int
+    opted_out: int
+    failed: int
+    limit_messages: int
+    limit_chain: int
+    call: int
+
+
+class AutomationDryRunRequest(TypedDict, total=False):
+    definition: AutomationDefinition
+    # The length of the past; 7 when absent.
+    days: int
 
 
 class AutomationLastError(TypedDict):
@@ -610,6 +659,39 @@ class DeleteWebhookResult(TypedDict):
     id: str
     # Always true.
     deleted: bool
+
+
+class DryRunRun(TypedDict):
+    contact_id: str
+    contact_name: Optional[str]
+    conversation_id: Optional[str]
+    # The message of the customer that would have started it.
+    message_id: Optional[str]
+    message_text: Optional[str]
+    started_at: str
+    ended_at: Optional[str]
+    # Why it would have ended. `call`: the response of a server is not known, so it cannot be followed further.
+    # Null: it would still be open.
+    reason: Literal["finished", "handed_over", "person", "timeout", "opted_out", "failed", "limit_messages", "limit_chain", "call", null]
+    error: Optional[str]
+    answers: Dict[str, Any]
+    # The messages that it would have sent.
+    message_count: int
+    # What it would have done, oldest first; at most 100 steps.
+    steps: List[DryRunStep]
+
+
+class DryRunStep(TypedDict):
+    # The JSON path of the step in the definition.
+    path: str
+    type: str
+    at: str
+    outcome: Literal["done", "sent", "unknown", "asked", "answered", "repeated", "waiting", "failed", "stopped"]
+    # The message with its fields filled, the note, or the changes in words.
+    text: Optional[str]
+    reason: Optional[str]
+    # The answer of the customer.
+    input: Optional[str]
 
 
 class EmbeddedContact(TypedDict):

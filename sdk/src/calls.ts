@@ -5,6 +5,8 @@ import type {
   Automation,
   AutomationChange,
   AutomationDefinition,
+  AutomationDryRun,
+  AutomationDryRunRequest,
   AutomationPause,
   AutomationRun,
   AutomationRunDetail,
@@ -124,6 +126,7 @@ export type Calls = {
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
   'POST /automations': { body: NewAutomation; data: Automation }
   'POST /automations/check': { body: AutomationDefinition; data: CheckedDefinition }
+  'POST /automations/{id}/dry-run': { params: { id: string }; body: AutomationDryRunRequest; data: AutomationDryRun }
   'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; data: Automation }
   'POST /automations/{id}/publish': { params: { id: string }; data: Automation }
   'POST /automations/{id}/rotate-secret': { params: { id: string }; data: AutomationSecret }

@@ -11,6 +11,7 @@ import { EventStream, type StreamOptions, type StreamQuery } from './stream.ts'
 import type {
   AutomationChange,
   AutomationDefinition,
+  AutomationDryRunRequest,
   AutomationPause,
   AutomationStart,
   ContactBatch,
@@ -199,6 +200,12 @@ export const automationsOf = ({ call, list }: Caller) => ({
   /** It starts no new runs. */
   pause: (id: string, pause: AutomationPause = {}, options?: PostOptions) =>
     call('POST /automations/{id}/pause', { params: { id }, body: pause }, options),
+  /**
+   * What it would have done in the last days. Changes nothing and sends nothing. Without a definition, its draft is tried, else its
+   * published version.
+   */
+  dryRun: (id: string, dryRun: AutomationDryRunRequest = {}, options?: PostOptions) =>
+    call('POST /automations/{id}/dry-run', { params: { id }, body: dryRun }, options),
   /** Replaces the secret that signs the calls to URLs, and returns the new one. */
   rotateSecret: (id: string, options?: PostOptions) =>
     call('POST /automations/{id}/rotate-secret', { params: { id } }, options),

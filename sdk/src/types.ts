@@ -60,6 +60,46 @@ export type AutomationChange = {
 
 export type AutomationDefinition = Record<string, unknown>
 
+export type AutomationDryRun = {
+  /** What was tried. */
+  source: "definition" | "draft" | "version"
+  since: string
+  until: string
+  /** Of all runs, by how they would have ended. */
+  counts: {
+    runs: number
+    /** In which at least one run would have started. */
+    conversations: number
+    /** That the runs would have sent. */
+    messages: number
+    /** Runs that would still be open. */
+    open: number
+    finished: number
+    handed_over: number
+    person: number
+    timeout: number
+    opted_out: number
+    failed: number
+    limit_messages: number
+    limit_chain: number
+    call: number
+  }
+  /** The conversations that were read. */
+  conversation_count: number
+  /** Whether all of the past was read. The notes say what was not. */
+  is_complete: boolean
+  /** What the dry run cannot know, in plain English. */
+  notes: (string)[]
+  /** The newest runs, at most 200, newest first. */
+  runs: (DryRunRun)[]
+}
+
+export type AutomationDryRunRequest = {
+  definition?: AutomationDefinition | undefined
+  /** The length of the past; 7 when absent. */
+  days?: number | undefined
+}
+
 export type AutomationPause = {
   end_runs?: boolean | undefined
 }
@@ -446,6 +486,38 @@ export type DeleteWebhookResult = {
   id: string
   /** Always true. */
   deleted: boolean
+}
+
+export type DryRunRun = {
+  contact_id: string
+  contact_name: string | null
+  conversation_id: string | null
+  /** The message of the customer that would have started it. */
+  message_id: string | null
+  message_text: string | null
+  started_at: string
+  ended_at: string | null
+  /** Why it would have ended. `call`: the response of a server is not known, so it cannot be followed further. Null: it would still be open. */
+  reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "failed" | "limit_messages" | "limit_chain" | "call" | null
+  error: string | null
+  answers: Record<string, unknown>
+  /** The messages that it would have sent. */
+  message_count: number
+  /** What it would have done, oldest first; at most 100 steps. */
+  steps: (DryRunStep)[]
+}
+
+export type DryRunStep = {
+  /** The JSON path of the step in the definition. */
+  path: string
+  type: string
+  at: string
+  outcome: "done" | "sent" | "unknown" | "asked" | "answered" | "repeated" | "waiting" | "failed" | "stopped"
+  /** The message with its fields filled, the note, or the changes in words. */
+  text: string | null
+  reason: string | null
+  /** The answer of the customer. */
+  input: string | null
 }
 
 export type EmbeddedContact = {

@@ -6,7 +6,6 @@
  */
 import { changeConversations } from '../conversations/changes.ts'
 import { createNote } from '../conversations/timeline.ts'
-import { ApiError } from '../lib/errors.ts'
 import { type Sql, withRetries } from '../lib/postgres/db.ts'
 import { getDefinition } from './active.ts'
 import { ask } from './ask.ts'
@@ -17,10 +16,10 @@ import {
   describeFailure,
   describeHandOver,
   enterOnError,
-  LimitReached,
+  type Failure,
   positionAfter,
   requireText,
-  StepFailed,
+  toFailure,
 } from './decisions.ts'
 import type { Step } from './definition.ts'
 import { toMs } from './durations.ts'
@@ -67,25 +66,15 @@ async function execute(context: StepContext): Promise<boolean> {
   } catch (error) {
     const failure = toFailure(error)
     if (!failure) throw error
-    const onError = enterOnError(definition, placed)
+    const onError = enterOnError(definition, placed, failure)
     const logged = { path, type: step.type, outcome: 'failed' as const, reason: failure.message }
-    if (failure.reason === 'failed' && onError !== undefined) {
+    if (onError !== undefined) {
       await move(context, { position: onError }, logged)
       return true
     }
     await giveUp(context, failure, logged)
     return false
   }
-}
-
-type Failure = { reason: EndReason; message: string }
-
-function toFailure(error: unknown): Failure | undefined {
-  if (error instanceof LimitReached) return { reason: 'limit_messages', message: error.message }
-  if (error instanceof StepFailed) return { reason: 'failed', message: error.message }
-  // What the API would answer with 4xx or 502. Anything else is a fault of ours: the run is claimed again later.
-  const isRefusal = error instanceof ApiError && error.code !== 'internal'
-  return isRefusal ? { reason: 'failed', message: error.message } : undefined
 }
 
 async function executeStep(context: StepContext, step: Step): Promise<boolean> {

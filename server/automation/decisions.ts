@@ -4,6 +4,7 @@
  * The engine (`decide.ts`, `advance.ts`, `ask.ts`) and the dry run (`dry-run/`) decide with the same functions, so that a dry run shows
  * what the engine does.
  */
+import { ApiError } from '../lib/errors.ts'
 import { readAnswer } from './answers.ts'
 import { type Answers, type AskStep, type BranchStep, type Definition, readSaveAs } from './definition.ts'
 import { toMs } from './durations.ts'
@@ -16,6 +17,15 @@ export class StepFailed extends Error {}
 
 /** Automations have sent too many messages in the conversation. */
 export class LimitReached extends Error {}
+
+export type Failure = { reason: 'failed' | 'limit_messages'; message: string }
+
+/** What the API would answer with 4xx or 502. Undefined: a fault of ours. */
+export function toFailure(error: unknown): Failure | undefined {
+  if (error instanceof LimitReached) return { reason: 'limit_messages', message: error.message }
+  const isRefusal = error instanceof StepFailed || (error instanceof ApiError && error.code !== 'internal')
+  return isRefusal ? { reason: 'failed', message: error.message } : undefined
+}
 
 /** A position that no definition has: the run is finished. */
 export const endPosition = 'end'
@@ -53,9 +63,13 @@ export const isFree = (
 export const positionAfter = (definition: Definition, position: string): string =>
   nextPosition(definition, position) ?? endPosition
 
-/** The position of the steps after a failure; undefined when the step has none. */
-export function enterOnError(definition: Definition, { step, position }: PlacedStep): string | undefined {
-  if (!('on_error' in step) || !step.on_error) return undefined
+/** The position of the steps after a failure; undefined: the run ends. */
+export function enterOnError(
+  definition: Definition,
+  { step, position }: PlacedStep,
+  { reason }: Failure,
+): string | undefined {
+  if (reason !== 'failed' || !('on_error' in step) || !step.on_error) return undefined
   return enterList(definition, position, 'on_error') ?? endPosition
 }
 

@@ -114,16 +114,20 @@ export function answerOf(field: string): string | undefined {
 
 export const isOfMessage = (field: string): boolean => field.startsWith('message.')
 
-/** The filter without the rules on constants, or its result if nothing else decides it. */
-export function resolveConstants({ match, rules }: Filter, constants: Constants): Filter | boolean {
-  const resolved = rules.map((rule) =>
-    isGroup(rule)
-      ? decide(
-          rule.match,
-          rule.rules.map((each) => resolveRule(each, constants)),
-        )
-      : resolveRule(rule, constants),
-  )
+/**
+ * The filter without the rules on constants, or its result if nothing else decides it. `known`: decides other rules too, for a caller that
+ * knows more than the run.
+ */
+export function resolveConstants(
+  { match, rules }: Filter,
+  constants: Constants,
+  known: (rule: Rule) => boolean | undefined = () => undefined,
+): Filter | boolean {
+  const resolve = (rule: Rule) => {
+    const resolved = resolveRule(rule, constants)
+    return typeof resolved === 'boolean' ? resolved : (known(rule) ?? rule)
+  }
+  const resolved = rules.map((rule) => (isGroup(rule) ? decide(rule.match, rule.rules.map(resolve)) : resolve(rule)))
   return decide(match, resolved)
 }
 
@@ -143,7 +147,8 @@ function resolveRule(rule: Rule, { message, answers }: Constants): Rule | boolea
   return meetsAnswer(readAnswerAt(answers, field.slice('answers.'.length)), op, value)
 }
 
-function meetsAnswer(answer: unknown, op: string, value: string): boolean {
+/** Of an answer, or of an attribute. */
+export function meetsAnswer(answer: unknown, op: string, value: string): boolean {
   // As for attributes: a text is neither greater nor less than a number.
   if (op === 'gt') return typeof answer === 'number' && answer > Number(value)
   if (op === 'lt') return typeof answer === 'number' && answer < Number(value)

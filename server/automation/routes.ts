@@ -1,11 +1,15 @@
 /** `/automations`: list, create, check, edit, publish, pause. `/automation-runs`: what they did. `/conversations/{id}/take-over`. */
+import type { Times } from '../../common/times.ts'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
+import type { Channel } from '../channels/channel.ts'
+import type { ChannelName } from '../contacts/resource.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { newId } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { Deleted, IdParams, ListQuery, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { Signals } from '../signals/signals.ts'
 import {
@@ -24,6 +28,8 @@ import {
   rotateSecret,
   saveDraft,
 } from './automations.ts'
+import { createDryRunner, maxDays } from './dry-run/dry-run.ts'
+import { DryRunSchema } from './dry-run/resource.ts'
 import {
   AutomationSchema,
   CheckedSchema,
@@ -65,7 +71,17 @@ const AutomationChange = Type.Object(
 
 const nameOf = (data: unknown): string => (data as { name: string }).name
 
-export function automationTable({ db, sealer, signals }: { db: Db; sealer: Sealer; signals: Signals }): readonly Row[] {
+type AutomationOptions = {
+  db: Db
+  slow: SlowReads
+  sealer: Sealer
+  signals: Signals
+  channels: Record<ChannelName, Channel>
+  times: Times['automation']
+}
+
+export function automationTable({ db, slow, sealer, signals, channels, times }: AutomationOptions): readonly Row[] {
+  const dryRun = createDryRunner({ db, slow, channels, times })
   return [
     row({
       call: 'GET /automations',
@@ -161,6 +177,35 @@ export function automationTable({ db, sealer, signals }: { db: Db; sealer: Seale
       body: Definition,
       data: AutomationSchema,
       run: ({ caller, params, body }) => saveDraft(db, caller.workspaceId, params.id, body),
+    }),
+    row({
+      call: 'POST /automations/:id/dry-run',
+      operation: 'dryRunAutomation',
+      summary: 'Try an automation on the past',
+      description:
+        'Which conversations of the last days the automation would have touched, and what it would have sent. Changes nothing and sends nothing. Tries the `definition` of the body, else the draft, else the published version. An automation that is started by hand, or by tags or attributes, is a 400: there is no past to try it on. A workspace has one dry run at a time: another one is a 429.',
+      scope,
+      members: roles,
+      audit: false,
+      // Nothing is changed, and the answer may be long: a repeat runs again.
+      storeAnswer: false,
+      params: IdParams,
+      body: Type.Object(
+        {
+          definition: Type.Optional(Definition),
+          days: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: maxDays,
+              description: `The length of the past; ${maxDays} when absent.`,
+            }),
+          ),
+        },
+        { title: 'AutomationDryRunRequest', examples: [{ days: 7 }] },
+      ),
+      data: DryRunSchema,
+      status: { 200: 'What the automation would have done.' },
+      run: ({ caller, params, body }) => dryRun(caller.workspaceId, params.id, body),
     }),
     row({
       call: 'GET /automations/:id/versions',

@@ -134,7 +134,8 @@ function detailOf(step: Step): string {
   }
 }
 
-function describeMessage(message: Message): string {
+/** The text of a message, without references when it is filled. */
+export function describeMessage(message: Message): string {
   switch (message.type) {
     case 'text':
       return message.text

@@ -5,6 +5,10 @@ export type AutomationChange = { name?: string | undefined; description?: string
 
 export type AutomationDefinition = Record<string, unknown>
 
+export type AutomationDryRun = { source: "definition" | "draft" | "version"; since: string; until: string; counts: { runs: number; conversations: number; messages: number; open: number; finished: number; handed_over: number; person: number; timeout: number; opted_out: number; failed: number; limit_messages: number; limit_chain: number; call: number }; conversation_count: number; is_complete: boolean; notes: (string)[]; runs: (DryRunRun)[] }
+
+export type AutomationDryRunRequest = { definition?: AutomationDefinition | undefined; days?: number | undefined }
+
 export type AutomationPause = { end_runs?: boolean | undefined }
 
 export type AutomationPreview = { is_available: boolean; ends_at: string | null; trigger: { type: string; event: string | null; after: string | null; name: string | null } | null; has_calls: boolean; messages: (MemberMessage)[]; run: { id: string; automation_id: string; automation_name: string; version: number; contact_id: string; contact_name: string | null; conversation_id: string | null; message_id: string | null; state: "running" | "waiting" | "ended"; reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "merged" | "failed" | "limit_messages" | "limit_chain" | "limit_runs" | "paused" | "deleted" | null; error: string | null; path: string | null; answers: Record<string, unknown>; due_at: string | null; started_at: string; ended_at: string | null; ended_by: string | null; definition: Record<string, unknown>; steps: (AutomationStep)[] } | null; open_runs: number; waits_for: "answer" | "time" | null }
@@ -42,6 +46,10 @@ export type ConversationChanges = { status?: "open" | "pending" | "closed" | und
 export type CountedSegment = { id: string; name: string; description: string | null; color: string; kind: "static" | "dynamic"; filter: StoredFilter; created_at: string; updated_at: string; member_count: number }
 
 export type CreatedWebhook = { id: string; url: string; events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]; is_active: boolean; last_delivery_at: string | null; failure_count: number; created_at: string; provider: "api" | "tool_a" | "tool_b"; secret: string }
+
+export type DryRunRun = { contact_id: string; contact_name: string | null; conversation_id: string | null; message_id: string | null; message_text: string | null; started_at: string; ended_at: string | null; reason: "finished" | "handed_over" | "person" | "timeout" | "opted_out" | "failed" | "limit_messages" | "limit_chain" | "call" | null; error: string | null; answers: Record<string, unknown>; message_count: number; steps: (DryRunStep)[] }
+
+export type DryRunStep = { path: string; type: string; at: string; outcome: "done" | "sent" | "unknown" | "asked" | "answered" | "repeated" | "waiting" | "failed" | "stopped"; text: string | null; reason: string | null; input: string | null }
 
 export type EmbeddedContact = { id: string; phone: string | null; social_username: string | null; username: string | null; name: string | null; email: string | null; company: string | null; tags: (Tag)[] }
 
@@ -248,6 +256,7 @@ export type Calls = {
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; answer: { data: Webhook } }
   'PATCH /workspace': { body: { name?: string | undefined; default_country?: string | undefined; time_zone?: string | undefined; opt_out_words?: (string)[] | undefined; requires_second_factor?: boolean | undefined; assign_on_reply?: boolean | undefined }; answer: { data: { id: string; name: string; default_country: string; time_zone: string; opt_out_words: (string)[]; requires_second_factor: boolean; assign_on_reply: boolean; plan: { state: "active" | "lapsed"; messages_per_month: number | null; used: number; left: number | null; resets_at: string } } } }
   'POST /automations': { body: NewAutomation; answer: { data: Automation } }
+  'POST /automations/{id}/dry-run': { params: { id: string }; body: AutomationDryRunRequest; answer: { data: AutomationDryRun } }
   'POST /automations/{id}/pause': { params: { id: string }; body: AutomationPause; answer: { data: Automation } }
   'POST /automations/{id}/preview': { params: { id: string }; answer: { data: AutomationPreview } }
   'POST /automations/{id}/preview/messages': { params: { id: string }; body: { text?: string | undefined; button?: { id: string; title: string; is_row?: boolean | undefined; reply_to?: string | undefined } | undefined }; answer: { data: AutomationPreview } }
@@ -340,7 +349,7 @@ export const scopeCalls = {
   'conversations:read': ['GET /connections', 'GET /connections/{id}', 'GET /conversations', 'GET /conversations/{id}'],
   'conversations:write': ['PATCH /conversations/{id}', 'POST /conversations/{id}/read', 'GET /conversations/{id}/notes', 'POST /conversations/{id}/notes', 'GET /members'],
   'broadcasts:send': ['POST /broadcasts', 'POST /broadcasts/check', 'GET /broadcasts/{id}', 'DELETE /broadcasts/{id}', 'GET /broadcasts', 'POST /broadcasts/{id}/recipients', 'GET /broadcasts/{id}/recipients', 'POST /broadcasts/{id}/start', 'POST /broadcasts/{id}/pause', 'POST /broadcasts/{id}/resume', 'POST /broadcasts/{id}/cancel'],
-  'automations:manage': ['GET /automations', 'POST /automations', 'POST /automations/check', 'GET /automations/{id}', 'PATCH /automations/{id}', 'DELETE /automations/{id}', 'PUT /automations/{id}/draft', 'POST /automations/{id}/publish', 'POST /automations/{id}/pause', 'POST /automations/{id}/rotate-secret', 'GET /automations/{id}/runs', 'POST /automations/{id}/runs', 'GET /automation-runs/{id}', 'POST /conversations/{id}/take-over'],
+  'automations:manage': ['GET /automations', 'POST /automations', 'POST /automations/check', 'GET /automations/{id}', 'PATCH /automations/{id}', 'DELETE /automations/{id}', 'PUT /automations/{id}/draft', 'POST /automations/{id}/dry-run', 'POST /automations/{id}/publish', 'POST /automations/{id}/pause', 'POST /automations/{id}/rotate-secret', 'GET /automations/{id}/runs', 'POST /automations/{id}/runs', 'GET /automation-runs/{id}', 'POST /conversations/{id}/take-over'],
   'webhooks:manage': ['POST /webhooks', 'GET /webhooks', 'GET /webhooks/{id}', 'PATCH /webhooks/{id}', 'DELETE /webhooks/{id}', 'POST /webhooks/{id}/rotate-secret', 'GET /webhooks/{id}/deliveries', 'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver', 'GET /events/stream'],
 } as const
 
