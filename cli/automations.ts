@@ -8,12 +8,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Automation, type Parley, ParleyError } from '../sdk/src/index.ts'
+import { describeDryRun } from './automation-dry-run.ts'
 import {
   type AutomationFile,
   type Fault,
   fileNameOf,
   formatFile,
   listDifferences,
+  type ReadFile,
   readFolder,
 } from './automation-files.ts'
 import { planMoves } from './automation-order.ts'
@@ -27,6 +29,9 @@ type AutomationsOptions = {
   folder: string
   publish: boolean
   ids: boolean
+  /** With `test`: the files are tried on the past. */
+  dryRun: boolean
+  days: string | undefined
 }
 
 type Context = { parley: Parley; output: Output; options: AutomationsOptions; folder: string }
@@ -37,11 +42,14 @@ const retries = { maxRetries: 3 }
 const actions: Record<string, (context: Context) => Promise<void>> = { pull, push, test }
 
 export async function manageAutomations(parley: Parley, output: Output, options: AutomationsOptions): Promise<void> {
-  const { action = '', publish, ids } = options
+  const { action = '', publish, ids, dryRun, days } = options
   const run = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!run) throw new CommandError('bad_option', `The action must be one of ${Object.keys(actions).join(', ')}.`)
   if (publish && action !== 'push') throw new CommandError('bad_option', '--publish: only with push')
   if (ids && action !== 'pull') throw new CommandError('bad_option', '--ids: only with pull')
+  if (dryRun && action !== 'test') throw new CommandError('bad_option', '--dry-run: only with test')
+  if (days !== undefined && !dryRun) throw new CommandError('bad_option', '--days: only with --dry-run')
+  if (days !== undefined && !/^[1-7]$/.test(days)) throw new CommandError('bad_option', '--days: must be 1 to 7')
   await run({ parley, output, options, folder: resolve(options.folder) })
 }
 
@@ -87,12 +95,44 @@ const isOfName = (content: AutomationFile, name: string, automations: readonly A
 async function test(context: Context): Promise<void> {
   const { output } = context
   const { files, faults } = readFiles(context)
-  for (const { file, content } of files) {
+  const valid: ReadFile[] = []
+  for (const each of files) {
+    const { file, content } = each
     const { fault } = await check(context, file, content)
-    if (fault) faults.push(fault)
-    else output.print({ file, valid: true }, [`${file}: valid`])
+    if (fault) {
+      faults.push(fault)
+      continue
+    }
+    output.print({ file, valid: true }, [`${file}: valid`])
+    valid.push(each)
   }
   refuse(output, faults)
+  if (context.options.dryRun) await dryRun(context, valid)
+}
+
+/** Tries files on the past. The service needs the automation of the file, because others may be before it. */
+async function dryRun({ parley, output, options }: Context, files: readonly ReadFile[]): Promise<void> {
+  const automations = await listAll(parley)
+  const days = options.days === undefined ? {} : { days: Number(options.days) }
+  for (const { file, content } of files) {
+    const { definition } = content
+    const stored = findStored(content, automations)
+    if (!definition || typeof stored !== 'object') {
+      const reason = definition ? 'the workspace has no such automation; push it first' : 'it has no definition'
+      output.print({ file, dry_run: null, reason }, [
+        `${file}: not tried, ${typeof stored === 'string' ? stored : reason}`,
+      ])
+      continue
+    }
+    try {
+      const result = await parley.automations.dryRun(stored.id, { definition, ...days }, retries)
+      output.print({ file, id: stored.id, dry_run: result }, describeDryRun(file, result))
+    } catch (error) {
+      // For example an automation that is started by hand.
+      if (!(error instanceof ParleyError) || error.code !== 'bad_request') throw error
+      output.print({ file, dry_run: null, reason: error.message }, [`${file}: not tried, ${error.message}`])
+    }
+  }
 }
 
 /** Reads the folder. Two files of one name would overwrite each other at the service. */

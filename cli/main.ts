@@ -39,7 +39,7 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
   },
   templates: { ...shared, search: text, language: text, status: text },
   trigger: { ...shared, from: text, to: text, text, simulator: text },
-  automations: { ...shared, dir: text, publish: flag, ids: flag },
+  automations: { ...shared, dir: text, publish: flag, ids: flag, 'dry-run': flag, days: text },
   mcp: { ...shared, 'allow-send': flag },
 }
 
@@ -147,6 +147,8 @@ async function dispatch(name: CommandName, { values, positionals, option, target
         folder: option('dir') ?? 'automations',
         publish: values.publish === true,
         ids: values.ids === true,
+        dryRun: values['dry-run'] === true,
+        days: option('days'),
       })
     }
     case 'mcp': {

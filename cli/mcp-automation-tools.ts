@@ -6,6 +6,9 @@ import { CommandError } from './target.ts'
 
 const scope = 'automations:manage'
 
+/** Of a dry run. An assistant reads the counts of all of them. */
+const maxRuns = 20
+
 const Outline = Type.Object({
   trigger: Type.Unknown({ description: 'What starts it.' }),
   conditions: Type.Unknown({ description: 'For whom. Null: for all.' }),
@@ -69,6 +72,25 @@ export const automationReadTools: readonly Tool[] = [
       }),
     }),
     run: async ({ parley }, { definition }) => ({ data: await parley.automations.check(definition) }),
+  }),
+  defineTool({
+    name: 'try_automation',
+    title: 'Try an automation on the past',
+    operation: 'dryRunAutomation',
+    description:
+      'Which conversations of the last days an automation would have touched and what it would have sent: its draft, else its published version, or another definition. Changes nothing and sends nothing. The notes say what it cannot know.',
+    scope,
+    input: closedObject({
+      id: id('automation'),
+      days: Type.Optional(Type.Integer({ minimum: 1, maximum: 7, description: 'The length of the past. Default: 7.' })),
+      definition: Type.Optional(
+        Type.Unsafe<Definition>({ type: 'object', description: 'Tried instead of what the service has.' }),
+      ),
+    }),
+    run: async ({ parley }, { id, ...request }) => {
+      const { runs, ...result } = await parley.automations.dryRun(id, request)
+      return { data: { ...result, runs: runs.slice(0, maxRuns) } }
+    },
   }),
 ]
 

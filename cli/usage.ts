@@ -49,12 +49,14 @@ The machine needs no public address. The command prints the signing secret first
   },
   automations: {
     summary: 'keep automations as files: pull, push, test',
-    usage: `(pull [--ids] | push [--publish] | test) [--dir FOLDER] ${shared} [--json]`,
+    usage: `(pull [--ids] | push [--publish] | test [--dry-run [--days N]]) [--dir FOLDER] ${shared} [--json]`,
     description: `Keep the automations of the workspace as JSON files, for example in git. The key needs the scope automations:manage.
   pull            write one file per automation: name, description, position and definition
   push            create and change automations by their files, and print what changes. All files are checked first, and
                   nothing changes if one is not valid. An automation without a file stays as it is
   test            check the files and change nothing
+  --dry-run       try each file on the past, too: which conversations it would have touched, and what it would have sent
+  --days N        of the past, 1 to 7. Default: 7
   --dir FOLDER    default: automations
   --publish       publish what was pushed. Without it, a new definition is a draft. A paused automation stays paused
   --ids           write the id of each automation, so that a changed name renames it. Without an id, names are compared

@@ -132,6 +132,33 @@ test('ids distinguish two automations of one name', async (t) => {
   assert.match(refused.out, /^twin\.json: name: 2 automations have it; pull writes their ids$/m)
 })
 
+test('files are tried on the past before they are pushed', async (t) => {
+  const { automations, succeed, create, write, api } = await startCommands(t)
+  await create('Greeting', greeting)
+  await create('By hand')
+  write('greeting.json', { name: 'Greeting', definition: greeting })
+  write('by-hand.json', { name: 'By hand', definition: { ...greeting, trigger: { type: 'manual' } } })
+  write('new.json', { name: 'New', definition: greeting })
+  const { out } = await succeed('test', '--dry-run', '--days', '2')
+  assert.match(
+    out,
+    /^greeting\.json: in the last 2 days it would have started \d+ runs? in \d+ conversations? and sent \d+ messages?\.$/m,
+  )
+  assert.match(out, /^by-hand\.json: not tried, trigger\.type: .*by hand/m)
+  assert.match(out, /^new\.json: not tried, the workspace has no such automation; push it first$/m)
+  const lines = (await automations('test', '--dry-run', '--json')).lines()
+  const tried = lines.find((line) => line.file === 'greeting.json' && line.dry_run)
+  assert.equal(tried?.dry_run.source, 'definition')
+  for (const wrong of [
+    ['push', '--dry-run'],
+    ['test', '--days', '2'],
+    ['test', '--dry-run', '--days', '8'],
+  ]) {
+    assert.equal((await automations(...wrong)).code, 1)
+  }
+  assert.equal((await api.get('/automations')).body.data.length, 2)
+})
+
 test('a file that is not valid stops a push before it changes anything, with its name and the path', async (t) => {
   const { folder, automations, succeed, write, stored } = await startCommands(t)
   write('good.json', { name: 'Good', definition: greeting })
@@ -190,6 +217,7 @@ test('an assistant describes and checks automations, and publishes only what a d
     'get_usage',
     'list_automations',
     'me',
+    'try_automation',
   ])
   assert.deepEqual(pluck((await reader.call('list_automations')).data, 'id', 'state'), [[id, 'draft']])
   const { data } = await reader.call('describe_automation', { id })
@@ -199,6 +227,8 @@ test('an assistant describes and checks automations, and publishes only what a d
     ['steps[0].timeout.steps[0]', 1, 'hand_over No answer to the welcome menu.'],
   ])
   assert.equal((await reader.call('check_automation', { definition: greeting })).data.steps[0].text, 'send Hello')
+  const tried = (await reader.call('try_automation', { id, days: 1 })).data
+  assert.deepEqual([tried.source, tried.counts.runs, tried.runs, tried.is_complete], ['draft', 0, [], true])
   const fault = await reader.call('check_automation', { definition: { ...greeting, steps: [{ type: 'sned' }] } })
   assert.match(fault.error, /^bad_request: steps\[0\]\.type: /)
   assert.match((await reader.call('publish_automation', { id, dry_run: true })).error, /--allow-send/)
