@@ -132,7 +132,8 @@ test('docs/limits.md has the numbers of the code', async () => {
   const batch = schema('NewBroadcast.properties.recipients', 'maxItems')
   const perSecond = perMinute / 60
   const definition = (name: string) => constant('server/automation/definition.ts', name)
-  const decide = (name: string) => constant('server/automation/decide.ts', name)
+  const decision = (name: string) => constant('server/automation/decisions.ts', name)
+  const dryRun = (name: string) => constant('server/automation/dry-run/dry-run.ts', name)
 
   const expected: Record<string, number[]> = {
     '`POST /v1/messages` with one key': [perSecond],
@@ -274,11 +275,15 @@ test('docs/limits.md has the numbers of the code', async () => {
     'cases of a branch': [definition('cases')],
     'words or phrases of a trigger': [definition('words'), definition('wordLength')],
     'retries of a question': [definition('retries')],
-    'answers of a run as JSON': [constant('server/automation/step-context.ts', 'maxAnswerBytes') / 1024],
-    'automated messages of a conversation': [constant('server/automation/send-message.ts', 'maxPerHour')],
-    'automations that cause one another': [decide('maxDepth')],
-    'runs with questions that a workspace starts': [decide('maxStartsPerSecond')],
+    'answers of a run as JSON': [decision('maxAnswerBytes') / 1024],
+    'automated messages of a conversation': [decision('maxPerHour')],
+    'automations that cause one another': [decision('maxDepth')],
+    'runs with questions that a workspace starts': [constant('server/automation/decide.ts', 'maxStartsPerSecond')],
     'conversations per start by hand': [schema('AutomationStart.properties.conversation_ids', 'maxItems')],
+    'dry run on the past': [
+      ...[dryRun('maxDays'), dryRun('maxConversations'), constant('server/automation/dry-run/history.ts', 'maxEvents')],
+      ...[dryRun('deadlineMs') / 1000, dryRun('maxRuns')],
+    ],
     'attempts of a call to your server': [times.automation.callRetryMs.length + 1, times.automation.callMs / 1000],
     'a preview without a message': [constant('server/previews/sandbox.ts', 'idleMinutes')],
     'retention of runs that ended, and of their logs': [constant('server/automation/log-days.ts', 'daysKept')],
