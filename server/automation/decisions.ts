@@ -16,7 +16,7 @@ import { fillMessage, fillText, type TextValues } from './texts.ts'
 export class StepFailed extends Error {}
 
 /** Automations have sent too many messages in the conversation. */
-export class LimitReached extends Error {}
+class LimitReached extends Error {}
 
 export type Failure = { reason: 'failed' | 'limit_messages'; message: string }
 
@@ -28,7 +28,7 @@ export function toFailure(error: unknown): Failure | undefined {
 }
 
 /** A position that no definition has: the run is finished. */
-export const endPosition = 'end'
+const endPosition = 'end'
 
 /** Automations that may cause one another. */
 export const maxDepth = 5

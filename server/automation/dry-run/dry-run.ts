@@ -54,7 +54,7 @@ export type DryRunOptions = {
   times: Pick<Times['automation'], 'togetherMs'>
 }
 
-export type DryRunInput = { definition?: unknown; days?: number | undefined }
+type DryRunInput = { definition?: unknown; days?: number | undefined }
 
 export type DryRunner = (workspaceId: string, automationId: string, input: DryRunInput) => Promise<DryRun>
 
