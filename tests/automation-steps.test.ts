@@ -141,6 +141,35 @@ test('silence of the customer, of the team and the end of the window start an au
   for (const id of Object.values(ids)) assert.equal((await runsOf(id)).length, 1)
 })
 
+test('silence starts an automation in every conversation whose time comes in the same moment', async (t) => {
+  const { api, db, publish } = await startAutomated(t)
+  const count = 450
+  const trigger = { type: 'silence', event: 'no_reply', after: '2h' }
+  const id = await publish('No reply', { trigger, steps: [note('silent')] })
+  // As when many snoozed conversations are opened by one statement: the same time, to the microsecond.
+  await db`
+    with people as (
+      insert into contacts (workspace_id, id, phone, name, name_key, created_at, updated_at)
+      select ${api.workspaceId}, uuidv7(), '+1415557' || lpad(i::text, 4, '0'), 'Person', 'person', now(), now()
+      from generate_series(1, ${count}::int) as i
+      returning workspace_id, id
+    )
+    insert into conversations (workspace_id, id, contact_id, channel, connection_id, status, inbox_at, last_received_at, last_inbound_at,
+      created_at, updated_at)
+    select p.workspace_id, p.id, p.id, 'msgapp', k.id, 'open', date_trunc('milliseconds', now()) - interval '121 minutes 999 microseconds',
+      now() - interval '150 minutes', now() - interval '150 minutes', now(), now()
+    from people p
+    join channel_connections k on k.workspace_id = p.workspace_id and k.channel = 'msgapp'`
+  await db`update automations set checked_until = now() - interval '10 minutes' where workspace_id = ${api.workspaceId}`
+  const started = await until('a check that goes on after them', async () => {
+    const [row] = await db<{ runs: number }[]>`
+      select (select count(*)::int from automation_runs r where r.automation_id = a.id) as runs from automations a
+      where a.workspace_id = ${api.workspaceId} and a.id = ${id} and a.checked_until > now() - interval '30 seconds'`
+    return row
+  })
+  assert.equal(started.runs, count)
+})
+
 test('a macro is started by hand on several conversations, once per request', async (t) => {
   const { api, ask, converse, publish, untilEnded } = await startAutomated(t)
   const one = await converse('+14155550101')

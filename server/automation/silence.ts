@@ -17,7 +17,7 @@ import { toMs } from './durations.ts'
 import type { Run } from './runs.ts'
 import { hasQuestions } from './steps.ts'
 
-/** Conversations per check of an automation. The next check goes on with the rest. */
+/** Conversations per check of an automation, and all whose time is that of the last one. The next check goes on with the rest. */
 const batchSize = 200
 
 export type SilenceContext = {
@@ -48,15 +48,15 @@ async function check(
   { channels, times }: SilenceContext,
   { workspace_id, id, version }: Waiting,
 ): Promise<Run[]> {
-  // Another worker that checks it, or a member who changes it, is first.
+  // Another worker that checks it, or a member who changes it, is first. As text, which has the microseconds.
   const [locked] = await sql<{ from: string; to: string }[]>`
-    select coalesce(checked_until, now()) as from, now() as to from automations
+    select coalesce(checked_until, now())::text as from, now()::text as to from automations
     where workspace_id = ${workspace_id} and id = ${id} and version = ${version} and state = 'active'
     for no key update skip locked`
   const definition = locked && (await getDefinition(sql, workspace_id, id, version))
   if (!locked || definition?.trigger.type !== 'silence') return []
   const silent = await listSilent(sql, workspace_id, definition.trigger, locked, channels)
-  const last = silent.length === batchSize ? (silent.at(-1)?.crossed_at ?? locked.to) : locked.to
+  const last = silent.length >= batchSize ? (silent.at(-1)?.crossed_at ?? locked.to) : locked.to
   await sql`
     update automations set checked_until = ${last} where workspace_id = ${workspace_id} and id = ${id}`
   const met: Silent[] = []
@@ -64,6 +64,7 @@ async function check(
   return startRuns(sql, workspace_id, { id, version, has_questions: hasQuestions(definition) }, met, times)
 }
 
+/** `crossed_at`: with the microseconds, because the next check goes on after it. */
 type Silent = { id: string; contact_id: string; since: string; crossed_at: string }
 
 /** Conversations whose time has come after `from` and until `to`, in this order. */
@@ -97,13 +98,13 @@ async function listSilent(
   const { since, delay, condition } = ranges[event]
   const interval = sql`make_interval(secs => ${delay})`
   return sql<Silent[]>`
-    select v.id, v.contact_id, ${since} as since, ${since} + ${interval} as crossed_at
+    select v.id, v.contact_id, ${since} as since, (${since} + ${interval})::text as crossed_at
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId} and ${condition} and v.blocked_at is null and c.opted_out_at is null
       and ${since} > ${from}::timestamptz - ${interval} and ${since} <= ${to}::timestamptz - ${interval}
     order by ${since}
-    limit ${batchSize}`
+    fetch first ${batchSize} rows with ties`
 }
 
 async function isMet(
