@@ -32,8 +32,13 @@ const callbacks = { first: 30, known: 300 }
 const plainShare = 10
 
 /** One of the compared servers: where its callbacks go, and whose CPU time counts. */
-type Subject = { port: number; path: string; connection: Connection; cpuOf: { pid: number; postmasterPid: number } }
-type Result = Measured & { cpu: Cpu }
+export type Subject = {
+  port: number
+  path: string
+  connection: Connection
+  cpuOf: { pid: number; postmasterPid: number }
+}
+export type Result = Measured & { cpu: Cpu }
 
 export async function benchInbound(): Promise<Figure[]> {
   const service = await startService()
@@ -48,8 +53,7 @@ export async function benchInbound(): Promise<Figure[]> {
   const plainServer = await startPlain(store, plainPort, {
     ...{ workspaceId: store.workspaceId, url: '', token: '', appSecret: plainConnection.app_secret },
   })
-  const path = `/channels/${connection.channel}/${connection.id}`
-  const parley: Subject = { port: service.port, path, connection, cpuOf: service }
+  const parley = toSubject(service, connection)
   const plain: Subject = {
     ...{ port: plainPort, path: '/callback', connection: plainConnection },
     cpuOf: { pid: plainServer.pid, postmasterPid: store.postmasterPid },
@@ -148,10 +152,10 @@ const inCpu = ({ node, database }: Cpu): string =>
   `${Math.round(node)} µs of Node and ${Math.round(database)} µs of PostgreSQL each`
 
 /** Callbacks of consecutive people. */
-const write = ({ connection }: Subject, from: number, count: number, size = perCallback): string[] =>
+export const write = ({ connection }: Subject, from: number, count: number, size = perCallback): string[] =>
   Array.from({ length: count }, (_, i) => writtenBy(connection, range(from + i * size, size)))
 
-async function post(
+export async function post(
   { port, path, connection, cpuOf }: Subject,
   bodies: string[],
   size: number,
@@ -167,16 +171,23 @@ async function post(
 
 /** Posts a callback with one message from each of the first `count` people. */
 export async function postCallbacks(service: Service, connection: Connection, count: number): Promise<void> {
-  const path = `/channels/${connection.channel}/${connection.id}`
-  const subject = { port: service.port, path, connection, cpuOf: service }
+  const subject = toSubject(service, connection)
   await post(subject, write(subject, 0, count, 1), 1)
 }
+
+export const toSubject = (service: Service, connection: Connection): Subject => ({
+  ...{ port: service.port, path: `/channels/${connection.channel}/${connection.id}`, connection, cpuOf: service },
+})
 
 const waits = ({ p50, p99 }: Measured): string => `a callback p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`
 
 const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => (from + i) % people)
 
-function writtenBy(connection: Connection, writers: number[]): string {
+export function writtenBy(
+  connection: Connection,
+  writers: readonly number[],
+  text = 'Is it still on its way? I’ll be home until six.',
+): string {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const named = writers.map((i) => {
     const wa_id = phoneOf(i).slice(1)
@@ -190,7 +201,7 @@ function writtenBy(connection: Connection, writers: number[]): string {
       id: createWamid(wa_id, 'customer'),
       timestamp,
       type: 'text',
-      text: { body: 'Is it still on its way? I’ll be home until six.' },
+      text: { body: text },
     })),
   })
 }
@@ -223,9 +234,22 @@ function callback({ account_id: id, phone_number_id }: Connection, what: Record<
   return wireJson({ object: 'whatsapp_business_account', entry: [{ id, changes: [{ value, field: 'messages' }] }] })
 }
 
-function sign({ app_secret }: Connection, path: string, body: string): string {
+const sign = (connection: Connection, path: string, body: string): string =>
+  toRequest({ path, headers: signatureOf(connection, body), body })
+
+function signatureOf({ app_secret }: Connection, body: string): Record<string, string> {
   const signature = createHmac('sha256', app_secret).update(body).digest('hex')
-  return toRequest({ path, headers: { 'X-Hub-Signature-256': `sha256=${signature}` }, body })
+  return { 'X-Hub-Signature-256': `sha256=${signature}` }
+}
+
+/** Posts one callback. Returns whether the service took it; false also when it does not answer. */
+export async function postOnce({ connection, port, path }: Omit<Subject, 'cpuOf'>, body: string): Promise<boolean> {
+  const headers = { 'content-type': 'application/json', ...signatureOf(connection, body) }
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body }).catch(
+    () => undefined,
+  )
+  await answer?.arrayBuffer().catch(() => undefined)
+  return answer?.status === 200
 }
 
 async function countMessages({ db, workspaceId }: Service): Promise<number> {

@@ -7,6 +7,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { benchAutomation } from './automation.ts'
+import { benchAutomationCrash } from './automation-crash.ts'
+import { benchAutomationInbound } from './automation-inbound.ts'
 import { benchBroadcastCrash } from './broadcast-crash.ts'
 import { benchBroadcasts } from './broadcasts.ts'
 import { benchCapacity } from './capacity.ts'
@@ -44,6 +47,9 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   'first-contacts': benchFirstContacts,
   inbound: benchInbound,
   webhooks: benchWebhooks,
+  automation: benchAutomation,
+  'automation-inbound': benchAutomationInbound,
+  'automation-crash': benchAutomationCrash,
   broadcasts: benchBroadcasts,
   numbers: benchNumbers,
   'broadcast-crash': benchBroadcastCrash,

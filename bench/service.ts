@@ -41,11 +41,14 @@ export type Service = {
 /** The programs end when they are stopped, or with this process. */
 const unowned: Owner = { after() {}, diagnostic() {} }
 
+/** `clone`: the folder of another commit, with its packages. */
 export async function startService(
   dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-')),
   settings: Record<string, string> = {},
+  clone = root,
 ): Promise<Service> {
-  const program = await createService(unowned, { ...compileCache, DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings })
+  const env = { ...compileCache, DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings }
+  const program = await createService(unowned, env, [process.execPath, join(clone, 'server/main.ts')])
   const readyMs = await program.start()
   const address = await findEmbeddedPostgres(dataDir)
   if (!address) throw new Error('the service has no embedded database')
