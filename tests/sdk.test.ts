@@ -184,6 +184,11 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.equal((await parley.automations.check(definition)).valid, true)
   const automation = await parley.automations.create({ name: 'Macro', definition })
   await parley.automations.saveDraft(automation.id, definition)
+  const tried = await parley.automations.dryRun(automation.id, {
+    days: 1,
+    definition: { ...definition, trigger: { type: 'message' } },
+  })
+  assert.deepEqual([tried.source, tried.is_complete], ['definition', true])
   assert.equal((await parley.automations.publish(automation.id)).version, 1)
   const [started] = await parley.automations.start(automation.id, { conversation_ids: [conversation.id] })
   const runId = started?.run_id ?? ''
