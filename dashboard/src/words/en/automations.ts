@@ -47,7 +47,6 @@ export const automations = {
     lead: 'Choose what comes closest. It becomes a draft that you change, try and publish; until then it does nothing.',
     start: 'Start with one of these',
     created: (name: string) => `Created the draft “${name}”`,
-    questions: 'Asks questions',
     starters: {
       blank: { name: 'New automation', title: 'Blank', text: 'Choose the trigger and the steps yourself.' },
       'welcome-menu': {
