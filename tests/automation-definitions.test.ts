@@ -60,3 +60,17 @@ test('a check says whether a definition is valid, and stores nothing', async (t)
   assert.equal((await api.post('/automations/check', definition, { key: other })).status, 403)
   assert.deepEqual((await api.get('/automations')).body.data, [])
 })
+
+test('a draft that another caller has changed is not overwritten', async (t) => {
+  const { api } = await start(t)
+  const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: 'a' }] }
+  const { id, updated_at: read } = dataOf(await api.post('/automations', { name: 'Draft', definition }), 201)
+  const path = (updatedAt: string) => `/automations/${id}/draft?if_updated_at=${encodeURIComponent(updatedAt)}`
+  const save = (text: string, updatedAt: string) =>
+    api.call('PUT', path(updatedAt), { body: { ...definition, steps: [{ type: 'note', text }] } })
+  const saved = dataOf(await save('b', read))
+  assert.notEqual(saved.updated_at, read)
+  assertBadRequest(await save('c', read), 'if_updated_at: the automation has changed since')
+  assert.equal(dataOf(await api.get(`/automations/${id}`)).draft.steps[0].text, 'b')
+  assert.equal((await save('c', saved.updated_at)).status, 200)
+})

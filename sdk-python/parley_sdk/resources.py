@@ -200,6 +200,7 @@ class Automations:
         id: str,
         body: AutomationDefinition,
         *,
+        if_updated_at: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> Automation:
@@ -207,11 +208,15 @@ class Automations:
 
         Replaces the definition that is edited. A definition that is not valid is a 400 that begins with the path of
         its first fault, such as `steps[2].cases[0].when.rules[1].op`.
+
+        :param if_updated_at: The `updated_at` that the caller has read. The draft is refused if the automation has
+            changed since.
         """
         return self._caller.call(
             "PUT",
             "/automations/{id}/draft",
             params={"id": id},
+            query={"if_updated_at": if_updated_at},
             body=body,
             timeout=timeout,
             max_retries=max_retries,

@@ -64,6 +64,7 @@ import type {
   NewWebhook,
   Note,
   RemoveSegmentContactsResult,
+  SaveAutomationDraftQuery,
   ScheduledMessage,
   ScheduledMessageChanges,
   SecretRotation,
@@ -153,5 +154,5 @@ export type Calls = {
   'POST /webhooks': { body: NewWebhook; data: CreatedWebhook }
   'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver': { params: { id: string; delivery_id: string }; data: WebhookDelivery }
   'POST /webhooks/{id}/rotate-secret': { params: { id: string }; body: SecretRotation; data: CreatedWebhook }
-  'PUT /automations/{id}/draft': { params: { id: string }; body: AutomationDefinition; data: Automation }
+  'PUT /automations/{id}/draft': { params: { id: string }; query: SaveAutomationDraftQuery; body: AutomationDefinition; data: Automation }
 }

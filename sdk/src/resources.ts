@@ -194,7 +194,7 @@ export const automationsOf = ({ call, list }: Caller) => ({
   delete: (id: string, options?: CallOptions) => call('DELETE /automations/{id}', { params: { id } }, options),
   /** Replaces the definition that is edited. */
   saveDraft: (id: string, definition: AutomationDefinition, options?: CallOptions) =>
-    call('PUT /automations/{id}/draft', { params: { id }, body: definition }, options),
+    call('PUT /automations/{id}/draft', { params: { id }, query: {}, body: definition }, options),
   /** The draft becomes the newest version, and the automation is active. */
   publish: (id: string, options?: PostOptions) => call('POST /automations/{id}/publish', { params: { id } }, options),
   /** It starts no new runs. */

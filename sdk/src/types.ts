@@ -1057,6 +1057,11 @@ export type RemoveSegmentContactsResult = {
   removed: number
 }
 
+export type SaveAutomationDraftQuery = {
+  /** The `updated_at` that the caller has read. The draft is refused if the automation has changed since. */
+  if_updated_at?: string | undefined
+}
+
 export type ScheduledContent = {
   /** `text` when absent. */
   type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | undefined

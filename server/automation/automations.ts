@@ -159,14 +159,30 @@ async function place(sql: Sql, workspaceId: string, id: string, position: number
     where a.workspace_id = ${workspaceId} and a.id = i.id and a.position <> i.position - 1`
 }
 
-/** Stores the definition that a member edits. 400 with the path of its first fault. */
-export async function saveDraft(sql: Sql, workspaceId: string, id: string, input: unknown): Promise<Automation> {
+/**
+ * Stores the definition that a member edits. 400 with the path of its first fault. `updatedAt`: of the automation that was edited, so
+ * that the change of another member is not overwritten.
+ */
+export async function saveDraft(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  input: unknown,
+  updatedAt?: string,
+): Promise<Automation> {
   await requireAutomation(sql, workspaceId, id)
   const draft = JSON.stringify(parseDefinition(input, automationFields))
-  await sql`
+  // Callers see the time in milliseconds.
+  const isUnchanged = updatedAt
+    ? sql`date_trunc('milliseconds', updated_at) = date_trunc('milliseconds', ${updatedAt}::timestamptz)`
+    : sql`true`
+  const [saved] = await sql<{ id: string }[]>`
     update automations set draft = ${draft}, updated_at = now()
-    where workspace_id = ${workspaceId} and id = ${id}`
-  return requireAutomation(sql, workspaceId, id)
+    where workspace_id = ${workspaceId} and id = ${id} and ${isUnchanged}
+    returning id`
+  const automation = await requireAutomation(sql, workspaceId, id)
+  if (!saved) throw badRequest('if_updated_at: the automation has changed since')
+  return automation
 }
 
 /** Reads a definition as a draft is read, and stores nothing. */

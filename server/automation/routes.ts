@@ -11,6 +11,8 @@ import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { Deleted, IdParams, ListQuery, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { describeFields } from '../segments/filter.ts'
+import { FieldsSchema } from '../segments/filter-schema.ts'
 import type { Signals } from '../signals/signals.ts'
 import {
   changeAutomation,
@@ -30,6 +32,7 @@ import {
 } from './automations.ts'
 import { createDryRunner, maxDays } from './dry-run/dry-run.ts'
 import { DryRunSchema } from './dry-run/resource.ts'
+import { automationFields } from './fields.ts'
 import {
   AutomationSchema,
   CheckedSchema,
@@ -129,6 +132,12 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       run: ({ caller }) => listMacros(db, caller.workspaceId),
     }),
     row({
+      call: 'GET /automations/fields',
+      members: roles,
+      data: FieldsSchema,
+      run: async () => describeFields(automationFields),
+    }),
+    row({
       call: 'GET /automations/:id',
       operation: 'getAutomation',
       summary: 'Read an automation',
@@ -174,9 +183,18 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       members: managers,
       audit: false,
       params: IdParams,
+      query: Type.Object({
+        if_updated_at: Type.Optional(
+          Type.String({
+            format: 'date-time',
+            description:
+              'The `updated_at` that the caller has read. The draft is refused if the automation has changed since.',
+          }),
+        ),
+      }),
       body: Definition,
       data: AutomationSchema,
-      run: ({ caller, params, body }) => saveDraft(db, caller.workspaceId, params.id, body),
+      run: ({ caller, params, query, body }) => saveDraft(db, caller.workspaceId, params.id, body, query.if_updated_at),
     }),
     row({
       call: 'POST /automations/:id/dry-run',

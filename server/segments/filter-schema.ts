@@ -11,6 +11,7 @@ import {
   maxTotalRules,
   maxValueLength,
   patternOf,
+  valueKinds,
 } from './filter.ts'
 
 /** The schemas of a filter over these fields, as callers send it and as it is stored. */
@@ -90,3 +91,19 @@ export function createFilterSchemas(fields: FilterFields) {
     }),
   }
 }
+
+/** What `describeFields` returns, for the rules on the pages. */
+export const FieldsSchema = Type.Array(
+  Type.Object({
+    field: Type.String(),
+    ops: Type.Array(
+      Type.Object({
+        op: Type.String(),
+        value: Type.Unsafe<(typeof valueKinds)[number] | null>({
+          type: ['string', 'null'],
+          enum: [...valueKinds, null],
+        }),
+      }),
+    ),
+  }),
+)

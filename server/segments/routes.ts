@@ -9,8 +9,8 @@ import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { Deleted, IdParams, ListQuery, NullableText, OneOf, TrimmedText, Type, Uuid } from '../lib/schema.ts'
-import { describeFields, type FilterFields, valueKinds } from './filter.ts'
-import { createFilterSchemas } from './filter-schema.ts'
+import { describeFields, type FilterFields } from './filter.ts'
+import { createFilterSchemas, FieldsSchema } from './filter-schema.ts'
 import { kinds, type Segment, segmentFields } from './resource.ts'
 import {
   addMembers,
@@ -100,16 +100,6 @@ const SegmentsQuery = ListQuery({
 })
 
 /** What the editor of a filter offers. */
-const FieldView = Type.Object({
-  field: Type.String(),
-  ops: Type.Array(
-    Type.Object({
-      op: Type.String(),
-      value: Type.Unsafe<(typeof valueKinds)[number] | null>({ type: ['string', 'null'], enum: [...valueKinds, null] }),
-    }),
-  ),
-})
-
 const nameOf = ({ name }: { name: string }) => name
 const nameAndCount = ({ name, added, removed }: { name: string; added?: number; removed?: number }) =>
   `${name}: ${added ?? removed} contacts`
@@ -228,7 +218,7 @@ export function segmentTable({ db, reads, slow, fields }: SegmentsOptions): read
     row({
       call: 'GET /segments/fields',
       members: roles,
-      data: Type.Array(FieldView),
+      data: FieldsSchema,
       run: async () => describeFields(fields),
     }),
     row({

@@ -159,6 +159,7 @@ export type Calls = {
   'GET /audit.csv': { query?: { member_id?: string | undefined; object?: string | undefined; day?: string | undefined }; answer: unknown }
   'GET /automation-runs/{id}': { params: { id: string }; answer: { data: AutomationRunDetail } }
   'GET /automations': { answer: { data: (Automation)[]; meta: { next_cursor: string | null } } }
+  'GET /automations/fields': { answer: { data: ({ field: string; ops: ({ op: string; value: "text" | "tag" | "channel" | "connection" | "time" | "status" | "boolean" | "number" | "label" | "member" | "content_type" | null })[] })[] } }
   'GET /automations/macros': { answer: { data: ({ id: string; name: string })[] } }
   'GET /automations/{id}': { params: { id: string }; answer: { data: Automation } }
   'GET /automations/{id}/preview': { params: { id: string }; answer: { data: AutomationPreview } }
@@ -333,7 +334,7 @@ export type Calls = {
   'POST /webhooks/{id}/replay': { params: { id: string }; body: { from: string; to: string }; answer: { data: { queued: number } } }
   'POST /webhooks/{id}/rotate-secret': { params: { id: string }; body: SecretRotation; answer: { data: CreatedWebhook } }
   'POST /webhooks/{id}/test': { params: { id: string }; body: { event: "message.received" | "message.status_updated" | "conversation.created" | "contact.created" }; answer: { data: WebhookDelivery } }
-  'PUT /automations/{id}/draft': { params: { id: string }; body: AutomationDefinition; answer: { data: Automation } }
+  'PUT /automations/{id}/draft': { params: { id: string }; query?: { if_updated_at?: string | undefined }; body: AutomationDefinition; answer: { data: Automation } }
   'PUT /canned-replies/{id}': { params: { id: string }; body: { shortcut: string; text: string; attachments?: (string)[] | undefined; is_shared?: boolean | undefined }; answer: { data: CannedReply } }
   'PUT /channels/{channel}': { params: { channel: string }; body: { name?: string | undefined; address?: string | undefined; account_id?: string | undefined; phone_number_id?: string | undefined; access_token?: string | undefined; app_secret?: string | undefined; verify_token?: string | undefined; base_url?: string | undefined; api_version?: string | undefined; messages_per_second?: number | undefined }; answer: { data: { id: string; channel: "msgapp" | "social" | "web"; name: string; address: string | null; is_default: boolean; callback_url: string | null; verify_token: string | null; callback_verified_at: string | null; callback_received_at: string | null; messages_per_second: number; state: "unchecked" | "connected" | "failing"; last_error: string | null; checked_at: string | null; account_id: string; phone_number_id: string; base_url: string; api_version: string; simulator: string | null; signals: (Signal)[] } } }
   'PUT /conversations/{id}/draft': { params: { id: string }; body: { text: string }; answer: { data: StoredReplyDraft } }
