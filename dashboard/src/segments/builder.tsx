@@ -9,19 +9,20 @@ import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
 import {
-  attributeOf,
   completeFilter,
   type Fields,
+  type FieldView,
   type Filter,
-  fieldOfAttribute,
   firstRule,
   type Group,
   isGroup,
   listedField,
+  nameIn,
   opsOf,
   type Rule,
   valueKindOf,
   withField,
+  withName,
 } from './rules.ts'
 import { ValueInput } from './value-input.tsx'
 
@@ -35,7 +36,17 @@ const maxRules = 50
 export function FilterBuilder({ fields, filter, onChange }: FilterBuilderProps) {
   return (
     <div className="stack">
-      <MatchMode filter={filter} label={builder.match} onChange={onChange} />
+      <FilterRules label={builder.match} fields={fields} filter={filter} onChange={onChange} />
+      <MatchCount fields={fields} filter={filter} />
+    </div>
+  )
+}
+
+/** The rules without the number of contacts. `label`: before the choice between all and any of them. */
+export function FilterRules({ label, fields, filter, onChange }: FilterBuilderProps & { label: string }) {
+  return (
+    <>
+      <MatchMode filter={filter} label={label} onChange={onChange} />
       <RuleList
         items={filter.rules}
         onChange={(rules) => onChange({ ...filter, rules })}
@@ -51,8 +62,7 @@ export function FilterBuilder({ fields, filter, onChange }: FilterBuilderProps) 
           { label: builder.addGroup, create: (): Group => ({ match: 'any', rules: [firstRule(fields)] }) },
         ]}
       />
-      <MatchCount fields={fields} filter={filter} />
-    </div>
+    </>
   )
 }
 
@@ -70,7 +80,7 @@ function GroupBox({ fields, group, name, onChange, onRemove }: GroupBoxProps) {
     <fieldset className="stack segments-group">
       <legend className="offscreen">{builder.group(name)}</legend>
       <div className="row">
-        <MatchMode filter={group} label={builder.group(name)} onChange={onChange} />
+        <MatchMode filter={group} label={builder.match} name={builder.group(name)} onChange={onChange} />
         {onRemove && <IconButton icon="close" label={builder.removeGroup(name)} onClick={onRemove} />}
       </div>
       <RuleList
@@ -89,15 +99,17 @@ function GroupBox({ fields, group, name, onChange, onRemove }: GroupBoxProps) {
 type MatchProps<Rules extends Group | Filter> = {
   filter: Rules
   label: string
+  /** For screen readers, by default the label. */
+  name?: string
   onChange: (filter: Rules) => void
 }
 
-function MatchMode<Rules extends Group | Filter>({ filter, label, onChange }: MatchProps<Rules>) {
+function MatchMode<Rules extends Group | Filter>({ filter, label, name = label, onChange }: MatchProps<Rules>) {
   return (
     <div className="row grow">
-      <span>{builder.match}</span>
+      <span>{label}</span>
       <SegmentedControl
-        label={label}
+        label={name}
         value={filter.match}
         options={[
           { value: 'all', label: builder.all },
@@ -149,12 +161,16 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
   )
 }
 
-/** What is typed as the name of an attribute: `builder.attributeRule`. */
-const toAttributeName = (typed: string): string =>
-  typed
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]/g, '_')
-    .replace(/^[^a-z]+/, '')
+/** What is typed as the name of an attribute (`builder.attributeRule`), or as the path of a value. */
+const toName = (typed: string, isPath: boolean): string =>
+  isPath
+    ? typed.replaceAll(/[^\w.-]/g, '_')
+    : typed
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9_]/g, '_')
+        .replace(/^[^a-z]+/, '')
+
+const labelOf = ({ field, label }: FieldView): string => label ?? segments.fields[field] ?? field
 
 type RuleLineProps = {
   fields: Fields
@@ -165,24 +181,31 @@ type RuleLineProps = {
 }
 
 function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
-  const attribute = attributeOf(rule.field)
+  const listed = listedField(fields, rule.field)
+  const typed = nameIn(fields, rule.field)
+  const isPath = listed?.field.endsWith('.PATH') ?? false
+  const label = isPath ? builder.path : builder.attribute
   return (
-    <fieldset className={attribute === undefined ? 'segments-rule' : 'segments-rule segments-rule-attribute'}>
+    <fieldset className={typed === undefined ? 'segments-rule' : 'segments-rule segments-rule-attribute'}>
       <legend className="offscreen">{builder.rule(name)}</legend>
       <Select
         aria-label={builder.field}
-        value={listedField(rule.field)}
-        options={fields.map(({ field }) => [field, segments.fields[field] ?? field])}
+        value={listed?.field ?? rule.field}
+        options={fields.map((each) => [each.field, labelOf(each)])}
         onChange={(event) => onChange(withField(fields, rule, event.target.value))}
-      />
-      {attribute !== undefined && (
+      >
+        {!listed && <option value={rule.field}>{rule.field}</option>}
+      </Select>
+      {typed !== undefined && (
         <Input
-          aria-label={builder.attribute}
-          placeholder={builder.attribute}
-          value={attribute}
+          aria-label={label}
+          placeholder={label}
+          value={typed}
           maxLength={40}
-          title={builder.attributeRule}
-          onChange={({ target }) => onChange({ ...rule, field: fieldOfAttribute(toAttributeName(target.value)) })}
+          title={isPath ? builder.pathRule : builder.attributeRule}
+          onChange={({ target }) =>
+            onChange({ ...rule, field: withName(fields, rule.field, toName(target.value, isPath)) })
+          }
         />
       )}
       <Select
@@ -193,6 +216,7 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
       />
       <ValueInput
         kind={valueKindOf(fields, rule)}
+        choices={choicesOf(listed, rule.op)}
         value={rule.value ?? ''}
         onChange={(value) => onChange({ ...rule, value })}
       />
@@ -200,6 +224,10 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
     </fieldset>
   )
 }
+
+/** The values of a field that has only these, for the conditions that compare with a whole value. */
+const choicesOf = (field: FieldView | undefined, op: string): FieldView['choices'] =>
+  op === 'is' || op === 'is_not' ? field?.choices : undefined
 
 function MatchCount({ fields, filter }: { fields: Fields; filter: Filter }) {
   const complete = completeFilter(fields, filter)

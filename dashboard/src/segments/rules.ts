@@ -1,32 +1,41 @@
 /** The rules of a filter while a member edits them: some may be incomplete. */
-import type { DataOf, InputOf, ItemOf } from '../lib/api.ts'
-import type { FilterRule } from '../lib/calls.ts'
+import type { Calls, FilterRule } from '../lib/calls.ts'
 
-type MatchMode = InputOf<'POST /segments/count'>['body']['filter']['match']
+type MatchMode = Calls['POST /segments/count']['body']['filter']['match']
 export type Rule = FilterRule
 export type Group = { match: MatchMode; rules: Rule[] }
 export type Filter = { match: MatchMode; rules: (Rule | Group)[] }
-export type FieldView = ItemOf<'GET /segments/fields'>
-export type Fields = DataOf<'GET /segments/fields'>
+export type FieldView = Calls['GET /segments/fields']['answer']['data'][number] & {
+  /** Instead of the text of the field. */
+  label?: string
+  /** The values of a text that has only these. */
+  choices?: readonly (readonly [value: string, label: string])[]
+}
+export type Fields = readonly FieldView[]
 
-const attributePrefix = 'attributes.'
-/** In the list of fields, this one stands for all attributes. */
-const anyAttribute = 'attributes.NAME'
+/** The end of a field of the list that stands for several: `attributes.NAME` for all attributes. */
+const placeholder = /\.(NAME|PATH)$/
 
-/** The name of the attribute that a rule compares, empty while it is not typed yet; undefined for other fields. */
-export function attributeOf(field: string): string | undefined {
-  if (field === anyAttribute) return ''
-  return field.startsWith(attributePrefix) ? field.slice(attributePrefix.length) : undefined
+const prefixOf = (field: string): string => field.replace(placeholder, '.')
+
+/** The field of the list that a rule compares, itself or the one that stands for it. */
+export const listedField = (fields: Fields, field: string): FieldView | undefined =>
+  fields.find((each) => each.field === field) ??
+  fields.find((each) => placeholder.test(each.field) && field.startsWith(prefixOf(each.field)))
+
+/** What a rule has instead of `NAME`, such as the name of the attribute, empty while it is not typed yet; undefined for other fields. */
+export function nameIn(fields: Fields, field: string): string | undefined {
+  const listed = listedField(fields, field)?.field
+  if (listed === undefined || !placeholder.test(listed)) return undefined
+  return field === listed ? '' : field.slice(prefixOf(listed).length)
 }
 
-export const fieldOfAttribute = (name: string): string => attributePrefix + name
-
-/** The entry of a field in the list of fields. */
-export const listedField = (field: string): string => (attributeOf(field) === undefined ? field : anyAttribute)
-
-export function opsOf(fields: Fields, field: string): FieldView['ops'] {
-  return fields.find((each) => each.field === listedField(field))?.ops ?? []
+/** The field of a rule with this instead of `NAME`. */
+export function withName(fields: Fields, field: string, name: string): string {
+  return prefixOf(listedField(fields, field)?.field ?? '') + name
 }
+
+export const opsOf = (fields: Fields, field: string): FieldView['ops'] => listedField(fields, field)?.ops ?? []
 
 /** The value type of a rule. Null: the rule takes no value. */
 export function valueKindOf(fields: Fields, { field, op }: Rule): FieldView['ops'][number]['value'] {
@@ -36,7 +45,7 @@ export function valueKindOf(fields: Fields, { field, op }: Rule): FieldView['ops
 /** Changes the field of a rule. Keeps the operator if the new field has it, and the value if its type is the same. */
 export function withField(fields: Fields, rule: Rule, field: string): Rule {
   const op = opsOf(fields, field).some((each) => each.op === rule.op) ? rule.op : (opsOf(fields, field)[0]?.op ?? '')
-  const changed = { field: field === anyAttribute ? attributePrefix : field, op, value: '' }
+  const changed = { field: prefixOf(field), op, value: '' }
   return valueKindOf(fields, changed) === valueKindOf(fields, rule) ? { ...changed, value: rule.value } : changed
 }
 
@@ -61,7 +70,7 @@ function completeGroup(fields: Fields, { match, rules }: Group): Group | undefin
 }
 
 function completeRule(fields: Fields, { field, op, value = '' }: Rule): Rule | undefined {
-  if (attributeOf(field) === '') return undefined
+  if (nameIn(fields, field) === '') return undefined
   if (valueKindOf(fields, { field, op }) === null) return { field, op }
   return value.trim() === '' ? undefined : { field, op, value }
 }

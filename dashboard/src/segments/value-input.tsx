@@ -2,6 +2,7 @@
 import { Input, Select } from '../../../ui/controls.tsx'
 import { useCall } from '../lib/api.ts'
 import { useConnections } from '../lib/connections.ts'
+import { memberName } from '../lib/people.ts'
 import { toDatetimeLocal } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { FieldView } from './rules.ts'
@@ -10,7 +11,10 @@ const { builder } = words.segments
 
 type ValueProps = { value: string; onChange: (value: string) => void }
 
-export function ValueInput({ kind, value, onChange }: ValueProps & { kind: FieldView['ops'][number]['value'] }) {
+type ValueInputProps = ValueProps & { kind: FieldView['ops'][number]['value']; choices?: FieldView['choices'] }
+
+export function ValueInput({ kind, choices, value, onChange }: ValueInputProps) {
+  if (choices && kind) return <Choice value={value} onChange={onChange} choices={withValue(choices, value)} />
   switch (kind) {
     case null:
       return <span className="segments-no-value" />
@@ -22,6 +26,12 @@ export function ValueInput({ kind, value, onChange }: ValueProps & { kind: Field
       return <ConnectionValue value={value} onChange={onChange} />
     case 'status':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.statuses)} />
+    case 'label':
+      return <LabelValue value={value} onChange={onChange} />
+    case 'member':
+      return <MemberValue value={value} onChange={onChange} />
+    case 'content_type':
+      return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.contentTypes)} />
     case 'boolean':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.booleans)} />
     case 'time':
@@ -55,23 +65,34 @@ function Choice({ value, onChange, choices }: ValueProps & { choices: readonly (
 }
 
 /** Stores the id of a tag, so that renaming keeps the rule. A deleted tag, or one stored by name, stays as it is. */
-function TagValue({ value, onChange }: ValueProps) {
-  const tags = useCall('GET /tags', {})
-  const names = (tags.data ?? []).map(
-    ({ id, name }) => [name.toLowerCase() === value.toLowerCase() ? value : id, name] as const,
-  )
-  const isKnown = value === '' || names.some(([key]) => key === value)
-  return <Choice value={value} onChange={onChange} choices={isKnown ? names : [...names, [value, value] as const]} />
+function TagValue(props: ValueProps) {
+  return <NamedValue {...props} items={useCall('GET /tags', {}).data ?? []} />
+}
+
+function LabelValue(props: ValueProps) {
+  return <NamedValue {...props} items={useCall('GET /labels', {}).data ?? []} />
 }
 
 /** Stores the id. A connection that is disconnected, or stored by name, stays as it is. */
-function ConnectionValue({ value, onChange }: ValueProps) {
-  const names = useConnections().map(
-    ({ id, name }) => [name.toLowerCase() === value.toLowerCase() ? value : id, name] as const,
-  )
-  const isKnown = value === '' || names.some(([key]) => key === value)
-  return <Choice value={value} onChange={onChange} choices={isKnown ? names : [...names, [value, value] as const]} />
+function ConnectionValue(props: ValueProps) {
+  return <NamedValue {...props} items={useConnections()} />
 }
+
+function MemberValue(props: ValueProps) {
+  const members = useCall('GET /members', {}).data ?? []
+  return <NamedValue {...props} items={members.map((member) => ({ id: member.id, name: memberName(member) }))} />
+}
+
+type NamedValueProps = ValueProps & { items: readonly { id: string; name: string }[] }
+
+function NamedValue({ value, onChange, items }: NamedValueProps) {
+  const names = items.map(({ id, name }) => [name.toLowerCase() === value.toLowerCase() ? value : id, name] as const)
+  return <Choice value={value} onChange={onChange} choices={withValue(names, value)} />
+}
+
+/** The choices with a value that is none of them any more. */
+const withValue = (choices: readonly (readonly [string, string])[], value: string) =>
+  value === '' || choices.some(([key]) => key === value) ? choices : [...choices, [value, value] as const]
 
 function TimeValue({ value, onChange }: ValueProps) {
   const [, count = '', unit = 'd'] = /^(\d*)([dh])$/.exec(value) ?? []
