@@ -4,9 +4,15 @@ import { Confirm } from '../../../ui/overlays.tsx'
 import { useLeaveGuard } from '../lib/leave-guard.ts'
 import { words } from '../words/words.ts'
 
-const text = words.common.discard
+const { discard } = words.common
 
-export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
+type Props = {
+  isChanged: boolean
+  /** Instead of the texts that say that the edits are lost. */
+  text?: { title: string; text: string; action: string }
+}
+
+export function LeaveGuard({ isChanged, text }: Props) {
   const [leave, setLeave] = useState<() => void>()
   const [isLeaving, setLeaving] = useState(false)
   const ask = useCallback((next: () => void) => setLeave(() => next), [])
@@ -18,14 +24,14 @@ export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
   if (!leave || isLeaving) return null
   return (
     <Confirm
-      title={text.title}
-      action={text.discard}
-      cancel={text.keep}
-      danger
+      title={text?.title ?? discard.title}
+      action={text?.action ?? discard.discard}
+      cancel={discard.keep}
+      danger={!text}
       onConfirm={() => setLeaving(true)}
       onClose={() => setLeave(undefined)}
     >
-      <p>{text.text}</p>
+      <p>{text?.text ?? discard.text}</p>
     </Confirm>
   )
 }

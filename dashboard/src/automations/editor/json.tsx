@@ -1,0 +1,47 @@
+/** The definition as JSON. What the member types applies as soon as the outline can show it. */
+import { useState } from 'react'
+import { TextAreaField } from '../../../../ui/controls.tsx'
+import { editorWords } from '../../words/automation-editor.ts'
+import { useEditing } from './context.ts'
+import { type Definition, isDefinition } from './model/definition.ts'
+
+const { json: text } = editorWords
+
+/** `applied`: the definition that was typed; undefined while it is not one. */
+type Typed = { text: string; error?: string; applied?: Definition }
+
+/** `content`: what is stored, also if it is no definition that the outline can show. */
+export function JsonView({ content }: { content: unknown }) {
+  const { definition, change, canEdit } = useEditing()
+  const [typed, setTyped] = useState<Typed>()
+  // After an undo or a change elsewhere, the definition is another one.
+  const isCurrent = typed && (typed.applied === undefined || typed.applied === definition)
+  const type = (value: string) => {
+    const read = readJson(value)
+    setTyped(read)
+    if (read.applied) change(read.applied, 'json')
+  }
+  return (
+    <TextAreaField
+      label={text.label}
+      hint={text.hint}
+      error={isCurrent ? typed.error : undefined}
+      rows={28}
+      spellCheck={false}
+      className="input editor-json"
+      data-own-undo=""
+      readOnly={!canEdit}
+      value={isCurrent ? typed.text : JSON.stringify(content, null, 2)}
+      onChange={({ target }) => type(target.value)}
+    />
+  )
+}
+
+function readJson(value: string): Typed {
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return isDefinition(parsed) ? { text: value, applied: parsed } : { text: value, error: text.notDefinition }
+  } catch (error) {
+    return { text: value, error: text.notJson(error instanceof Error ? error.message : '') }
+  }
+}
