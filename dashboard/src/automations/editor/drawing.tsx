@@ -12,7 +12,7 @@ type Select = { onSelect: (id: LineId) => void }
 export function Drawing({ onSelect }: Select) {
   const { definition } = useEditing()
   return (
-    <section className="card drawing" aria-label={text.drawing.label}>
+    <section className="card drawing" aria-label={text.drawing.label} ref={scrollToMiddle}>
       <ol className="drawing-list">
         <li>
           <Box id="trigger" icon="bolt" verb={describeTrigger(definition.trigger)} onSelect={onSelect} />
@@ -21,6 +21,11 @@ export function Drawing({ onSelect }: Select) {
       </ol>
     </section>
   )
+}
+
+/** The trigger is in the middle of a drawing that is wider than its frame. */
+function scrollToMiddle(frame: HTMLElement | null): void {
+  if (frame) frame.scrollLeft = (frame.scrollWidth - frame.clientWidth) / 2
 }
 
 type StepsProps = Select & {
