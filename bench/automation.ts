@@ -1,7 +1,7 @@
 /**
  * Automations: how soon a customer is answered, and how late a run starts that became due among 100,000 that wait.
  *
- * `automation-inbound.ts` measures what they cost the messages of customers, `automation-crash.ts` kills processes in the middle.
+ * `automation-inbound.ts` measures what they cost the messages of customers.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Parley } from '../sdk/src/index.ts'

@@ -8,7 +8,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { benchAutomation } from './automation.ts'
-import { benchAutomationCrash } from './automation-crash.ts'
 import { benchAutomationInbound } from './automation-inbound.ts'
 import { benchBroadcastCrash } from './broadcast-crash.ts'
 import { benchBroadcasts } from './broadcasts.ts'
@@ -49,7 +48,6 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   webhooks: benchWebhooks,
   automation: benchAutomation,
   'automation-inbound': benchAutomationInbound,
-  'automation-crash': benchAutomationCrash,
   broadcasts: benchBroadcasts,
   numbers: benchNumbers,
   'broadcast-crash': benchBroadcastCrash,
