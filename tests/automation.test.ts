@@ -154,3 +154,17 @@ test('a reply of a member, an echo and the button end a run; a send of the API d
   })
   assert.deepEqual(reasons, ['person', 'person', 'person', null])
 })
+
+test('an answer that arrives before the channel has confirmed the question is read', async (t) => {
+  const { provider, publish, textsTo, untilSent } = await startAutomated(t)
+  const question = { type: 'ask', message: text('Your name?'), answer: { type: 'text' }, save_as: 'answers.name' }
+  await publish('Name', {
+    trigger: { type: 'message', contains: ['start'] },
+    steps: [question, say('Thanks {{answers.name}}.')],
+  })
+  await provider.fault({ to: phone, mode: 'delay', delay_ms: 700 })
+  await provider.writes({ from: phone, text: 'start' })
+  await until('the question', async () => (await textsTo(phone)).length === 1)
+  await provider.writes({ from: phone, text: 'Robin' })
+  await untilSent(phone, ['Your name?', 'Thanks Robin.'])
+})
