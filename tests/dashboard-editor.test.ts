@@ -244,6 +244,7 @@ test('versions show their differences and come back as the draft; the drawing an
   await line(page, 'steps[0]').click()
   await form(page, 'steps[0]').getByLabel('Text', { exact: true }).fill('Good day')
   await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByLabel('Versions', { exact: true }).check({ force: true })
   await page.getByRole('button', { name: /^Version 1/ }).click()
   await page.getByText('Send “Hello”').waitFor()
   await page.getByText('Send “Good day”').first().waitFor()

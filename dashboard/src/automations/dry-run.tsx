@@ -11,10 +11,8 @@ import { type DataOf, describeError, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { formatTime } from '../lib/time.ts'
 import { Time } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { automationDryRunWords as labels } from '../words/automation-dry-run.ts'
 import './dry-run.css'
-
-const labels = words.automationDryRun
 
 type Result = DataOf<'POST /automations/{id}/dry-run'>
 type Run = Result['runs'][number]
@@ -24,9 +22,10 @@ type Reason = keyof typeof labels.reasons
 /** Runs that are shown at first, and more at each click. */
 const pageSize = 20
 
-/** `isStale`: the automation was changed since the last result, or the change is not saved yet. */
-export function DryRun({ automationId, isStale = false }: { automationId: string; isStale?: boolean }) {
+/** `updatedAt`: of the automation. A result of before its last change says so. */
+export function DryRun({ automationId, updatedAt }: { automationId: string; updatedAt: string }) {
   const attempt = useChange('POST /automations/{id}/dry-run')
+  const [triedAt, setTriedAt] = useState(updatedAt)
   const { data, error, isPending } = attempt
   return (
     <section className="dry-run" aria-label={labels.title}>
@@ -36,7 +35,10 @@ export function DryRun({ automationId, isStale = false }: { automationId: string
           icon={data ? 'refresh' : 'play'}
           label={data ? labels.again : labels.action}
           busy={isPending}
-          onClick={() => attempt.mutate({ params: { id: automationId }, body: {} })}
+          onClick={() => {
+            setTriedAt(updatedAt)
+            attempt.mutate({ params: { id: automationId }, body: {} })
+          }}
         />
       </div>
       <div role="status">
@@ -46,7 +48,7 @@ export function DryRun({ automationId, isStale = false }: { automationId: string
         )}
       </div>
       {error && <ErrorNote>{describeRefusal(error)}</ErrorNote>}
-      {data && !isPending && <ResultView key={data.until} result={data} isStale={isStale} />}
+      {data && !isPending && <ResultView key={data.until} result={data} isStale={triedAt !== updatedAt} />}
     </section>
   )
 }

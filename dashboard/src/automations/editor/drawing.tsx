@@ -1,4 +1,5 @@
 /** The tree of steps as a picture: boxes from top to bottom, the lists within a step side by side. A box leads to its line. */
+import './drawing.css'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { editorWords as text } from '../../words/automation-editor.ts'
 import { type LineId, useEditing } from './context.ts'

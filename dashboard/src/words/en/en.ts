@@ -1,5 +1,4 @@
 /** The English texts, one file per page folder. */
-import { automationDryRun } from './automation-dry-run.ts'
 import { broadcasts } from './broadcasts.ts'
 import { checklist } from './checklist.ts'
 import { common } from './common.ts'
@@ -18,7 +17,6 @@ import { webhooks } from './webhooks.ts'
 
 export const en = {
   ...common,
-  automationDryRun,
   shell,
   signIn,
   secondFactor,

@@ -1,8 +1,7 @@
-import { bot } from './inbox-bot.ts'
+import { bot, macros } from './inbox-bot.ts'
 import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'
 import { later } from './inbox-later.ts'
-import { macros } from './inbox-macros.ts'
 
 /** What customers share on the social channel, keyed by the provider's type. */
 const shared: Readonly<Record<string, string>> = {
