@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { divideTimes } from '../common/times.ts'
 import { dataOf } from './assertions.ts'
-import { type Json, main, startSignedIn, until, withProvider } from './support.ts'
+import { holdTransaction } from './database.ts'
+import { type Json, main, pluck, startSignedIn, until, withProvider } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -153,6 +154,27 @@ test('a reply of a member, an echo and the button end a run; a send of the API d
     return found.filter((reason) => reason === 'person').length === 3 && found
   })
   assert.deepEqual(reasons, ['person', 'person', 'person', null])
+})
+
+test('a message that is not decided yet starts nothing after a member has taken over', async (t) => {
+  const { api, ask, db, provider, publish, textsTo, untilSent, runsOf } = await startAutomated(t)
+  const question = { type: 'ask', message: text('Your name?'), answer: { type: 'text' }, save_as: 'answers.name' }
+  const { id } = await publish('Name', { trigger: { type: 'message' }, steps: [question] })
+  const [customer, other] = ['+14155550101', '+14155550102']
+  await provider.writes({ from: customer, text: 'hello' })
+  await untilSent(customer, ['Your name?'])
+  const [run] = await runsOf(id)
+  // The lock of the process that decides for the workspace.
+  const release = await holdTransaction(db, `select pg_advisory_xact_lock(7263561, hashtext('${api.workspaceId}'))`)
+  await provider.writes({ from: customer, text: 'Is anyone there?' })
+  await ask('POST', `/conversations/${run?.conversation_id}/take-over`)
+  await release()
+  // A later message of another customer is decided after it.
+  await provider.writes({ from: other, text: 'hello' })
+  await untilSent(other, ['Your name?'])
+  assert.deepEqual(await textsTo(customer), ['Your name?'])
+  const ofCustomer = (await runsOf(id)).filter(({ conversation_id }) => conversation_id === run?.conversation_id)
+  assert.deepEqual(pluck(ofCustomer, 'reason'), ['person'])
 })
 
 test('an answer that arrives before the channel has confirmed the question is read', async (t) => {

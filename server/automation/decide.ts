@@ -187,18 +187,24 @@ async function lockConversations(
   return new Map(rows.map(({ id, bot_run_id }) => [id, bot_run_id]))
 }
 
-/** Without messages that a member, or a person in the provider's own app, has answered meanwhile: a bot must not talk over them. */
+/**
+ * Without messages that a person has answered meanwhile, or whose conversation a person has taken over (`takeOver` deletes the change):
+ * a bot must not talk over them.
+ */
 async function withoutReplied(sql: Sql, workspaceId: string, starts: readonly Start[]): Promise<Start[]> {
-  const messages = starts.flatMap(({ trigger: { conversation_id, message_id } }) =>
-    conversation_id && message_id ? [{ conversation_id, message_id }] : [],
+  const messages = starts.flatMap(({ trigger: { id, conversation_id, message_id } }) =>
+    conversation_id && message_id ? [{ id, conversation_id, message_id }] : [],
   )
   if (messages.length === 0) return [...starts]
   const answered = await sql<{ message_id: string }[]>`
-    select i.message_id from json_to_recordset(${JSON.stringify(messages)}::text::json) as i (conversation_id uuid, message_id uuid)
+    select i.message_id
+    from json_to_recordset(${JSON.stringify(messages)}::text::json) as i (id uuid, conversation_id uuid, message_id uuid)
     where exists (
       select from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = i.conversation_id and m.id > i.message_id
         and ${isOfPerson(sql)}
+    ) or not exists (
+      select from automation_triggers t where t.workspace_id = ${workspaceId} and t.id = i.id
     )`
   const ids = new Set(answered.map(({ message_id }) => message_id))
   return starts.filter(({ trigger: { message_id } }) => !message_id || !ids.has(message_id))

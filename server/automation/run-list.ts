@@ -138,7 +138,10 @@ async function startRun(
   return known ? { run_id: known.id } : { error: 'no run was started' }
 }
 
-/** Ends the runs of a conversation for a member or an API key. `stopped`: whether there was one. */
+/**
+ * Ends the runs of a conversation for a member or an API key, and starts none for messages that wait for a decision. `stopped`: whether
+ * there was a run.
+ */
 export async function takeOver(
   db: Db,
   workspaceId: string,
@@ -148,6 +151,9 @@ export async function takeOver(
   const { id } = await requireConversation(db, workspaceId, conversationId)
   return db.begin(async (sql) => {
     await sql`select from conversations where workspace_id = ${workspaceId} and id = ${id} for no key update`
+    await sql`
+      delete from automation_triggers
+      where workspace_id = ${workspaceId} and conversation_id = ${id} and kind = 'message' and event <> 'stop'`
     return { id, stopped: (await stopRuns(sql, workspaceId, id, 'person', memberId)) > 0 }
   })
 }
