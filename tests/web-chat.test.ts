@@ -202,6 +202,7 @@ test("a visitor receives a member's reply at once, in every tab and from every p
       media,
       reply_to,
       broadcast_id,
+      run_id,
       idempotency_key,
       ...shown
     } = reply

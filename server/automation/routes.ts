@@ -203,7 +203,7 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       description:
         'Which conversations of the last days the automation would have touched, and what it would have sent. Changes nothing and sends nothing. Tries the `definition` of the body, else the draft, else the published version. An automation that is started by hand, or by tags or attributes, is a 400: there is no past to try it on. A workspace has one dry run at a time: another one is a 429.',
       scope,
-      members: roles,
+      members: writers,
       audit: false,
       // Nothing is changed, and the answer may be long: a repeat runs again.
       storeAnswer: false,

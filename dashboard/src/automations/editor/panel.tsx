@@ -1,33 +1,34 @@
 /** Beside the steps: what a member looks at while writing. Each entry of `parts` is a tab. */
 import { type ReactNode, useState } from 'react'
 import { SegmentedControl } from '../../../../ui/controls.tsx'
+import { useCanWrite, useIsManager } from '../../lib/session.tsx'
 import { automationDryRunWords } from '../../words/automation-dry-run.ts'
 import { editorWords as text } from '../../words/automation-editor.ts'
 import { automationPhoneWords } from '../../words/automation-phone.ts'
 import type { Automation } from '../automation.tsx'
 import { DryRun } from '../dry-run.tsx'
 import { Phone } from '../phone.tsx'
-import { useEditing } from './context.ts'
 import { Versions } from './versions.tsx'
 
-/** `forEditors`: members who may not change the automation do not have it. */
-type Part = { name: string; label: string; forEditors?: true; render: (automation: Automation) => ReactNode }
+/** `from`: the first role that may use it; all when absent. */
+type Part = { name: string; label: string; from?: 'agent' | 'admin'; render: (automation: Automation) => ReactNode }
 
 const parts: readonly Part[] = [
   {
-    ...{ name: 'phone', label: automationPhoneWords.title, forEditors: true as const },
+    ...{ name: 'phone', label: automationPhoneWords.title, from: 'admin' },
     render: ({ id }) => <Phone automationId={id} />,
   },
   {
-    ...{ name: 'past', label: automationDryRunWords.tab },
+    ...{ name: 'past', label: automationDryRunWords.tab, from: 'agent' },
     render: ({ id, updated_at }) => <DryRun automationId={id} updatedAt={updated_at} />,
   },
   { name: 'versions', label: text.versions.title, render: (automation) => <Versions automation={automation} /> },
 ]
 
 export function SidePanel({ automation }: { automation: Automation }) {
-  const { canEdit } = useEditing()
-  const shown = parts.filter(({ forEditors }) => canEdit || !forEditors)
+  const isManager = useIsManager()
+  const canWrite = useCanWrite()
+  const shown = parts.filter(({ from }) => (from === 'admin' ? isManager : canWrite || !from))
   const [name, setName] = useState(shown[0]?.name)
   const part = shown.find((each) => each.name === name)
   if (!part) return null
