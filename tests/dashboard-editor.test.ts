@@ -196,7 +196,8 @@ test('an incomplete draft shows its fault at the step, survives a reload, and is
   assert.match(await item.innerText(), /Wait 200 days/)
   await page.getByText('Not saved: the draft is not complete.').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Publish' }).isDisabled(), true)
-  assert.equal((await read()).draft.steps.length, 1)
+  // The new step was complete before its time was typed, so a page may have saved it.
+  assert.notEqual((await read()).draft.steps[1]?.for, '200d')
   await assertAccessible(page)
   await page.reload()
   await line(page, 'steps[1]').getByText('200 days').waitFor()

@@ -318,7 +318,8 @@ test('a call that has begun before the merge ends reaches the merged conversatio
   const { merging, calls } = await other.begin(async (sql) => {
     await sql`select from conversations where workspace_id = ${api.workspaceId} and id = ${gone.id} for update`
     const merging = merge(kept.contactId, gone.contactId)
-    await untilWaiting(db)
+    // Any other waiter would let the calls queue before the merge.
+    await untilWaiting(db, 1, 'contact_id = any.*for update')
     const calls = [
       browser.call('POST', `${path}/notes`, { text: 'a note' }),
       browser.call('POST', `${path}/messages`, { text: 'a reply' }),
