@@ -135,11 +135,15 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 type Violation = { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }
 
-/** Fails when axe finds a serious or critical violation on the page or, while one is open, in the dialog: the rest is inert then. */
-export async function assertAccessible(page: Page): Promise<void> {
+/**
+ * Fails when axe finds a serious or critical violation on the page or, while one is open, in the dialog: the rest is inert then.
+ * `part`: a selector, for a page that another test inspects as a whole.
+ */
+export async function assertAccessible(page: Page, part?: string): Promise<void> {
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe)
+  const scope = part ? JSON.stringify(part) : "[...document.querySelectorAll('dialog[open]')].at(-1) ?? document"
   const violations = await page.evaluate<Violation[]>(
-    "axe.run([...document.querySelectorAll('dialog[open]')].at(-1) ?? document, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)",
+    `axe.run(${scope}, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)`,
   )
   const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   const found = grave.map(
