@@ -5,6 +5,7 @@ import { useToast } from '../../../../ui/overlays.tsx'
 import { CallError, call } from '../../lib/api.ts'
 import { holdShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
+import { lastReplyAt } from '../composer/reply-rules.ts'
 import { type Agent, useChanges } from '../model/changes.ts'
 import { customerOf, findConversation } from '../model/conversations.ts'
 import type { Conversation } from '../model/data.ts'
@@ -69,8 +70,8 @@ export function useActions(openId: string) {
         const onChoose = (until: string | null) => (until && onChosen ? onChosen(until) : snooze(ids, until))
         openDialog({ kind: 'snooze', rows, onChoose })
       },
-      chooseSendTime(onChoose: (time: SendTime) => void) {
-        openDialog({ kind: 'later', onChoose })
+      chooseSendTime(conversation: Conversation, onChoose: (time: SendTime) => void) {
+        openDialog({ kind: 'later', closesAt: lastReplyAt(conversation), onChoose })
       },
       chooseLabels(ids: readonly string[]) {
         if (ids.length > 0) openDialog({ kind: 'labels', ids })

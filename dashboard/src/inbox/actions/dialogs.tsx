@@ -9,7 +9,7 @@ import type { SendTime } from '../model/scheduled.ts'
 
 type InboxDialog =
   | { kind: 'snooze'; rows: readonly Conversation[]; onChoose: (until: string | null) => void }
-  | { kind: 'later'; onChoose: (time: SendTime) => void }
+  | { kind: 'later'; closesAt: number | null; onChoose: (time: SendTime) => void }
   | { kind: 'labels'; ids: readonly string[] }
   | { kind: 'filters' }
   | { kind: 'views' }
@@ -46,7 +46,7 @@ export function InboxDialogs() {
   return (
     <>
       {dialog?.kind === 'snooze' && <SnoozeDialog rows={dialog.rows} onChoose={dialog.onChoose} {...place} />}
-      {dialog?.kind === 'later' && <LaterDialog onChoose={dialog.onChoose} {...place} />}
+      {dialog?.kind === 'later' && <LaterDialog closesAt={dialog.closesAt} onChoose={dialog.onChoose} {...place} />}
       {dialog?.kind === 'labels' && <LabelDialog ids={dialog.ids} {...place} />}
       {dialog?.kind === 'filters' && <FilterDialog {...place} />}
       {dialog?.kind === 'views' && <ViewDialog {...place} />}

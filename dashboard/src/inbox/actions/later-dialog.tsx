@@ -10,16 +10,21 @@ import { moveBetweenChoices } from './snooze-dialog.tsx'
 const { later } = words.inbox
 
 type Props = {
+  /** When the reply window closes; null if it does not. */
+  closesAt: number | null
   anchor: Anchor | undefined
   onChoose: (time: SendTime) => void
   onClose: () => void
 }
 
-export default function LaterDialog({ anchor, onChoose, onClose }: Props) {
+export default function LaterDialog({ closesAt, anchor, onChoose, onClose }: Props) {
   const [now] = useState(() => new Date())
-  const [time, setTime] = useState(() => toDatetimeLocal(now.getTime() + 86_400_000))
+  const [time, setTime] = useState(() =>
+    toDatetimeLocal(Math.min(now.getTime() + dayMs, closesAt ?? Number.POSITIVE_INFINITY)),
+  )
   const [isHoldable, setHoldable] = useState(true)
   const [error, setError] = useState('')
+  const isTooLate = (at: number) => closesAt !== null && at > closesAt
   const choose = (at: Date) => {
     onClose()
     onChoose({ send_at: at.toISOString(), hold_if_customer_writes: isHoldable })
@@ -32,12 +37,16 @@ export default function LaterDialog({ anchor, onChoose, onClose }: Props) {
   return (
     <Popover title={later.title} anchor={anchor} onClose={onClose}>
       <p className="hint">{later.text}</p>
+      {closesAt !== null && <p className="hint">{later.closes(formatTime(closesAt))}</p>}
       <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {listTimes(now).map(({ key, at }, index) => (
           <li key={key}>
             <button type="button" data-focus={index === 0 ? '' : undefined} onClick={() => choose(at)}>
               {later[key]}
-              <small>{formatTime(at.getTime())}</small>
+              <small data-late={isTooLate(at.getTime()) ? '' : undefined}>
+                {formatTime(at.getTime())}
+                {isTooLate(at.getTime()) && ` · ${later.afterWindow}`}
+              </small>
             </button>
           </li>
         ))}
@@ -49,6 +58,7 @@ export default function LaterDialog({ anchor, onChoose, onClose }: Props) {
           type="datetime-local"
           required
           value={time}
+          hint={isTooLate(new Date(time).getTime()) ? later.tooLate : undefined}
           min={toDatetimeLocal(now.getTime())}
           onChange={(event) => {
             setTime(event.target.value)
@@ -67,13 +77,14 @@ export default function LaterDialog({ anchor, onChoose, onClose }: Props) {
   )
 }
 
+const dayMs = 86_400_000
 const maxDays = 90
 
 /** The text of an error for the value of a date and time field; empty when it is usable. */
 export function findTimeFault(value: string): string {
   const at = new Date(value).getTime()
   if (Number.isNaN(at) || at <= Date.now()) return later.past
-  return at > Date.now() + maxDays * 86_400_000 ? later.tooFar : ''
+  return at > Date.now() + maxDays * dayMs ? later.tooFar : ''
 }
 
 type TimeChoice = { key: 'inOneHour' | 'thisEvening' | 'tomorrow' | 'monday'; at: Date }

@@ -258,7 +258,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
           data-opens="later"
           aria-haspopup="dialog"
           disabled={!canSend || isUploading || isScheduling}
-          onClick={() => actions.chooseSendTime(sendLater)}
+          onClick={() => actions.chooseSendTime(conversation, sendLater)}
         />
         <Menu
           label={flow.sendAnd}

@@ -9,6 +9,8 @@ import { formatTime, toDatetimeLocal } from '../../lib/time.ts'
 import { CallButton, ConfirmButton, FormDialog } from '../../ui/dialogs.tsx'
 import { words } from '../../words/words.ts'
 import { findTimeFault } from '../actions/later-dialog.tsx'
+import { lastReplyAt } from '../composer/reply-rules.ts'
+import type { Conversation } from '../model/data.ts'
 import { type Scheduled, useScheduled } from '../model/scheduled.ts'
 import { Text } from './text.tsx'
 
@@ -16,19 +18,28 @@ const { later, message: messageWords } = words.inbox
 
 const listCall = 'GET /conversations/{id}/scheduled-messages'
 
-export default function ScheduledMessages({ conversationId }: { conversationId: string }) {
-  const scheduled = useScheduled(conversationId)
+export default function ScheduledMessages({ conversation }: { conversation: Conversation }) {
+  const scheduled = useScheduled(conversation.id)
+  const closesAt = lastReplyAt(conversation)
+  const isTooLate = ({ state, send_at: at, content }: Scheduled) =>
+    state === 'scheduled' && content.type !== 'template' && closesAt !== null && Date.parse(at) > closesAt
   if (scheduled.length === 0) return null
   return (
     <section className="stack inbox-later" aria-label={later.list}>
       {scheduled.map((message) => (
-        <Entry key={message.id} message={message} />
+        <Entry key={message.id} message={message} isTooLate={isTooLate(message)} />
       ))}
     </section>
   )
 }
 
-function Entry({ message }: { message: Scheduled }) {
+type EntryProps = {
+  message: Scheduled
+  /** The reply window is closed at its time. */
+  isTooLate: boolean
+}
+
+function Entry({ message, isTooLate }: EntryProps) {
   const { id, state, send_at: at, author } = message
   const me = useMe()
   const canWrite = useCanWrite() && state !== 'sending'
@@ -44,6 +55,7 @@ function Entry({ message }: { message: Scheduled }) {
         </p>
       </header>
       <Content message={message} />
+      {isTooLate && <p className="inbox-later-warning">{later.tooLate}</p>}
       {canWrite && (
         <footer>
           <Button label={later.edit} size="small" onClick={() => setEditing(true)} />

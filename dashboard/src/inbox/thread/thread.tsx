@@ -119,7 +119,7 @@ function MessageLog(props: Props & { timeline: Timeline }) {
           ))}
           {isWhole && scheduled.length > 0 && (
             <Suspense>
-              <ScheduledMessages conversationId={conversation.id} />
+              <ScheduledMessages conversation={conversation} />
             </Suspense>
           )}
           {conversation.channel === 'web' && (

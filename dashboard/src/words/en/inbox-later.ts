@@ -2,6 +2,9 @@
 export const later = {
   title: 'Send later',
   text: 'The message waits in the conversation. You can change or cancel it until it is sent.',
+  closes: (at: string) => `The reply window closes on ${at}, unless the customer writes again.`,
+  afterWindow: 'window closed',
+  tooLate: 'The reply window is closed then. The message is sent only if the customer writes again before.',
   inOneHour: 'In 1 hour',
   thisEvening: 'This evening',
   tomorrow: 'Tomorrow morning',
