@@ -1,5 +1,5 @@
 /** The selected contacts of the list, and the bar with their actions: tag, remove a tag, export. */
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Combobox } from '../../../ui/combobox.tsx'
 import { Button, Form, SubmitButton } from '../../../ui/controls.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
@@ -16,6 +16,8 @@ export type Selection = {
   has: (id: string) => boolean
   isFull: boolean
   toggle: (id: string) => void
+  /** Selects the rows between the last toggled one and this one. */
+  selectUpTo: (id: string) => void
   selectAll: () => void
   clear: () => void
 }
@@ -26,14 +28,25 @@ const maxSelected = 500
 /** The selected contacts among those that are loaded: no action changes a contact that the member does not see. */
 export function useSelection(loaded: readonly Contact[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  /** Where a range starts. */
+  const anchor = useRef('')
   const rows = loaded.filter(({ id }) => chosen.has(id)).slice(0, maxSelected)
   const selected = new Set(rows.map(({ id }) => id))
+  const toggle = (id: string) => {
+    anchor.current = id
+    setChosen((all) => (all.has(id) ? new Set([...all].filter((one) => one !== id)) : new Set([...all, id])))
+  }
   return {
     rows,
     has: (id) => selected.has(id),
     isFull: rows.length === maxSelected,
-    toggle: (id) =>
-      setChosen((all) => (all.has(id) ? new Set([...all].filter((one) => one !== id)) : new Set([...all, id]))),
+    toggle,
+    selectUpTo(id) {
+      const ids = loaded.map((contact) => contact.id)
+      const [from, to] = [ids.indexOf(anchor.current), ids.indexOf(id)]
+      if (from < 0) toggle(id)
+      else setChosen((all) => new Set([...all, ...ids.slice(Math.min(from, to), Math.max(from, to) + 1)]))
+    },
     selectAll: () => setChosen(new Set(loaded.map(({ id }) => id))),
     clear: () => setChosen(new Set()),
   }

@@ -230,7 +230,11 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
               aria-label={contacts.select(nameOf(contact))}
               checked={selection.has(contact.id)}
               disabled={selection.isFull && !selection.has(contact.id)}
-              onChange={() => selection.toggle(contact.id)}
+              onChange={(event) =>
+                event.nativeEvent instanceof PointerEvent && event.nativeEvent.shiftKey
+                  ? selection.selectUpTo(contact.id)
+                  : selection.toggle(contact.id)
+              }
             />
           )}
           <Avatar name={nameOf(contact)} />
