@@ -30,10 +30,10 @@ export function formatMoney(amount: number, currency: string | undefined): strin
   return new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
 }
 
-/** For lists: the time if today, the weekday within six days, else the date. */
+/** For lists: the time if today or within twelve hours, the weekday within six days, else the date. */
 export function formatBrief(at: string, now = Date.now()): string {
   const date = new Date(at)
-  if (isSameDay(date, new Date(now))) return timeOnly.format(date)
+  if (isSameDay(date, new Date(now)) || Math.abs(now - date.getTime()) < 12 * hour) return timeOnly.format(date)
   return now - date.getTime() < 6 * day ? weekday.format(date) : shortDay.format(date)
 }
 

@@ -16,7 +16,8 @@ import { useOutbox } from './use-outbox.ts'
 const pageSize = 150
 /** Messages of one side within this time form a group. */
 const groupMs = 5 * 60_000
-const windowMs = 24 * 60 * 60_000
+const hourMs = 60 * 60_000
+const windowMs = 24 * hourMs
 /** Distance from the end, in pixels, at which the conversation follows new messages. */
 const endMargin = 60
 
@@ -216,7 +217,7 @@ function WindowNote({ phone }: { phone: Phone }) {
       data-open=""
       title="The customer wrote within 24 hours. The business can send any message."
     >
-      Free text, {Math.ceil(openMs / 3_600_000)} h left
+      Free text, {openMs >= hourMs ? `${Math.floor(openMs / hourMs)} h` : `${Math.ceil(openMs / 60_000)} min`} left
     </span>
   )
 }
