@@ -672,8 +672,13 @@ test('the OpenAPI document is readable for more generators of clients, also with
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
-  await measure('', tags[0])
-  const [whole, part] = [await measure('', tags[0]), await measure('?webhooks=false', tags[1])]
+  const [wholes, parts]: [number[], number[]] = [[], []]
+  for (let round = 0; round < 3; round++) {
+    wholes.push(await measure('', tags[0]))
+    parts.push(await measure('?webhooks=false', tags[1]))
+  }
+  // The cheapest: a garbage collection counts too.
+  const [whole, part] = [Math.min(...wholes), Math.min(...parts)]
   assert.ok(part < 2.5 * whole, `${part} µs without webhooks, ${whole} µs with them`)
 
   const visit = (value: unknown, path: string): void => {
