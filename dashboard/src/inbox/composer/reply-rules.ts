@@ -19,12 +19,6 @@ export function replyWindowOf(conversation: Conversation, now: number): ReplyWin
   return { state: 'closed', hasWritten: written !== null }
 }
 
-/** When the customer can no longer be reached without a template; null on a channel without a time limit, or before they wrote. */
-export function lastReplyAt({ channel, window_closes_at, late_window_closes_at }: Conversation): number | null {
-  const closes = channel === 'web' ? null : (late_window_closes_at ?? window_closes_at)
-  return closes ? Date.parse(closes) : null
-}
-
 const maxTextLength = 4_096
 const maxCaptionLength = 1_024
 const maxSocialBytes = 1_000

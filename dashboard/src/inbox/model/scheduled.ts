@@ -1,5 +1,6 @@
 /** Messages to send later: those of a conversation, and adding some. */
 import { call, type InputOf, type ItemOf, invalidate, newIdempotencyKey, usePages } from '../../lib/api.ts'
+import type { Conversation } from './data.ts'
 import type { Body } from './unconfirmed.ts'
 
 export type Scheduled = ItemOf<'GET /conversations/{id}/scheduled-messages'>
@@ -7,6 +8,12 @@ export type SendTime = Pick<
   InputOf<'POST /conversations/{id}/scheduled-messages'>['body'],
   'send_at' | 'hold_if_customer_writes'
 >
+
+/** When the customer can no longer be reached without a template; null on a channel without a time limit, or before they wrote. */
+export function lastReplyAt({ channel, window_closes_at, late_window_closes_at }: Conversation): number | null {
+  const closes = channel === 'web' ? null : (late_window_closes_at ?? window_closes_at)
+  return closes ? Date.parse(closes) : null
+}
 
 const listCall = 'GET /conversations/{id}/scheduled-messages'
 /** More than a conversation may have, but for failed ones. */

@@ -9,9 +9,8 @@ import { formatTime, toDatetimeLocal } from '../../lib/time.ts'
 import { CallButton, ConfirmButton, FormDialog } from '../../ui/dialogs.tsx'
 import { words } from '../../words/words.ts'
 import { findTimeFault } from '../actions/later-dialog.tsx'
-import { lastReplyAt } from '../composer/reply-rules.ts'
 import type { Conversation } from '../model/data.ts'
-import { type Scheduled, useScheduled } from '../model/scheduled.ts'
+import { lastReplyAt, type Scheduled, useScheduled } from '../model/scheduled.ts'
 import { Text } from './text.tsx'
 
 const { later, message: messageWords } = words.inbox
