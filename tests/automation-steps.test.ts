@@ -1,59 +1,19 @@
 /** Automations: every trigger, the steps that change something, what a run does when its contact or its channel changes, and the guards. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { divideTimes } from '../common/times.ts'
+import { test } from 'node:test'
 import { signatureOf } from '../common/webhook-request.ts'
 import { assertBadRequest, dataOf } from './assertions.ts'
+import { note, say, startAutomated, text } from './automated.ts'
 import { setPlan } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { type Json, startSignedIn, until } from './support.ts'
+import { type Json, until } from './support.ts'
 
 const phone = '+14155550100'
-const text = (body: string) => ({ type: 'text', text: body })
-const say = (body: string, more: Json = {}) => ({ type: 'send', message: text(body), ...more })
-const note = (body: string) => ({ type: 'note', text: body })
-
-async function startAutomated(t: TestContext) {
-  const world = await startSignedIn(t, { times: divideTimes(10) })
-  const { api, db, connect } = world
-  const provider = await connect({ messagesPerSecond: 1_000 })
-  const publish = async (name: string, definition: Json): Promise<string> => {
-    const { id } = dataOf(await api.post('/automations', { name, definition }), 201)
-    return dataOf(await api.post(`/automations/${id}/publish`)).id
-  }
-  const runsOf = async (id: string): Promise<Json[]> => (await api.get(`/automations/${id}/runs`)).body.data
-  const untilEnded = (id: string, count = 1): Promise<Json[]> =>
-    until(`${count} runs to end`, async () => {
-      const runs = await runsOf(id)
-      return runs.length >= count && runs.every(({ state }) => state === 'ended') && runs
-    })
-  const untilWaiting = (id: string): Promise<Json> =>
-    until('a run to wait', async () => (await runsOf(id)).find(({ state }) => state === 'waiting'))
-  const textsTo = async (to: string): Promise<string[]> =>
-    (await provider.sent(to)).map(({ body }) => body.text?.body ?? body.type)
-  /** The customer has written, so the window is open. Returns the conversation. */
-  const converse = async (from = phone): Promise<Json> => {
-    await provider.writes({ from, name: 'Ann', text: 'hello' })
-    const [contact] = (await api.get(`/contacts?phone=${encodeURIComponent(from)}`)).body.data
-    return (await api.get(`/conversations?contact_id=${contact.id}`)).body.data[0]
-  }
-  /** Everything that was queued before is decided. */
-  const settle = () =>
-    until('the queue to be empty', async () => {
-      const rows = await db`select from automation_triggers where workspace_id = ${api.workspaceId} limit 1`
-      return rows.length === 0
-    })
-  /** A run that waits for a time is due now. */
-  const makeDue = (id: string) =>
-    db`update automation_runs set due_at = now(), timeout_at = least(timeout_at, now()) where workspace_id = ${api.workspaceId} and automation_id = ${id}`
-  const notesOf = async (id: string): Promise<Json[]> => (await api.get(`/conversations/${id}/notes`)).body.data
-  return { ...world, provider, publish, runsOf, untilEnded, untilWaiting, textsTo, converse, settle, makeDue, notesOf }
-}
 
 test('every event of a conversation and of a contact starts its automation, once', async (t) => {
   const { api, ask, converse, publish, untilEnded, runsOf, settle } = await startAutomated(t)
   const me = (await ask('GET', '/session')).data.member.id
-  const conversation = await converse()
+  const conversation = await converse(phone)
   const { id, contact_id } = conversation
   const events: [trigger: Json, cause: () => Promise<unknown>][] = [
     [{ type: 'conversation', event: 'closed' }, () => api.patch(`/conversations/${id}`, { status: 'closed' })],
@@ -196,7 +156,7 @@ test('a run sets tags, labels, attributes, status and assignee, and calls a URL 
   const me = (await ask('GET', '/session')).data.member.id
   const receiver = await startReceiver(t)
   receiver.answers((response) => response.end(JSON.stringify({ status: 'shipped', items: 2 })))
-  const { id } = await converse()
+  const { id } = await converse(phone)
   const automation = await publish('Everything', {
     trigger: { type: 'manual' },
     steps: [

@@ -1,43 +1,16 @@
 /** Automations: every trigger and step through callbacks and the simulator's phone, and what stops a run. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { divideTimes } from '../common/times.ts'
+import { test } from 'node:test'
 import { dataOf } from './assertions.ts'
+import { echo, say, startAutomated, text } from './automated.ts'
 import { holdTransaction } from './database.ts'
-import { type Json, main, pluck, startSignedIn, until, withProvider } from './support.ts'
+import { type Json, main, pluck, until } from './support.ts'
 
 const phone = '+14155550100'
 
-const text = (body: string) => ({ type: 'text', text: body })
-const say = (body: string) => ({ type: 'send', message: text(body) })
-
-/** A workspace with the simulator, and functions for its automations. */
-async function startAutomated(t: TestContext) {
-  const world = await withProvider(startSignedIn(t, { times: divideTimes(10) }))
-  const { api, provider } = world
-  const publish = async (name: string, definition: Json): Promise<Json> => {
-    const { id } = dataOf(await api.post('/automations', { name, definition }), 201)
-    return dataOf(await api.post(`/automations/${id}/publish`))
-  }
-  const textsTo = async (to: string): Promise<string[]> =>
-    (await provider.sent(to)).map(({ body }) => body.text?.body ?? body.interactive?.body?.text ?? body.type)
-  const untilSent = (to: string, texts: readonly string[]) =>
-    until(`the messages to ${to}`, async () => {
-      const sent = await textsTo(to)
-      return sent.length >= texts.length && sent
-    }).then((sent) => assert.deepEqual(sent, texts))
-  const runsOf = async (id: string): Promise<Json[]> => (await api.get(`/automations/${id}/runs`)).body.data
-  const untilEnded = (id: string, count = 1) =>
-    until('the runs to end', async () => {
-      const runs = await runsOf(id)
-      return runs.length >= count && runs.every(({ state }) => state === 'ended') && runs
-    })
-  return { ...world, publish, textsTo, untilSent, runsOf, untilEnded }
-}
-
 test('a message with a word is answered once, by an automated message', main, async (t) => {
   const { api, provider, publish, untilSent, untilEnded } = await startAutomated(t)
-  const { id } = await publish('Hours', {
+  const id = await publish('Hours', {
     trigger: { type: 'message', contains: ['opening hours', 'open'] },
     steps: [say('Hello {{contact.name|there}}, we are open from 9 to 5.')],
   })
@@ -69,7 +42,7 @@ test('a bot asks, understands the answers, branches and hands over', main, async
       { id: 'help', title: 'Help' },
     ],
   }
-  const { id } = await publish('Menu', {
+  const id = await publish('Menu', {
     trigger: { type: 'message', when: 'first_since_closed' },
     steps: [
       {
@@ -114,8 +87,8 @@ test('a bot asks, understands the answers, branches and hands over', main, async
 })
 
 test('a reply of a member, an echo and the button end a run; a send of the API does not', async (t) => {
-  const { api, ask, provider, publish, untilSent, runsOf } = await startAutomated(t)
-  const { id } = await publish('Follow up', {
+  const { ask, api, provider, publish, untilSent, runsOf, conversationOf } = await startAutomated(t)
+  const id = await publish('Follow up', {
     trigger: { type: 'message', contains: ['price'] },
     steps: [say('One moment.'), { type: 'wait', for: '1h' }, say('Are you still there?')],
   })
@@ -124,30 +97,13 @@ test('a reply of a member, an echo and the button end a run; a send of the API d
     await provider.writes({ from, text: 'price?' })
     await untilSent(from, ['One moment.'])
   }
-  const conversationOf = async (from: string): Promise<string> => {
-    const [contact] = (await api.get(`/contacts?phone=${encodeURIComponent(from)}`)).body.data
-    return (await api.get(`/conversations?contact_id=${contact.id}`)).body.data[0].id
-  }
-  const [replied = '', echoed = '', taken = '', called = ''] = await Promise.all(phones.map(conversationOf))
+  const [replied = '', echoed = '', taken = '', called = ''] = (await Promise.all(phones.map(conversationOf))).map(
+    ({ id }) => id,
+  )
   await ask('POST', `/conversations/${replied}/messages`, { text: 'I answer.' }, 201)
   await api.post(`/conversations/${called}/messages`, { text: 'from a program' })
   await ask('POST', `/conversations/${taken}/take-over`)
-  const { phone_number_id, account_id } = provider.connections.msgapp
-  const echo = {
-    from: '1',
-    to: phones[1]?.slice(1),
-    id: 'wamid.echo',
-    timestamp: `${Math.floor(Date.now() / 1000)}`,
-    type: 'text',
-    text: { body: 'hi' },
-  }
-  const metadata = { display_phone_number: '1', phone_number_id }
-  const value = { messaging_product: 'whatsapp', metadata, message_echoes: [echo] }
-  const body = {
-    object: 'whatsapp_business_account',
-    entry: [{ id: account_id, changes: [{ field: 'smb_message_echoes', value }] }],
-  }
-  assert.equal(await provider.callback(body), 200)
+  await echo(provider, phones[1] ?? '', 'wamid.echo')
   const reasons = await until('the ends', async () => {
     const runs = await runsOf(id)
     const found = [replied, echoed, taken, called].map((one) => runs.find((run) => run.conversation_id === one)?.reason)
@@ -159,7 +115,7 @@ test('a reply of a member, an echo and the button end a run; a send of the API d
 test('a message that is not decided yet starts nothing after a member has taken over', async (t) => {
   const { api, ask, db, provider, publish, textsTo, untilSent, runsOf } = await startAutomated(t)
   const question = { type: 'ask', message: text('Your name?'), answer: { type: 'text' }, save_as: 'answers.name' }
-  const { id } = await publish('Name', { trigger: { type: 'message' }, steps: [question] })
+  const id = await publish('Name', { trigger: { type: 'message' }, steps: [question] })
   const [customer, other] = ['+14155550101', '+14155550102']
   await provider.writes({ from: customer, text: 'hello' })
   await untilSent(customer, ['Your name?'])
