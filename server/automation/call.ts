@@ -1,9 +1,11 @@
 /**
  * The step `call`: posts the run to a URL, signed and guarded like a webhook, and keeps the JSON of the response as an answer.
  *
- * A call without a 2xx is made up to five times. The receiver may get it more than once, for example after a crash: `id` is the same then.
+ * A call without a 2xx is made up to five times. The receiver may get it more than once, also after a lost response or a crash. Its `id`
+ * is then the same: a run is at each step once.
  */
 import { SealError } from '../lib/crypto.ts'
+import { derivedId } from '../lib/id.ts'
 import { addAnswer, StepFailed } from './decisions.ts'
 import { type CallStep, readSaveAs } from './definition.ts'
 import { sealContext } from './secrets.ts'
@@ -13,7 +15,7 @@ const eventName = 'automation.call'
 
 export async function call(context: StepContext, step: CallStep, next: string): Promise<boolean> {
   const { run, placed, times, poster } = context
-  const body = JSON.stringify({ id: run.send_id, event: eventName, ...describeRun(context) })
+  const body = JSON.stringify({ id: derivedId(run.id, placed.position), event: eventName, ...describeRun(context) })
   const endpoint = { endpoint_id: callerOf(context).automation_id, event: eventName, body, endpoint: { url: step.url } }
   const result = await poster.post(endpoint, [openSecret(context)])
   const logged = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isUuid, newId, pastId, timeOfId } from './id.ts'
+import { derivedId, isUuid, newId, pastId, timeOfId } from './id.ts'
 
 const isRising = (ids: readonly string[]) => ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))
 
@@ -21,6 +21,17 @@ test('an id for a past time has that time', () => {
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     assert.equal(timeOfId(id), new Date(then).toISOString())
   }
+})
+
+test('a derived id is the same for the same names, and has the time of its base', () => {
+  const base = newId()
+  const ids = Array.from({ length: 100 }, (_, i) => derivedId(base, `steps.${i}`))
+  assert.equal(new Set([...ids, derivedId(newId(), 'steps.0')]).size, 101)
+  for (const id of ids) {
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    assert.equal(timeOfId(id), timeOfId(base))
+  }
+  assert.equal(derivedId(base, 'steps.7'), ids[7])
 })
 
 test('ids increase within a millisecond, even beyond the counter', () => {

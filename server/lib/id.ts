@@ -6,7 +6,7 @@
  * the same millisecond still increase, by a 12-bit counter, and so do ids after the clock was set back a little. If the clock
  * was set back further, it was wrong before: ids follow it at once, or all rows until then would carry the wrong time.
  */
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 import { nowMs } from './clock.ts'
 import type { Fragment, Sql } from './postgres/db.ts'
 
@@ -55,6 +55,13 @@ export function pastId(timeMs: number): string {
     (random[0] ?? 0) & 3,
     random.toString('hex', 0, bytesPerId).slice(1),
   )
+}
+
+/** The same id for the same `base` and `name`, of the time of `base`: for a thing of another row that has no row of its own. */
+export function derivedId(base: string, name: string): string {
+  const digest = createHash('sha256').update(`${base} ${name}`).digest()
+  const hex = digest.toString('hex', 2, bytesPerId + 2)
+  return compose(base.slice(0, 13), digest.readUInt16BE(0) & 0xfff, (digest[0] ?? 0) >> 6, hex.slice(1))
 }
 
 /** `variant` has two random bits and `random` 15 random hex digits. */
