@@ -176,6 +176,7 @@ test('a run shows its steps, answers and end, and the thread links to it', { ski
     ],
   })
   const from = '+14155550100'
+  await provider.fault({ to: from, mode: 'drop_connection_after_accept', count: 1 })
   await provider.writes({ from, name: 'Ann Bee', text: 'hi' })
   await until('the first question', async () => (await provider.sent(from)).length === 1)
   await provider.writes({ from, text: 'My order' })
@@ -187,6 +188,7 @@ test('a run shows its steps, answers and end, and the thread links to it', { ski
   await rowOf(page, 'Ann Bee').getByRole('link', { name: 'Ann Bee', exact: true }).click()
   await page.getByText(/^Waits for an answer of the customer, until/).waitFor()
   await page.getByText('Ask “What is it about?”').waitFor()
+  await page.getByText('Perhaps sent').waitFor()
   await page.locator('blockquote', { hasText: 'My order' }).waitFor()
   await page.getByText('A contact writes for the first time').first().waitFor()
 

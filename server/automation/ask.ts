@@ -33,6 +33,7 @@ export async function ask(context: StepContext, step: AskStep, next: string): Pr
   return wait(context, step, asked, { path: placed.path, type: step.type, outcome: 'waiting' })
 }
 
+/** A question whose outcome is unknown waits too: the channel may have accepted it. The log says so, in place of `logged.outcome`. */
 async function sendQuestion(
   context: StepContext,
   step: AskStep,
@@ -40,9 +41,9 @@ async function sendQuestion(
   logged: Pick<LoggedStep, 'outcome' | 'reason' | 'input'>,
   tries = 0,
 ): Promise<boolean> {
-  const { messageId } = await sendMessage(context, message)
-  const { path } = context.placed
-  return wait(context, step, { askedId: messageId, tries }, { path, type: step.type, ...logged, message_id: messageId })
+  const { outcome, messageId } = await sendMessage(context, message)
+  const line: LoggedStep = { path: context.placed.path, type: step.type, ...logged, message_id: messageId }
+  return wait(context, step, { askedId: messageId, tries }, outcome === 'unknown' ? { ...line, outcome } : line)
 }
 
 /**

@@ -112,9 +112,10 @@ function StepEntry({ run, step: logged }: { run: RunDetail; step: LoggedStep }) 
   )
 }
 
-function titleOf({ type, outcome }: LoggedStep, step: Step | undefined): string {
+function titleOf({ type, outcome, input }: LoggedStep, step: Step | undefined): string {
   if (outcome === 'answered') return text.answered
-  return type === 'ask' && outcome === 'repeated' ? text.askedAgain : describeStep(type, step)
+  const isAgain = outcome === 'repeated' || (outcome === 'unknown' && input != null)
+  return type === 'ask' && isAgain ? text.askedAgain : describeStep(type, step)
 }
 
 /** A branch logs the name of its case. */
