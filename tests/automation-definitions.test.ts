@@ -74,3 +74,17 @@ test('a draft that another caller has changed is not overwritten', async (t) => 
   assert.equal(dataOf(await api.get(`/automations/${id}`)).draft.steps[0].text, 'b')
   assert.equal((await save('c', saved.updated_at)).status, 200)
 })
+
+test('a workspace has at most 200 automations', async (t) => {
+  const { api, db } = await start(t)
+  const create = (name: string) =>
+    api.post('/automations', { name, definition: { trigger: { type: 'manual' }, steps: [{ type: 'end' }] } })
+  const { id } = dataOf(await create('First'), 201)
+  await db`
+    insert into automations (workspace_id, id, name, description, state, position, kind, draft, secret, created_at, updated_at)
+    select workspace_id, uuidv7(), 'Copy ' || i, description, state, i, kind, draft, secret, created_at, updated_at
+    from automations, generate_series(1, 198) as i
+    where workspace_id = ${api.workspaceId} and id = ${id}`
+  assert.equal((await create('The last')).status, 201)
+  assertBadRequest(await create('One more'), 'a workspace has at most 200 automations')
+})

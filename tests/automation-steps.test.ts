@@ -1,4 +1,4 @@
-/** Automations: every trigger, the steps that change something, what a run does when its contact or its channel changes, and the guards. */
+/** Automations: changes and silence as triggers, the steps that change something, what ends a run, and the guards. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signatureOf } from '../common/webhook-request.ts'
@@ -6,7 +6,7 @@ import { assertBadRequest, dataOf } from './assertions.ts'
 import { note, say, startAutomated, text } from './automated.ts'
 import { setPlan } from './internals.ts'
 import { startReceiver } from './receiver.ts'
-import { type Json, until } from './support.ts'
+import { type Json, pluck, until } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -345,4 +345,39 @@ test('two bots that answer each other stop at 25 messages, and automations that 
     return found.some(({ reason }) => reason === 'limit_chain') && found
   })
   assert.equal(all.filter(({ reason }) => reason === 'finished').length, 5)
+})
+
+test('a run removes labels and tags, unassigns, snoozes, and hands over to a member with a note of the answers', async (t) => {
+  const { api, ask, provider, publish, untilEnded, untilWaiting, converse, notesOf } = await startAutomated(t)
+  const me = (await ask('GET', '/session')).data.member.id
+  const { id, contact_id } = await converse(phone)
+  await api.patch(`/conversations/${id}`, { labels: ['New', 'Kept'], assigned_agent_id: me })
+  await api.patch(`/contacts/${contact_id}`, { add_tags: ['Lead', 'VIP'], attributes: { plan: 'pro', city: 'Rome' } })
+  const question = { type: 'ask', message: text('Which day?'), answer: { type: 'date' }, save_as: 'answers.day' }
+  const automation = await publish('Change', {
+    trigger: { type: 'manual' },
+    steps: [
+      {
+        ...{ type: 'set', snooze_for: '2h', assigned_agent_id: null, remove_labels: ['new'], remove_tags: ['lead'] },
+        attributes: { plan: null },
+      },
+      question,
+      { type: 'hand_over', assigned_agent_id: me, note: 'Call {{contact.name}}.' },
+    ],
+  })
+  await api.post(`/automations/${automation}/runs`, { conversation_ids: [id] })
+  await untilWaiting(automation)
+  const changed = (await ask('GET', `/conversations/${id}`)).data
+  assert.deepEqual([changed.status, changed.assigned_agent_id, changed.handled_by], ['pending', null, 'bot'])
+  assert.ok(Date.parse(changed.snoozed_until) > Date.now() + 7_100_000, changed.snoozed_until)
+  assert.deepEqual(pluck(changed.labels, 'name'), ['Kept'])
+  const contact = dataOf(await api.get(`/contacts/${contact_id}`))
+  assert.deepEqual([pluck(contact.tags, 'name'), contact.attributes], [['VIP'], { city: 'Rome' }])
+  await api.patch(`/conversations/${id}`, { status: 'closed' })
+  await provider.writes({ from: phone, text: '31.12.2026' })
+  const [run] = await untilEnded(automation)
+  assert.equal(run?.reason, 'handed_over')
+  const handed = dataOf(await api.get(`/conversations/${id}`))
+  assert.deepEqual([handed.status, handed.assigned_agent_id, handed.handled_by], ['open', me, 'team'])
+  assert.equal((await notesOf(id))[0]?.text, 'Call Ann.\n\nday: 2026-12-31')
 })

@@ -1,4 +1,4 @@
-/** Automations: every trigger and step through callbacks and the simulator's phone, and what stops a run. */
+/** Automations: the main promises through callbacks and the simulator's phone, and what stops a run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dataOf } from './assertions.ts'
@@ -145,4 +145,30 @@ test('an answer that arrives before the channel has confirmed the question is re
   await until('the question', async () => (await textsTo(phone)).length === 1)
   await provider.writes({ from: phone, text: 'Robin' })
   await untilSent(phone, ['Your name?', 'Thanks Robin.'])
+})
+
+test('deleting an automation ends its runs, and of two bots that a merge brings together one ends', async (t) => {
+  const { api, provider, publish, runsOf, untilEnded, untilWaiting, conversationOf } = await startAutomated(t)
+  const question = { type: 'ask', message: text('Your name?'), answer: { type: 'text' }, save_as: 'answers.name' }
+  const definition = { trigger: { type: 'message', contains: ['start'] }, steps: [question, say('Thanks.')] }
+  const id = await publish('Ask', definition)
+  const phones = ['+14155550101', '+14155550102']
+  for (const from of phones) await provider.writes({ from, text: 'start' })
+  await until('both to wait', async () => (await runsOf(id)).filter(({ state }) => state === 'waiting').length === 2)
+  const [stays, goes] = await Promise.all(phones.map(conversationOf))
+  dataOf(await api.post(`/contacts/${stays?.contact_id}/merge`, { contact_id: goes?.contact_id }))
+  const runs = await runsOf(id)
+  assert.deepEqual(pluck(runs, 'reason').toSorted(), ['merged', null])
+  const open = await untilWaiting(id)
+  assert.equal(open.conversation_id, stays?.id)
+  await provider.writes({ from: phones[1], text: 'Robin' })
+  await untilEnded(id, 2)
+
+  const other = await publish('Other', { ...definition, trigger: { type: 'message', contains: ['other'] } })
+  await provider.writes({ from: '+14155550103', text: 'other' })
+  const waiting = await untilWaiting(other)
+  dataOf(await api.delete(`/automations/${other}`))
+  assert.equal((await api.get(`/automation-runs/${waiting.id}`)).status, 404)
+  assert.equal(dataOf(await api.get(`/conversations/${waiting.conversation_id}`)).handled_by, 'team')
+  assert.deepEqual((await provider.sent('+14155550103')).length, 1)
 })
