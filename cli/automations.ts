@@ -247,7 +247,7 @@ async function apply(parley: Parley, { content, stored }: Planned): Promise<Appl
   }
   const paths = definition ? listDifferences(definitionOf(stored), definition) : []
   if (definition && paths.length > 0) {
-    changed = await parley.automations.saveDraft(stored.id, definition, retries)
+    changed = await parley.automations.saveDraft(stored.id, definition, {}, retries)
     fields.push(`definition (${paths.map((path) => path || 'all').join(', ')})`)
   }
   return { action: fields.length > 0 ? 'changed' : 'unchanged', stored: changed, fields }

@@ -183,6 +183,10 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: 'By hand.' }] }
   assert.equal((await parley.automations.check(definition)).valid, true)
   const automation = await parley.automations.create({ name: 'Macro', definition })
+  const named = { ...definition, steps: [{ type: 'note', text: 'By hand, of {{contact.name}}.' }] }
+  await parley.automations.saveDraft(automation.id, named, { if_updated_at: automation.updated_at })
+  const late = parley.automations.saveDraft(automation.id, definition, { if_updated_at: automation.updated_at })
+  assert.match((await failureOf(late)).message, /^if_updated_at: the automation has changed since/)
   await parley.automations.saveDraft(automation.id, definition)
   const tried = await parley.automations.dryRun(automation.id, {
     days: 1,

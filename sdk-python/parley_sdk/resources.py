@@ -209,8 +209,8 @@ class Automations:
         Replaces the definition that is edited. A definition that is not valid is a 400 that begins with the path of
         its first fault, such as `steps[2].cases[0].when.rules[1].op`.
 
-        :param if_updated_at: The `updated_at` that the caller has read. The draft is refused if the automation has
-            changed since.
+        :param if_updated_at: The `updated_at` that the caller has read. If the automation has changed since, another
+            definition than its draft is refused.
         """
         return self._caller.call(
             "PUT",

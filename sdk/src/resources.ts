@@ -44,6 +44,7 @@ import type {
   NewScheduledMessage,
   NewSegment,
   NewWebhook,
+  SaveAutomationDraftQuery,
   ScheduledMessageChanges,
   SecretRotation,
   SegmentChanges,
@@ -192,9 +193,13 @@ export const automationsOf = ({ call, list }: Caller) => ({
     call('PATCH /automations/{id}', { params: { id }, body: changes }, options),
   /** Its open runs end. */
   delete: (id: string, options?: CallOptions) => call('DELETE /automations/{id}', { params: { id } }, options),
-  /** Replaces the definition that is edited. */
-  saveDraft: (id: string, definition: AutomationDefinition, options?: CallOptions) =>
-    call('PUT /automations/{id}/draft', { params: { id }, query: {}, body: definition }, options),
+  /** Replaces the definition that is edited. With `if_updated_at`, only if the automation has not changed since. */
+  saveDraft: (
+    id: string,
+    definition: AutomationDefinition,
+    query: SaveAutomationDraftQuery = {},
+    options?: CallOptions,
+  ) => call('PUT /automations/{id}/draft', { params: { id }, query, body: definition }, options),
   /** The draft becomes the newest version, and the automation is active. */
   publish: (id: string, options?: PostOptions) => call('POST /automations/{id}/publish', { params: { id } }, options),
   /** It starts no new runs. */

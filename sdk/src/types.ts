@@ -1058,7 +1058,7 @@ export type RemoveSegmentContactsResult = {
 }
 
 export type SaveAutomationDraftQuery = {
-  /** The `updated_at` that the caller has read. The draft is refused if the automation has changed since. */
+  /** The `updated_at` that the caller has read. If the automation has changed since, another definition than its draft is refused. */
   if_updated_at?: string | undefined
 }
 

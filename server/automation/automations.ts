@@ -172,9 +172,9 @@ export async function saveDraft(
 ): Promise<Automation> {
   await requireAutomation(sql, workspaceId, id)
   const draft = JSON.stringify(parseDefinition(input, automationFields))
-  // Callers see the time in milliseconds.
+  // Callers see the time in milliseconds. A request that is repeated after a lost response finds its own draft.
   const isUnchanged = updatedAt
-    ? sql`date_trunc('milliseconds', updated_at) = date_trunc('milliseconds', ${updatedAt}::timestamptz)`
+    ? sql`(draft = ${draft} or date_trunc('milliseconds', updated_at) = date_trunc('milliseconds', ${updatedAt}::timestamptz))`
     : sql`true`
   const [saved] = await sql<{ id: string }[]>`
     update automations set draft = ${draft}, updated_at = now()

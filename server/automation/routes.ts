@@ -188,7 +188,7 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
           Type.String({
             format: 'date-time',
             description:
-              'The `updated_at` that the caller has read. The draft is refused if the automation has changed since.',
+              'The `updated_at` that the caller has read. If the automation has changed since, another definition than its draft is refused.',
           }),
         ),
       }),
