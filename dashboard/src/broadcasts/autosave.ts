@@ -7,6 +7,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { CallError, call, invalidate, isNotFound, newIdempotencyKey } from '../lib/api.ts'
+import { mayOutlivePage, saveDelayMs, useFlushOnLeave, useRetry } from '../lib/autosave.ts'
 import { contentOf, type Draft } from './use-draft.ts'
 
 export type SaveState = 'new' | 'saving' | 'saved' | 'retrying' | 'refused' | 'gone'
@@ -20,13 +21,6 @@ export type Autosave = {
   /** From now on nothing is saved: the draft was sent or deleted. */
   end: () => void
 }
-
-/** After the last change. The first change creates the draft at once, so that a reload finds it. */
-const delayMs = 600
-const retryMs = 5_000
-
-/** Browsers allow 64 KiB for all requests of a page that ends; a character has up to three bytes. */
-const maxKeptLength = 20_000
 
 /** `onCreated`: the service has a new draft, and the page is still open. */
 export function useAutosave(draft: Draft, startId: string | undefined, onCreated: (id: string) => void): Autosave {
@@ -54,8 +48,7 @@ export function useAutosave(draft: Draft, startId: string | undefined, onCreated
       const sent = creation?.draft ?? current.draft
       try {
         const body = contentOf(sent, current.id ? current.saved : undefined)
-        // Survives the end of the page, but may not be large.
-        const keepalive = JSON.stringify(body).length < maxKeptLength
+        const keepalive = mayOutlivePage(body)
         if (creation) {
           const { data } = await call('POST /broadcasts/drafts', { body, idempotencyKey: creation.key, keepalive })
           current.creation = undefined
@@ -87,33 +80,21 @@ export function useAutosave(draft: Draft, startId: string | undefined, onCreated
   useEffect(() => {
     if (draft === now.current.saved || now.current.isOver) return
     setState('saving')
-    const timer = setTimeout(() => void flush(), now.current.id ? delayMs : 0)
+    // The first change creates the draft at once, so that a reload finds it.
+    const timer = setTimeout(() => void flush(), now.current.id ? saveDelayMs : 0)
     return () => clearTimeout(timer)
   }, [draft, flush])
 
-  useEffect(() => {
-    if (state !== 'retrying') return
-    const retry = () => void flush()
-    const timer = setInterval(retry, retryMs)
-    window.addEventListener('online', retry)
-    return () => {
-      clearInterval(timer)
-      window.removeEventListener('online', retry)
-    }
-  }, [state, flush])
-
-  // Another page of the dashboard opens, or the tab closes.
+  useRetry(state === 'retrying', flush)
+  // Before `useFlushOnLeave`: what it saves is of a page that is not open.
   useEffect(() => {
     const { current } = now
-    const leave = () => void flush()
     current.isOpen = true
-    window.addEventListener('pagehide', leave)
     return () => {
       current.isOpen = false
-      window.removeEventListener('pagehide', leave)
-      leave()
     }
-  }, [flush])
+  }, [])
+  useFlushOnLeave(flush)
 
   const end = useCallback(() => {
     now.current.isOver = true

@@ -7,6 +7,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { CallError, call, describeError, invalidate, isNotFound, queryClient } from '../../lib/api.ts'
+import { mayOutlivePage, saveDelayMs, useFlushOnLeave, useRetry } from '../../lib/autosave.ts'
 import type { Automation } from '../automation.tsx'
 import { type Definition, isDefinition } from './model/definition.ts'
 import { isSame } from './model/diff.ts'
@@ -28,11 +29,6 @@ export type Saving = {
   /** The saved draft, instead of the edits. */
   takeTheirs: () => void
 }
-
-const delayMs = 600
-const retryMs = 5_000
-/** Browsers allow 64 KiB for all requests of a page that ends; a character has up to three bytes. */
-const maxKeptLength = 20_000
 
 export const contentOf = ({ draft, definition }: Automation): unknown => draft ?? definition
 const textOf = (automation: Automation): string => JSON.stringify(contentOf(automation))
@@ -120,7 +116,7 @@ export function useSaving({ automation, definition, canEdit, isRestored, onTheir
     while (current.definition !== current.savedDefinition && !current.isOver) {
       const sent = current.definition
       try {
-        const keepalive = JSON.stringify(sent).length < maxKeptLength
+        const keepalive = mayOutlivePage(sent)
         const query = { if_updated_at: current.base }
         const { data } = await call('PUT /automations/{id}/draft', { params: { id }, query, body: sent, keepalive })
         settle(sent, data)
@@ -154,30 +150,12 @@ export function useSaving({ automation, definition, canEdit, isRestored, onTheir
     // The member decides first.
     if (isConflict) return
     setState({ kind: 'saving' })
-    const timer = setTimeout(() => void flush(), delayMs)
+    const timer = setTimeout(() => void flush(), saveDelayMs)
     return () => clearTimeout(timer)
   }, [id, definition, isConflict, flush])
 
-  useEffect(() => {
-    if (state.kind !== 'retrying') return
-    const retry = () => void flush()
-    const timer = setInterval(retry, retryMs)
-    window.addEventListener('online', retry)
-    return () => {
-      clearInterval(timer)
-      window.removeEventListener('online', retry)
-    }
-  }, [state, flush])
-
-  // Another page of the dashboard opens, or the tab closes.
-  useEffect(() => {
-    const leave = () => void flush()
-    window.addEventListener('pagehide', leave)
-    return () => {
-      window.removeEventListener('pagehide', leave)
-      leave()
-    }
-  }, [flush])
+  useRetry(state.kind === 'retrying', flush)
+  useFlushOnLeave(flush)
 
   const adopt = useCallback(
     (theirs: Automation) => {

@@ -85,7 +85,6 @@ export const editorForms = {
   caseLegend: (number: number) => `Case ${number}`,
   caseMatch: 'This case runs if',
   addCase: 'Add case',
-  removeCase: (number: number) => `Remove case ${number}`,
   oneCasePerOption: (name: string) => `Add one case per button of “${name}”`,
   branchHint: 'The first case that matches runs. If none does, the steps below “Otherwise” run.',
   conditionsMatch: 'Starts only if',

@@ -1,5 +1,5 @@
 /** The form of a branch: the cases with their names and rules. Their steps are lines of the outline. */
-import { Button, IconButton, InputField } from '../../../../../ui/controls.tsx'
+import { Button, InputField } from '../../../../../ui/controls.tsx'
 import { FilterRules } from '../../../segments/builder.tsx'
 import { editorWords } from '../../../words/automation-editor.ts'
 import { useEditing } from '../context.ts'
@@ -8,6 +8,7 @@ import type { BranchStep, Case } from '../model/definition.ts'
 import { fieldsFor } from '../model/fields.ts'
 import { casesOf, newCase } from '../model/new-step.ts'
 import type { FormProps } from './on-error.tsx'
+import { RowButtons } from './row-buttons.tsx'
 
 const { forms: text } = editorWords
 
@@ -41,10 +42,11 @@ export function BranchForm({ id, step, onChange }: FormProps<BranchStep>) {
               }}
             />
             {cases.length > 1 && (
-              <IconButton
-                icon="trash"
-                label={text.removeCase(index + 1)}
-                onClick={() => onChange({ ...step, cases: cases.toSpliced(index, 1) })}
+              <RowButtons
+                name={text.caseLegend(index + 1)}
+                rows={cases}
+                index={index}
+                onChange={(next) => onChange({ ...step, cases: next })}
               />
             )}
           </div>

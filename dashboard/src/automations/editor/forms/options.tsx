@@ -4,6 +4,7 @@ import { editorWords } from '../../../words/automation-editor.ts'
 import { useEditing } from '../context.ts'
 import type { Interactive, Option, Section } from '../model/definition.ts'
 import { newOption, retitle } from '../model/options.ts'
+import { RowButtons } from './row-buttons.tsx'
 
 const { forms: text } = editorWords
 
@@ -139,10 +140,6 @@ function OptionLines({ options, nameOf, maxLength, hasDescription = false, onTit
       }),
       `description ${index}`,
     )
-  const moveUp = (index: number) => {
-    const option = options[index]
-    if (option) onChange(options.toSpliced(index, 1).toSpliced(index - 1, 0, option))
-  }
   return (
     <ol className="stack stack-tight">
       {options.map((option, index) => (
@@ -164,18 +161,7 @@ function OptionLines({ options, nameOf, maxLength, hasDescription = false, onTit
               onChange={({ target }) => describe(index, target.value)}
             />
           )}
-          <IconButton
-            icon="up"
-            label={text.moveUp(nameOf(index + 1))}
-            disabled={index === 0}
-            onClick={() => moveUp(index)}
-          />
-          <IconButton
-            icon="close"
-            label={text.remove(nameOf(index + 1))}
-            disabled={options.length === 1}
-            onClick={() => onChange(options.toSpliced(index, 1))}
-          />
+          <RowButtons name={nameOf(index + 1)} rows={options} index={index} onChange={onChange} />
         </li>
       ))}
     </ol>
