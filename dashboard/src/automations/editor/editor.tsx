@@ -12,6 +12,7 @@ import { Drawing } from './drawing.tsx'
 import { JsonView } from './json.tsx'
 import { isDefinition } from './model/definition.ts'
 import { isSame } from './model/diff.ts'
+import { readKeptText } from './model/kept.ts'
 import { Outline } from './outline.tsx'
 import { SidePanel } from './panel.tsx'
 import { useEditor, useUndoKeys } from './use-editing.ts'
@@ -25,7 +26,10 @@ export function Editor({ automation }: { automation: Automation }) {
   const { definition, canEdit, select } = editing
   const content = contentOf(automation)
   const isReadable = content === null || isDefinition(content)
-  const [view, setView] = useState<View>(isReadable ? 'outline' : 'json')
+  const [view, setView] = useState<View>(() => {
+    const isTyping = canEdit && readKeptText(automation.id, definition) !== undefined
+    return isReadable && !isTyping ? 'outline' : 'json'
+  })
   useUndoKeys({ undo, redo })
   const { state } = saving
   const isUnsaved = state.kind !== 'saved' && state.kind !== 'saving'
@@ -68,7 +72,7 @@ export function Editor({ automation }: { automation: Automation }) {
             ) : view === 'drawing' ? (
               <Drawing onSelect={showStep} />
             ) : (
-              <JsonView content={isReadable ? definition : content} />
+              <JsonView id={automation.id} content={isReadable ? definition : content} />
             )}
           </div>
           <SidePanel automation={automation} />

@@ -1,31 +1,38 @@
-/** The definition as JSON. What the member types applies as soon as the outline can show it. */
+/** The definition as JSON. What the member types applies as soon as the outline can show it, and stays in the browser until then. */
 import { useState } from 'react'
 import { TextAreaField } from '../../../../ui/controls.tsx'
 import { editorWords } from '../../words/automation-editor.ts'
 import { useEditing } from './context.ts'
 import { type Definition, isDefinition } from './model/definition.ts'
+import { forgetText, keepText, readKeptText } from './model/kept.ts'
 
 const { json: text } = editorWords
 
 /** `applied`: the definition that was typed; undefined while it is not one. */
 type Typed = { text: string; error?: string; applied?: Definition }
 
-/** `content`: what is stored, also if it is no definition that the outline can show. */
-export function JsonView({ content }: { content: unknown }) {
+/** `id`: of the automation. `content`: what is stored, also if it is no definition that the outline can show. */
+export function JsonView({ id, content }: { id: string; content: unknown }) {
   const { definition, change, canEdit } = useEditing()
-  const [typed, setTyped] = useState<Typed>()
+  const [typed, setTyped] = useState<Typed | undefined>(() => {
+    const kept = canEdit ? readKeptText(id, content) : undefined
+    return kept === undefined ? undefined : readJson(kept)
+  })
   // After an undo or a change elsewhere, the definition is another one.
   const isCurrent = typed && (typed.applied === undefined || typed.applied === definition)
   const type = (value: string) => {
     const read = readJson(value)
     setTyped(read)
-    if (read.applied) change(read.applied, 'json')
+    if (read.applied) {
+      forgetText(id)
+      change(read.applied, 'json')
+    } else keepText(id, value, content)
   }
   return (
     <TextAreaField
       label={text.label}
       hint={text.hint}
-      error={isCurrent ? typed.error : undefined}
+      error={isCurrent && typed.error ? text.kept(typed.error) : undefined}
       rows={28}
       spellCheck={false}
       className="input editor-json"

@@ -159,7 +159,7 @@ export const automationEditor = {
   saving: {
     saved: 'Saved',
     saving: 'Saving…',
-    invalid: 'Not saved: the draft is not complete. It is kept in this browser.',
+    invalid: 'Not saved: the draft is not complete. It is kept in this browser until you sign out.',
     retrying: 'Not saved: no connection. It is kept in this browser, and saved when the server answers.',
     refused: (reason: string) => `Not saved: ${reason} It is kept in this browser.`,
     conflict: 'Not saved: another member has changed this automation.',
@@ -175,7 +175,7 @@ export const automationEditor = {
   },
   leave: {
     title: 'Leave without saving?',
-    text: 'The draft is not saved on the server. Your changes stay in this browser, and you find them here when you come back.',
+    text: 'The draft is not saved on the server. Your changes stay in this browser until you sign out, and you find them here when you come back.',
     action: 'Leave',
   },
   blocked: {
@@ -191,6 +191,8 @@ export const automationEditor = {
   json: {
     label: 'Definition as JSON',
     hint: 'The same definition as in the outline. Changes apply as soon as it is valid JSON.',
+    kept: (fault: string) =>
+      `${fault.replace(/\.?$/, '.')} It is not saved, and kept in this browser until you sign out.`,
     notJson: (reason: string) => `Not valid JSON: ${reason}`,
     notDefinition:
       'The outline cannot show this definition, because a part of a step is missing or has the wrong type.',
