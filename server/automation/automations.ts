@@ -6,7 +6,7 @@
  */
 import { memberName } from '../accounts/members.ts'
 import { nowMs } from '../lib/clock.ts'
-import { randomToken, type Sealer } from '../lib/crypto.ts'
+import type { Sealer } from '../lib/crypto.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Db, type Fragment, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
@@ -16,7 +16,7 @@ import type { Definition } from './definition.ts'
 import { automationFields } from './fields.ts'
 import { parseDefinition } from './parse.ts'
 import type { Automation, CheckedSchema } from './resource.ts'
-import { sealContext } from './secrets.ts'
+import { createSecret, sealContext } from './secrets.ts'
 import { describeStep, hasQuestions, listSteps } from './steps.ts'
 
 const maxAutomations = 200
@@ -266,8 +266,6 @@ export async function rotateSecret(
   return { id: automation.id, secret }
 }
 
-const createSecret = (): string => `whsec_${randomToken()}`
-
 /** Ends the open runs of an automation. */
 async function endRunsOf(sql: Sql, workspaceId: string, id: string, reason: 'paused' | 'deleted'): Promise<void> {
   await sql`
@@ -291,7 +289,7 @@ async function endRunsOf(sql: Sql, workspaceId: string, id: string, reason: 'pau
 }
 
 /** Messages are queued while any published version asks questions: an open run may wait for an answer. */
-async function refreshKinds(sql: Sql, workspaceId: string): Promise<void> {
+export async function refreshKinds(sql: Sql, workspaceId: string): Promise<void> {
   await sql`
     update workspaces w set automation_kinds = array(
       select distinct k.kind from (

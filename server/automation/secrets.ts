@@ -1,5 +1,7 @@
 /** The secrets with which automations sign their calls. */
-import type { SealContext } from '../lib/crypto.ts'
+import { randomToken, type SealContext } from '../lib/crypto.ts'
+
+export const createSecret = (): string => `whsec_${randomToken()}`
 
 /** Binds a sealed secret to its row. */
 export const sealContext = (workspaceId: string, automationId: string): SealContext => [

@@ -1,5 +1,5 @@
 /**
- * Writes the history of the demo workspace: contacts, segments, canned replies, two weeks of conversations and a broadcast.
+ * Writes the history of the demo workspace: contacts, segments, canned replies, two weeks of conversations, a broadcast and automations.
  *
  * All rows are written in the transaction that creates the workspace. The counters are written by the statements of their
  * modules. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
@@ -20,7 +20,7 @@ import { labelKind } from '../conversations/labels.ts'
 import { createView } from '../conversations/views.ts'
 import { noteHistory } from '../insights/checklist.ts'
 import { nowMs } from '../lib/clock.ts'
-import { randomToken } from '../lib/crypto.ts'
+import { randomToken, type Sealer } from '../lib/crypto.ts'
 import { pastId, timeOfId } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import type { Store } from '../lib/store.ts'
@@ -29,6 +29,7 @@ import { mediaPath } from '../media/media.ts'
 import { countOutcomes } from '../messages/outcomes.ts'
 import { reindexMessages } from '../messages/reindex-requests.ts'
 import { requireFilter } from '../segments/filter.ts'
+import { insertAutomations } from './automations.ts'
 import {
   createPeople,
   createThreads,
@@ -49,6 +50,8 @@ type SeedOptions = {
   memberIds: Past['memberIds']
   publicUrl: string
   store: Store
+  /** Seals the secrets of its automations. */
+  sealer: Sealer
 }
 
 const dayMs = 86_400_000
@@ -58,7 +61,7 @@ const demoView = { name: 'Longest wait', is_shared: true, filters: { status: 'op
 const json = (rows: unknown) => JSON.stringify(rows)
 
 /** Runs in the caller's transaction. */
-export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store }: SeedOptions): Promise<void> {
+export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store, sealer }: SeedOptions): Promise<void> {
   const ownerId = memberIds.owner
   const templates = listTemplates(workspaceId, publicUrl)
   const pictures = new Map<string, Picture>()
@@ -86,6 +89,7 @@ export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store }
   const segments = toSegments(past, (key) => people.get(key)?.id ?? '')
   await insertSegments(sql, workspaceId, segments)
   await insertBroadcast(sql, past, segments.find(({ name }) => name === guests)?.id ?? null, recipients)
+  await insertAutomations(sql, past, threads, sealer)
   await noteHistory(sql, workspaceId)
 }
 

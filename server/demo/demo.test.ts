@@ -196,6 +196,30 @@ test('the demo has three members, labels of different colors, canned replies, at
   assert.deepEqual({ ...rows }, { attributes: 9, notes: 2, authors: 3 })
 })
 
+test('the demo has automations in each state, with runs, and none answers a customer', async () => {
+  const { db, demo, browser } = await joinDemo()
+  const automations: Json[] = await dataOf(browser, '/automations')
+  assert.deepEqual(
+    automations.map(({ name, state, definition, draft }) => [name, state, (definition ?? draft).trigger.type]),
+    [
+      ['Welcome menu', 'draft', 'message'],
+      ['Close as answered', 'active', 'manual'],
+      ['Close after silence', 'paused', 'silence'],
+    ],
+  )
+  const [, macro] = automations
+  const runs: Json[] = await dataOf(browser, `/automations/${macro.id}/runs`)
+  assert.ok(runs.length >= 2)
+  assert.deepEqual([macro.recent_runs.finished, macro.recent_runs.started], [runs.length, runs.length])
+  for (const { id, reason, conversation_id, started_at, ended_at } of runs) {
+    const run = await dataOf(browser, `/automation-runs/${id}`)
+    assert.deepEqual([reason, run.steps.length, started_at < ended_at], ['finished', 2, true])
+    assert.equal((await dataOf(browser, `/conversations/${conversation_id}`)).status, 'closed')
+  }
+  const [workspace] = await db`select automation_kinds from workspaces where id = ${demo.workspace_id}`
+  assert.deepEqual(workspace?.automation_kinds, ['manual', 'paused'])
+})
+
 test('the phones of the demo’s customers have their history, the last conversation first', async () => {
   const { db, demo } = await joinDemo()
   const phones = await listDemoHistory(db)

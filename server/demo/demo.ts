@@ -101,9 +101,9 @@ function createDemo(options: DemoOptions, file: string): Promise<Demo> {
     const { key } = await createKey(sql, workspace_id, { name: 'Demo key', scopes, created_by: null })
     const web_site_id = await connectDemo(sql, options, workspace_id)
     const { memberIds, members } = await createColleagues(sql, workspace_id)
-    const { publicUrl, store } = options
+    const { publicUrl, store, sealer } = options
     const { seedDemo } = await import('./data.ts')
-    await seedDemo({ sql, workspaceId: workspace_id, memberIds, publicUrl, store })
+    await seedDemo({ sql, workspaceId: workspace_id, memberIds, publicUrl, store, sealer })
     return writeDemo(file, {
       base_url: `${options.publicUrl}/v1`,
       workspace_id,
