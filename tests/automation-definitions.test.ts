@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBadRequest, dataOf } from './assertions.ts'
+import { malformed } from './internals.ts'
 import { type Json, start } from './support.ts'
 
 const condition = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'VIP' }] }
@@ -25,6 +26,22 @@ test('steps are nested 8 levels deep, with any content in the innermost one', as
   const deeper = { ...definition, steps: [nested(9, { type: 'note', text: 'x' })] }
   const refused = await api.post('/automations', { name: 'Deeper', definition: deeper })
   assertBadRequest(refused, `${path}: nested more than 8 levels deep`)
+})
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+test('each of 60 and more malformed definitions is a 400 with the path and the rule of its fault', async (t) => {
+  const { api } = await start(t)
+  // What is no object, or has the name of a prototype, is refused before it is read.
+  const sent = malformed.filter(([definition]) => isObject(definition) && !Object.hasOwn(definition, '__proto__'))
+  assert.ok(new Set(sent.map(([definition]) => JSON.stringify(definition))).size >= 60)
+  const refusals = await Promise.all(sent.map(([definition]) => api.post('/automations/check', definition)))
+  for (const [i, [definition, message]] of sent.entries()) {
+    const { status, body } = refusals[i] ?? {}
+    const { code, message: shown } = body?.error ?? {}
+    assert.deepEqual([status, code, shown], [400, 'bad_request', message], JSON.stringify(definition).slice(0, 200))
+  }
 })
 
 test('a check says whether a definition is valid, and stores nothing', async (t) => {

@@ -18,6 +18,8 @@ export { createWorkspace } from '../server/accounts/workspaces.ts'
 // The language of automations, compared with its guide.
 export { automationFields } from '../server/automation/fields.ts'
 export { endReasons } from '../server/automation/runs.ts'
+// Definitions with a fault, and what their callers get.
+export { malformed } from '../server/automation/test-malformed.ts'
 // Statements whose work is counted, and settings that only a test has.
 export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
 export { recipientFollower } from '../server/broadcasts/counts.ts'

@@ -13,7 +13,7 @@ export function readMessage(message: Message): Message {
   }
   if (!('media_url' in message && 'media_url' in requested)) return message
   if (message.filename !== undefined && message.type !== 'document') {
-    throw badRequest('filename: only a document has a name')
+    throw badRequest('filename: only a document has a filename')
   }
   return {
     ...{ type: message.type, media_url: requested.media_url },

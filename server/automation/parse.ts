@@ -36,7 +36,8 @@ import { findReferenceFault, hasReference, listTexts } from './texts.ts'
 export function parseDefinition(input: unknown, fields: FilterFields): Definition {
   const nested = { name: 'Steps', max: limits.nesting, message: `nested more than ${limits.nesting} levels deep` }
   const read = readBySchema(DefinitionSchema, withoutReference(input), { root: 'definition', nested }) as Definition
-  if (listSteps(read).length > limits.steps) throw badRequest(`steps: must have at most ${limits.steps} on all levels`)
+  if (listSteps(read).length > limits.steps)
+    throw badRequest(`steps: must have at most ${limits.steps} steps on all levels`)
   const trigger = readTrigger(read.trigger)
   const conditions = read.conditions && readConditions(fields, read.conditions, trigger)
   const { steps } = readSteps(read.steps, 'steps', { fields, saved: new Set() })
@@ -61,7 +62,7 @@ function readTrigger(trigger: Trigger): Trigger {
   }
   if (trigger.type === 'message') {
     trigger.contains?.forEach((word, i) => {
-      if (!isMatchable(word)) throw badRequest(`trigger.contains[${i}]: must have a letter, a digit or a sign`)
+      if (!isMatchable(word)) throw badRequest(`trigger.contains[${i}]: must have a letter, a digit or a symbol`)
     })
   }
   if (trigger.type === 'conversation') {
@@ -83,13 +84,16 @@ function readTrigger(trigger: Trigger): Trigger {
 const nameRule = 'a name has 1 to 40 characters of a-z, 0-9 and _, and begins with a letter'
 
 function readConditions(fields: FilterFields, filter: Filter, trigger: Trigger): Filter {
-  const conditions = readFilter(filter, 'conditions', { fields, saved: new Set() })
+  const conditions = requireFilter(fields, filter, 'conditions')
   for (const { rule, path } of listRules(conditions, 'conditions')) {
+    if (answerOf(rule.field) !== undefined) {
+      throw badRequest(`${path}.field: there are no answers before the first step; use a branch`)
+    }
     if (isOfMessage(rule.field) && trigger.type !== 'message') {
       throw badRequest(`${path}.field: only an automation that a message starts has ${rule.field}`)
     }
   }
-  return conditions
+  return withoutEmptyValues(conditions)
 }
 
 /** `saved`: the names of the answers that earlier steps save on some way to the step. */
@@ -267,7 +271,7 @@ function requireDuration(duration: string, path: string, range: DurationRange): 
   if (fault) throw badRequest(`${path}: ${fault}`)
 }
 
-/** The canonical filter: a rule without a value has no `value`. */
+/** A filter of a branch in its canonical form: a rule without a value has no `value`. */
 function readFilter(filter: Filter, path: string, { fields, saved }: Scope): Filter {
   const read = requireFilter(fields, filter, path)
   for (const { rule, path: pathOfRule } of listRules(read, path)) {
@@ -276,8 +280,11 @@ function readFilter(filter: Filter, path: string, { fields, saved }: Scope): Fil
       throw badRequest(`${pathOfRule}.field: no earlier question or call saves answers.${answer}`)
     }
   }
-  return mapRules(read, ({ field, op, value }) => (value ? { field, op, value } : { field, op }))
+  return withoutEmptyValues(read)
 }
+
+const withoutEmptyValues = (filter: Filter): Filter =>
+  mapRules(filter, ({ field, op, value }) => (value ? { field, op, value } : { field, op }))
 
 function listRules({ rules }: Filter, path: string): { rule: Rule; path: string }[] {
   return rules.flatMap((rule, i) => {
