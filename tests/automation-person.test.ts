@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { divideTimes, times } from '../common/times.ts'
 import { dataOf } from './assertions.ts'
+import { echo } from './automated.ts'
 import { pluck, startSignedIn, until } from './support.ts'
 
 const rounds = 10
 /** How a person takes over, by how many customers of a round. */
-const customers = { reply: 50, echo: 10, button: 10 }
+const customers = { reply: 50, echo: 50, button: 50 }
 
-test('500 races of a reply, 100 of an echo and 100 of the button with a due step: no automated message comes after them', async (t) => {
+test('500 races each of a reply, an echo and the button with a due step: no automated message comes after them', async (t) => {
   const { api, ask, db, connect } = await startSignedIn(t, {
     times: { ...times, automation: divideTimes(10).automation },
   })
@@ -29,15 +30,6 @@ test('500 races of a reply, 100 of an echo and 100 of the button with a due step
     select v.id, c.phone from conversations v join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId}`
   const conversations = new Map(rows.map((row) => [row.phone, row.id]))
-  const echo = async (from: string, round: number) => {
-    const { phone_number_id, account_id } = provider.connections.msgapp
-    const [message, timestamp] = [{ type: 'text', text: { body: 'It is me.' } }, `${Math.floor(Date.now() / 1000)}`]
-    const sent = { from: '1', to: from.slice(1), id: `wamid.${from}.${round}`, timestamp, ...message }
-    const value = { metadata: { display_phone_number: '1', phone_number_id }, message_echoes: [sent] }
-    const changes = [{ field: 'smb_message_echoes', value: { messaging_product: 'whatsapp', ...value } }]
-    const body = { object: 'whatsapp_business_account', entry: [{ id: account_id, changes }] }
-    assert.equal(await provider.callback(body), 200)
-  }
   /** The automated messages of the runs that persons ended in the conversation. */
   const listStopped = async (conversationId: string): Promise<string[]> => {
     const messages = await db<{ id: string }[]>`
@@ -52,7 +44,7 @@ test('500 races of a reply, 100 of an echo and 100 of the button with a due step
   const takeOver: Record<string, (conversation: string, from: string, round: number) => Promise<unknown>> = {
     reply: (conversation, _, round) =>
       ask('POST', `/conversations/${conversation}/messages`, { text: `I am here ${round}` }, 201),
-    echo: (_, from, round) => echo(from, round),
+    echo: (_, from, round) => echo(provider, from, `wamid.${from}.${round}`),
     button: async (conversation) => {
       await ask('POST', `/conversations/${conversation}/take-over`)
       whenTaken.set(conversation, await listStopped(conversation))
