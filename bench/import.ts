@@ -1,67 +1,22 @@
 /**
  * An import of a million rows with 12 columns: how fast it is checked, imported and undone, what a row costs, and how much memory the
  * process of the engines needs. `IMPORT_ROWS` sets another number of rows.
+ *
+ * The lower bound: the same rows copied inside the database into the same tables, with their indexes and foreign keys, as many per
+ * statement as a chunk has. One connection does both, so an import cannot be faster.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuPer, readCpu } from './cpu.ts'
 import type { Figure } from './figure.ts'
+import { type Call, mapping, settle, signIn, writeFile } from './import-data.ts'
 import { listProcesses, residentMb } from './memory.ts'
 import { discard, type Service, startService } from './service.ts'
 
 const rowCount = Number(process.env.IMPORT_ROWS ?? 1_000_000)
 
-const header = 'phone,first name,last name,email,company,tags,plan,seats,active,city,customer no,opted out'
-const mapping = [
-  ...[
-    { to: 'phone' },
-    { to: 'name' },
-    { to: 'name' },
-    { to: 'email' },
-    { to: 'company' },
-    { to: 'tags', separator: ';' },
-  ],
-  { to: 'attribute', key: 'plan', type: 'text' },
-  { to: 'attribute', key: 'seats', type: 'number' },
-  { to: 'attribute', key: 'active', type: 'boolean' },
-  { to: 'attribute', key: 'city', type: 'text' },
-  { to: 'attribute', key: 'customer_no', type: 'text' },
-  { to: 'opted_out' },
-]
-const firstNames = ['Ann', 'Zoë', 'Olga', 'Kwame', 'Ines', 'Dekel', 'Mary-Jane', 'Bo']
-const lastNames = ['Okafor', 'Bergström', 'Müller', 'Nguyen', 'Smith', 'García', 'Larsen']
-const cities = ['Berlin', 'São Paulo', 'Accra', 'Lyon', 'Osaka']
-
-function writeFile(): Buffer {
-  const rows = Array.from({ length: rowCount }, (_, i) => {
-    const [first = '', last = ''] = [firstNames[i % firstNames.length], lastNames[i % lastNames.length]]
-    const city = cities[i % cities.length]
-    const values = [
-      `+1${2_120_000_000 + i}`,
-      first,
-      last,
-      `p${i}@example.com`,
-      `Company ${i % 500}`,
-      `customer;g${i % 20}`,
-    ]
-    return `${values.join()},${i % 3 ? 'pro' : 'free'},${i % 100},${i % 2 ? 'yes' : 'no'},${city},C-${i},${i % 50 ? '' : 'yes'}\n`
-  })
-  return Buffer.from(`${header}\n${rows.join('')}`)
-}
-
-type Import = {
-  id: string
-  state: string
-  error: string | null
-  result: { created: number } | null
-  undo: { erased: number } | null
-}
-
 export async function benchImport(): Promise<Figure[]> {
   const service = await startService()
   const call = await signIn(service)
-  const file = writeFile()
+  const file = writeFile(rowCount)
   const engines = listProcesses(service).get('engines') ?? service.pid
   const idleMb = residentMb(engines)
   const { id } = await call('POST', '/imports?filename=people.csv', file)
@@ -69,6 +24,7 @@ export async function benchImport(): Promise<Figure[]> {
   const imported = await measure(service, call, id, () => call('POST', `/imports/${id}/start`))
   const peakMb = residentMb(engines, 'VmHWM')
   if (imported.value.result?.created !== rowCount) throw new Error(JSON.stringify(imported.value))
+  const copied = await measureCopy(service)
   const undone = await measure(service, call, id, () => call('POST', `/imports/${id}/undo`))
   if (undone.value.undo?.erased !== rowCount) throw new Error(JSON.stringify(undone.value))
   await service.stop()
@@ -82,6 +38,12 @@ export async function benchImport(): Promise<Figure[]> {
       unit: 'rows/s',
       goal: { atLeast: 10_000 },
       note: imported.cpu,
+    },
+    {
+      what: 'lower bound: the rows of the import copied inside the database by one connection',
+      value: copied.perSecond,
+      unit: 'rows/s',
+      note: copied.cpu,
     },
     {
       what: `check of ${rows} rows, 12 columns, ${megabytes} MB`,
@@ -100,42 +62,72 @@ export async function benchImport(): Promise<Figure[]> {
   ]
 }
 
-type Call = (method: string, path: string, body?: unknown) => Promise<Import>
-
-async function signIn({ url, dataDir }: Service): Promise<Call> {
-  const { owner } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
-  const headers = { origin: url, 'content-type': 'application/json' }
-  const session = await fetch(`${url}/app/api/session`, { method: 'POST', headers, body: JSON.stringify(owner) })
-  const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-  return async (method, path, body) => {
-    const isFile = Buffer.isBuffer(body)
-    const type = body === undefined ? {} : { 'content-type': isFile ? 'text/csv' : 'application/json' }
-    const bytes = isFile ? new Uint8Array(body) : JSON.stringify(body)
-    const response = await fetch(`${url}/app/api${path}`, {
-      method,
-      headers: { origin: url, cookie, ...type },
-      ...(body === undefined ? {} : { body: bytes }),
-    })
-    const answer = (await response.json()) as { data: Import }
-    if (!response.ok) throw new Error(JSON.stringify(answer))
-    return answer.data
-  }
-}
-
-const pollMs = 100
-
 /** Runs a job of the import to its end. */
 async function measure(service: Service, call: Call, id: string, start: () => Promise<unknown>) {
   const before = readCpu(service)
   const began = performance.now()
   await start()
-  let value = await call('GET', `/imports/${id}`)
-  while (['checking', 'importing', 'undoing'].includes(value.state)) {
-    await sleep(pollMs)
-    value = await call('GET', `/imports/${id}`)
-  }
-  if (value.state === 'failed') throw new Error(value.error ?? '')
-  const perSecond = rowCount / ((performance.now() - began) / 1_000)
-  const { node, database } = cpuPer(before, readCpu(service), rowCount)
-  return { value, perSecond, cpu: `CPU per row ${node.toFixed(1)} µs Node and ${database.toFixed(1)} µs PostgreSQL` }
+  const value = await settle(call, id)
+  return { value, ...describe(service, before, began, rowCount) }
+}
+
+function describe(service: Service, before: ReturnType<typeof readCpu>, began: number, rows: number) {
+  const perSecond = rows / ((performance.now() - began) / 1_000)
+  const { node, database } = cpuPer(before, readCpu(service), rows)
+  return { perSecond, cpu: `CPU per row ${node.toFixed(1)} µs Node and ${database.toFixed(1)} µs PostgreSQL` }
+}
+
+const tables = [
+  ['contacts', 'id'],
+  ['contact_identities', 'contact_id'],
+  ['contact_tags', 'contact_id'],
+  ['contact_import_changes', 'contact_id'],
+] as const
+const copiedRows = 100_000
+const rowsPerChunk = 2_000
+
+/** Copies contacts of the import into another workspace, which is rolled back. */
+async function measureCopy(service: Service) {
+  const target = '01890000-0000-7000-8000-0000000000ff'
+  let copied: { perSecond: number; cpu: string } | undefined
+  const isDone = new Error('rolled back')
+  await service.db
+    .begin(async (sql) => {
+      await sql`
+        insert into workspaces (id, name, default_country, created_at)
+        select ${target}, 'Copy', default_country, created_at from workspaces where id = ${service.workspaceId}`
+      await sql`
+        insert into tags (workspace_id, id, name, name_key, color, created_at)
+        select ${target}, id, name, name_key, color, created_at from tags where workspace_id = ${service.workspaceId}`
+      const contacts = await sql<{ contact_id: string }[]>`
+        select contact_id from contact_import_changes where workspace_id = ${service.workspaceId}
+        order by contact_id limit ${copiedRows}`
+      const columns = await sql<{ table: string; names: string }[]>`
+        select attrelid::regclass::text as table, string_agg(quote_ident(attname), ', ') as names from pg_attribute
+        where attrelid = any(${tables.map(([table]) => table)}::regclass[]) and attnum > 0 and not attisdropped
+          and attgenerated = '' and attname <> 'workspace_id'
+        group by attrelid`
+      const namesOf = new Map(columns.map(({ table, names }) => [table, names]))
+      const before = readCpu(service)
+      const began = performance.now()
+      for (let from = 0; from < contacts.length; from += rowsPerChunk) {
+        const to = Math.min(from + rowsPerChunk, contacts.length) - 1
+        const [first = '', last = ''] = [contacts[from]?.contact_id, contacts[to]?.contact_id]
+        for (const [table, key] of tables) {
+          const names = namesOf.get(table)
+          await sql.unsafe(
+            `insert into ${table} (workspace_id, ${names}) select $1, ${names} from ${table}
+            where workspace_id = $2 and ${key} between $3 and $4`,
+            [target, service.workspaceId, first, last],
+          )
+        }
+      }
+      copied = describe(service, before, began, contacts.length)
+      throw isDone
+    })
+    .catch((error: unknown) => {
+      if (error !== isDone) throw error
+    })
+  if (!copied) throw new Error('nothing was copied')
+  return copied
 }

@@ -20,6 +20,7 @@ import { type Figure, met, toRow } from './figure.ts'
 import { benchFirstContacts } from './first-contacts.ts'
 import { benchGrowth } from './growth.ts'
 import { benchImport } from './import.ts'
+import { benchImportKill } from './import-kill.ts'
 import { benchInbound } from './inbound.ts'
 import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
@@ -41,6 +42,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   'contact-batch': benchContactBatch,
   'crm-sync': benchCrmSync,
   import: benchImport,
+  'import-kill': benchImportKill,
   lists: benchLists,
   messages: benchMessages,
   'first-contacts': benchFirstContacts,
