@@ -38,6 +38,9 @@ export function createNumberTable(): NumberTable {
       keys[index] = key
       lines[index] = oldLines[i] ?? 0
     })
+    // Frees their memory at once: it is not in the heap, so a collection may be far off.
+    oldKeys.buffer.transfer(0)
+    oldLines.buffer.transfer(0)
   }
 
   return {
