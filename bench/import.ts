@@ -3,7 +3,7 @@
  * process of the engines needs. `IMPORT_ROWS` sets another number of rows.
  *
  * The lower bound: the same rows copied inside the database into the same tables, with their indexes and foreign keys, as many per
- * statement as a chunk has. One connection does both, so an import cannot be faster.
+ * statement as a chunk has. An import writes with one connection, too, and has more to do than the copy, which only reads its rows by index.
  */
 import { cpuPer, readCpu } from './cpu.ts'
 import type { Figure } from './figure.ts'
