@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { benchAutomation } from './automation.ts'
+import { benchAutomationCrash } from './automation-crash.ts'
 import { benchAutomationInbound } from './automation-inbound.ts'
 import { benchBroadcastCrash } from './broadcast-crash.ts'
 import { benchBroadcasts } from './broadcasts.ts'
@@ -50,6 +51,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   webhooks: benchWebhooks,
   automation: benchAutomation,
   'automation-inbound': benchAutomationInbound,
+  'automation-crash': benchAutomationCrash,
   broadcasts: benchBroadcasts,
   numbers: benchNumbers,
   'broadcast-crash': benchBroadcastCrash,

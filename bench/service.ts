@@ -39,7 +39,7 @@ export type Service = {
 }
 
 /** The programs end when they are stopped, or with this process. */
-const unowned: Owner = { after() {}, diagnostic() {} }
+export const unowned: Owner = { after() {}, diagnostic() {} }
 
 /** `clone`: the folder of another commit, with its packages. */
 export async function startService(

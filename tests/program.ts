@@ -4,7 +4,7 @@
  * A program ends with the process that started it, because its IPC channel closes.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { buildPages } from '../scripts/build.ts'
 import { freePort } from '../scripts/free-port.ts'
 import type { Owner } from './owner.ts'
@@ -128,3 +128,10 @@ export async function createProgram(
     },
   }
 }
+
+/** The processes that process `pid` has started. */
+export const childrenOf = (pid: number): number[] =>
+  execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .split('\n')
+    .map(Number)
+    .filter((child) => child > 0)
