@@ -6,8 +6,7 @@
  * does, unless the conversation is with a bot already: then the message is its answer.
  */
 import type { Times } from '../../common/times.ts'
-import { nowMs } from '../lib/clock.ts'
-import { idAt, newId, timeOfId } from '../lib/id.ts'
+import { idAt, msOfId, newId, timeOfId } from '../lib/id.ts'
 import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { type ActiveAutomation, listActive } from './active.ts'
 import { evaluate } from './conditions.ts'
@@ -16,7 +15,10 @@ import { type Cause, matches } from './match.ts'
 import { type EndReason, type Run, runColumns, stopRuns } from './runs.ts'
 import { firstPosition } from './steps.ts'
 
-/** Runs with questions that a workspace may start in a second. */
+/**
+ * Runs with questions that a workspace may start for the changes of a second. By the time of the change: after an outage of the workers the
+ * changes of minutes are decided at once, and none of them is too many.
+ */
 const maxStartsPerSecond = 100
 /** Changes that are decided in one transaction. */
 const batchSize = 50
@@ -236,12 +238,12 @@ type Chosen = Start & { reason?: EndReason }
 async function chooseRuns(
   sql: Sql,
   workspaceId: string,
-  starts: readonly Start[],
+  wanted: readonly Start[],
   bots: Map<string, string | null>,
 ): Promise<Chosen[]> {
-  let started: number | undefined
+  let starts: Map<number, number> | undefined
   const chosen: Chosen[] = []
-  for (const start of starts) {
+  for (const start of wanted) {
     const { trigger, automation } = start
     const { conversation_id: conversationId } = trigger
     if (trigger.depth >= maxDepth) {
@@ -250,12 +252,14 @@ async function chooseRuns(
     }
     if (!isFree(automation, conversationId ? { isWithBot: Boolean(bots.get(conversationId)) } : undefined)) continue
     if (automation.has_questions && conversationId) {
-      started ??= await countStarts(sql, workspaceId)
-      if (started >= maxStartsPerSecond) {
+      starts ??= await countStarts(sql, workspaceId, wanted)
+      const second = secondOf(trigger)
+      const count = starts.get(second) ?? 0
+      if (count >= maxStartsPerSecond) {
         chosen.push({ ...start, reason: 'limit_runs' })
         continue
       }
-      started++
+      starts.set(second, count + 1)
       bots.set(conversationId, automation.id)
     }
     chosen.push(start)
@@ -263,12 +267,28 @@ async function chooseRuns(
   return chosen
 }
 
-async function countStarts(sql: Sql, workspaceId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from automation_runs
-    where workspace_id = ${workspaceId} and has_questions and reason is distinct from 'limit_runs'
-      and id >= ${idAt(nowMs() - 2_000)} and started_at > now() - interval '1 second'`
-  return row?.count ?? 0
+/** A run has the id of its cause, and an id has its time. */
+const idOfCause = ({ id, message_id }: QueuedTrigger): string => message_id ?? id
+const toCause = (trigger: QueuedTrigger): string => `${trigger.message_id ? 'message' : 'change'}:${idOfCause(trigger)}`
+const secondOf = (trigger: QueuedTrigger): number => Math.floor(msOfId(idOfCause(trigger)) / 1000)
+
+/** The runs with questions that the changes of each second have started, of the seconds of these changes. Reads only their part of the index. */
+async function countStarts(sql: Sql, workspaceId: string, wanted: readonly Start[]): Promise<Map<number, number>> {
+  const seconds = wanted.map(({ trigger }) => secondOf(trigger))
+  const [from, to] = [idAt(Math.min(...seconds) * 1000), idAt((Math.max(...seconds) + 1) * 1000)]
+  const runs = await sql<{ cause: string }[]>`
+    select r.cause
+    from automations a
+    cross join unnest(array['message:', 'change:']) as source
+    join automation_runs r on r.workspace_id = a.workspace_id and r.automation_id = a.id
+      and r.cause >= source || ${from} and r.cause < source || ${to}
+    where a.workspace_id = ${workspaceId} and a.has_questions and r.has_questions and r.reason is distinct from 'limit_runs'`
+  const counts = new Map<number, number>()
+  for (const { cause } of runs) {
+    const second = Math.floor(msOfId(cause.slice(cause.indexOf(':') + 1)) / 1000)
+    counts.set(second, (counts.get(second) ?? 0) + 1)
+  }
+  return counts
 }
 
 /** Stores the runs. One that the same cause has started before is skipped. */
@@ -283,7 +303,7 @@ async function createRuns(
     workspaceId,
     chosen.map(({ trigger, automation, reason }) => ({
       automation,
-      cause: trigger.message_id ? `message:${trigger.message_id}` : `change:${trigger.id}`,
+      cause: toCause(trigger),
       contact_id: trigger.contact_id,
       conversation_id: trigger.conversation_id,
       message_id: trigger.message_id,
