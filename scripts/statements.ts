@@ -37,6 +37,7 @@ const who = { workspace_id: id, channel: 'msgapp', phone: '+14155550100', user_i
 const thread = { contact_id: id, conversation_id: id, index: 0, phone: who.phone, identity_count: 1 }
 const created = { ...who, contact_id: id, external_id: who.phone }
 const followed = { publicUrl, follower: recipientFollower }
+const inbound = { publicUrl, findStarts: async () => ['always' as const] }
 const position = { limit: 50, before: top }
 /** For inputs whose values are only placeholders in the statement. */
 const empty = {} as never
@@ -109,9 +110,15 @@ const entries: Entry[] = [
   },
   {
     caller: "callbacks with customers' messages, and the web chat",
-    run: (sql) => storeInbound(sql, [{ id, from: who, written: {} } as never], { publicUrl }),
+    run: (sql) => storeInbound(sql, [{ id, from: who, written: {}, automationsVersion: null } as never], inbound),
     answers: [[thread]],
     statements: { insertMessages: 'Stores messages with their events and media, and updates their conversations.' },
+  },
+  {
+    caller: 'the same, in a workspace with automations for messages',
+    run: (sql) => storeInbound(sql, [{ id, from: who, written: {}, automationsVersion: '1' } as never], inbound),
+    answers: [[thread]],
+    statements: { insertMessages: 'The same with the queue of changes that may start an automation.' },
   },
   {
     caller: 'messages from and to a person who is not a contact yet',

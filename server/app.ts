@@ -24,6 +24,7 @@ import { mountForKeys, mountForMembers, type Row } from './accounts/table.ts'
 import { automationTable } from './automation/routes.ts'
 import { runStopper } from './automation/runs.ts'
 import { scheduledTable } from './automation/scheduled-routes.ts'
+import { findStarts } from './automation/starts.ts'
 import { listBroadcastNames } from './broadcasts/broadcasts.ts'
 import { composeTable } from './broadcasts/compose-routes.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
@@ -209,6 +210,7 @@ async function registerApi(
     publicUrl,
     follower: recipientFollower,
     runs: runStopper,
+    findStarts,
     times: times.messages,
   })
   const acceptContext = { db, slow, bulk, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }

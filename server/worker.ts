@@ -165,7 +165,7 @@ export function startWorker(parts: WorkerParts): Loop {
     }),
   })
   const stopListening = [
-    signals.on('deliveriesQueued', automations.wake),
+    signals.on('changesQueued', automations.wake),
     signals.on('mediaPending', media.wake),
     signals.on('deliveriesQueued', webhooks.wake),
     signals.on('broadcastReady', broadcasts.wake),

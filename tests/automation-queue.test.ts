@@ -1,4 +1,4 @@
-/** How many changes may start a run with questions, however late they are decided. */
+/** Which changes wait for the decision what they start, and how many of them may start a run with questions. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { divideTimes } from '../common/times.ts'
@@ -48,6 +48,34 @@ async function startUndecided(t: TestContext) {
   }
   return { api, provider, publish, hold, listQueued, untilDecided, countRuns }
 }
+
+test('only messages wait that may start an automation, answer its question or opt out', async (t) => {
+  const { provider, publish, hold, listQueued, untilDecided } = await startUndecided(t)
+  await publish('Prices', { trigger: { type: 'message', contains: ['price'] }, steps: [question] })
+  await publish('Opened', {
+    trigger: { type: 'conversation', event: 'opened' },
+    steps: [{ type: 'note', text: 'new' }],
+  })
+  await publish('Tap', { trigger: { type: 'message', button: 'yes' }, steps: [{ type: 'note', text: 'yes' }] })
+  const [customer, other] = ['+14155550101', '+14155550102']
+  const decide = await hold()
+  for (const said of ['first', 'second', 'What is the PRICE?', 'fourth'])
+    await provider.writes({ from: customer, text: said })
+  await provider.writes({ from: customer, type: 'button', button: { id: 'no', title: 'No' } })
+  await provider.writes({ from: customer, type: 'button', button: { id: 'yes', title: 'Yes' } })
+  await provider.writes({ from: customer, text: 'STOP' })
+  assert.deepEqual(await listQueued(), ['first', 'What is the PRICE?', 'Yes', 'STOP'])
+  await decide()
+  await untilDecided()
+
+  await provider.writes({ from: other, text: 'price' })
+  await until('the question', async () => (await provider.sent(other)).length === 1)
+  const decideAnswer = await hold()
+  await provider.writes({ from: other, text: 'Robin' })
+  assert.deepEqual(await listQueued(), ['Robin'])
+  await decideAnswer()
+  await untilDecided()
+})
 
 test('after an outage of the workers no run with questions is refused, however many are decided at once', async (t) => {
   const { provider, publish, hold, untilDecided, countRuns } = await startUndecided(t)

@@ -945,7 +945,7 @@ const across: Record<string, string> = {
   'delete from sessions where expires_at': 'sweep of what has run out, for all',
   'delete from invitations where expires_at': 'sweep of what has run out, for all',
   'delete from idempotency_keys where created_at': 'sweep of what has run out, for all',
-  'from channel_connections c where c.id = any(': 'a callback names its connection: it says which workspace it is for',
+  'on w.id = c.workspace_id where c.id = any(': 'a callback names its connection: it says which workspace it is for',
   'select workspace_id, connection_id from inbox_counts group by workspace_id, connection_id':
     'folds the counts of every workspace, each on its own',
   'uncounted_workspaces as (select distinct workspace_id from inbox_counts where connection_id is null)':

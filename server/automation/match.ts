@@ -104,9 +104,12 @@ function fallbacksOf(key: string): number[] {
   return fallbacks
 }
 
-/** Linear: `indexOf` in a loop takes quadratic time for a word and a text of one letter. */
+/**
+ * Most texts do not have the word, which `includes` finds out in a tenth of the time. Linear otherwise: `indexOf` in a loop takes quadratic
+ * time for a word and a text of one letter.
+ */
 function hasWord(text: Text, { key, fallbacks }: Word): boolean {
-  if (key === '') return false
+  if (key === '' || !text.key.includes(key)) return false
   for (let i = 0, length = 0; i < text.key.length; i++) {
     const unit = text.key.charCodeAt(i)
     while (length > 0 && unit !== key.charCodeAt(length)) length = fallbacks[length - 1] ?? 0

@@ -320,7 +320,7 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       run: async ({ caller, params, body, idempotency }) => {
         const key = idempotency?.subject.id ?? newId()
         const started = await startRuns(db, caller.workspaceId, params.id, body.conversation_ids, { key })
-        signals.deliveriesQueued()
+        signals.changesQueued()
         return started
       },
     }),

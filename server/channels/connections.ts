@@ -14,6 +14,7 @@ import type { Sealer } from '../lib/crypto.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { messageKinds } from '../triggers/queue.ts'
 import { currentAccountSignals, type StoredAccountSignal } from './account-signals.ts'
 import type { Connection } from './channel.ts'
 import {
@@ -125,11 +126,20 @@ async function findNumber(
 }
 
 /**
- * The connection of a callback or a visitor, with the workspace's opt-out words, the settings of the widget and the sealed identity
+ * The connection of a callback or a visitor, with what the workspace does with messages, the settings of the widget and the sealed identity
  * secret, so that one statement reads all of them.
  */
 export type CallbackConnection = Connection & CallbackSettings
-type CallbackSettings = { opt_out_words: string[]; widget: Partial<Widget>; identity_secret: string | null }
+type CallbackSettings = {
+  opt_out_words: string[]
+  /**
+   * Changes with the automations of the workspace. Null: a customer's message starts and continues none. It is the version of the
+   * workspace's row, which each change of its automations writes.
+   */
+  automations_version: string | null
+  widget: Partial<Widget>
+  identity_secret: string | null
+}
 
 /**
  * Reads connections for callbacks and site chat, whose URLs have only the id of the connection. The row gives the workspace.
@@ -142,9 +152,10 @@ export const createConnectionReader = (
   const read = createBatch({
     run: async (ids: readonly string[]) => {
       const rows = await sql<(Row & CallbackSettings)[]>`
-        select ${connectionColumns(sql)}, c.widget, c.identity_secret,
-          (select w.opt_out_words from workspaces w where w.id = c.workspace_id) as opt_out_words
-        from channel_connections c where c.id = any(${[...new Set(ids)]}::uuid[]) and c.disconnected_at is null`
+        select ${connectionColumns(sql)}, c.widget, c.identity_secret, w.opt_out_words,
+          case when w.automation_kinds && ${[...messageKinds]}::text[] then w.xmin::text end as automations_version
+        from channel_connections c join workspaces w on w.id = c.workspace_id
+        where c.id = any(${[...new Set(ids)]}::uuid[]) and c.disconnected_at is null`
       const byId = new Map(rows.map((row) => [row.id, row]))
       return ids.map((id) => byId.get(id))
     },

@@ -125,6 +125,10 @@ const toFilters = (query: FilterQuery, defaultCountry: string): ContactFilters =
 
 export function contactTable(options: ContactOptions): readonly Row[] {
   const { db, reads, slow, bulk, signals, eraseContact, mergeContacts, inSegment, identityList, onTagRenamed } = options
+  const announceCreated = () => {
+    signals.deliveriesQueued()
+    signals.changesQueued()
+  }
   return [
     row({
       call: 'POST /contacts',
@@ -143,7 +147,7 @@ export function contactTable(options: ContactOptions): readonly Row[] {
           ifExists: body.if_exists,
           by: member ? 'member' : 'api',
         })
-        if (created) signals.deliveriesQueued()
+        if (created) announceCreated()
         reply.code(created ? 201 : 200)
         return contact
       },
@@ -165,7 +169,7 @@ export function contactTable(options: ContactOptions): readonly Row[] {
         const results = await bulk(workspaceId, () =>
           resolveContacts(db, workspaceId, defaultCountry, request.body.contacts, readInput),
         )
-        if (results.some((result) => 'created' in result && result.created)) signals.deliveriesQueued()
+        if (results.some((result) => 'created' in result && result.created)) announceCreated()
         return results
       },
     }),

@@ -88,7 +88,7 @@ export function previewTable(options: PreviewTableOptions): readonly Row[] {
       run: async ({ caller, params }) => {
         const { sandbox, definition } = await open(caller, params.id)
         await start(context, sandbox, definition)
-        signals.deliveriesQueued()
+        signals.changesQueued()
         return read(caller, sandbox.id)
       },
     }),
@@ -98,7 +98,7 @@ export function previewTable(options: PreviewTableOptions): readonly Row[] {
       run: async ({ caller, params }) => {
         const { sandbox } = await open(caller, params.id)
         await skipWaiting(db, sandbox)
-        signals.deliveriesQueued()
+        signals.changesQueued()
         return read(caller, sandbox.id)
       },
     }),

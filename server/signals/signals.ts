@@ -2,7 +2,7 @@
  * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
- * `deliveriesQueued`, `mediaPending`, `broadcastReady`, `importReady` and `scheduledReady` wake the engines of all processes (`signals/live.ts`), those of this
+ * `deliveriesQueued`, `changesQueued`, `mediaPending`, `broadcastReady`, `importReady` and `scheduledReady` wake the engines of all processes (`signals/live.ts`), those of this
  * process at once. The others reach the open streams of all processes.
  */
 import type { Live } from './live.ts'
@@ -10,6 +10,8 @@ import type { Live } from './live.ts'
 export type Signals = {
   /** Webhook deliveries may have been queued. */
   deliveriesQueued(): void
+  /** A change that may start an automation waits for its decision, or a run was started by hand. */
+  changesQueued(): void
   /** Media of a message waits to be fetched. */
   mediaPending(): void
   /** A broadcast was accepted, resumed or canceled. */
@@ -38,7 +40,13 @@ export type Signals = {
   on(signal: EngineSignal, wake: () => void): () => void
 }
 
-type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady' | 'importReady' | 'scheduledReady'
+type EngineSignal =
+  | 'deliveriesQueued'
+  | 'changesQueued'
+  | 'mediaPending'
+  | 'broadcastReady'
+  | 'importReady'
+  | 'scheduledReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
@@ -51,6 +59,7 @@ export const conversationTopic = (conversationId: string): string => `conversati
 
 const topics: Record<EngineSignal, string> = {
   deliveriesQueued: 'deliveries',
+  changesQueued: 'changes',
   mediaPending: 'media',
   broadcastReady: 'broadcasts',
   importReady: 'imports',
@@ -60,6 +69,7 @@ const topics: Record<EngineSignal, string> = {
 export function createSignals(live: Live): Signals {
   const listeners: Record<EngineSignal, Set<() => void>> = {
     deliveriesQueued: new Set(),
+    changesQueued: new Set(),
     mediaPending: new Set(),
     broadcastReady: new Set(),
     importReady: new Set(),
@@ -71,6 +81,7 @@ export function createSignals(live: Live): Signals {
   }
   return {
     deliveriesQueued: send('deliveriesQueued'),
+    changesQueued: send('changesQueued'),
     mediaPending: send('mediaPending'),
     broadcastReady: send('broadcastReady'),
     importReady: send('importReady'),

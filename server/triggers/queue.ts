@@ -10,6 +10,9 @@ import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
 type TriggerKind = 'message' | 'conversation' | 'contact'
 
+/** A customer's message is a change of the first kind; of the second one if it opens its conversation. */
+export const messageKinds = ['message', 'conversation'] as const satisfies readonly TriggerKind[]
+
 export type QueuedTriggers = {
   /** A workspace whose automations wait for one of them gets the rows. */
   kinds: readonly TriggerKind[]
@@ -52,5 +55,6 @@ export function queueTriggers(sql: Sql, queued: QueuedTriggers): Fragment {
         from ${from}
         where ${workspaceId} in (select id from automated_workspaces)${where ? sql` and ${where}` : sql``}
       ) q
+      returning message_id
     )`
 }

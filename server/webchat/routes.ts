@@ -239,7 +239,7 @@ export const webChatRoutes =
         const body = { visitor_id: visitorId, message_id, text, name, at: nowIso(), type, tap }
         const [report] = web.parse(site, body)
         if (report?.kind !== 'message') throw badRequest('text: cannot be stored')
-        const inbound = toInbound(site.workspace_id, 'web', report, { connection_id: site.id, email })
+        const inbound = toInbound(site, report, { email })
         const stored = await intake.receive({ ...inbound, media_url: path })
         if (stored) live.announce(visitorTopic(visitorId))
         if (identity) await recordCustomer(db, site.workspace_id, visitorId, identity.customer_id)

@@ -20,18 +20,23 @@ export type InboundMessage = {
   media_url?: string | undefined
   /** Whether the text opts out of broadcasts or in again. */
   wish?: OptOutRequest | undefined
+  /** Of its workspace when it arrived (`CallbackConnection`). */
+  automationsVersion: string | null
 }
 
 /** How long a callback waits for the profiles of new senders. */
 const profileTimeoutMs = 2_000
 
+/** `id`: of the connection; absent where it is not known. */
+type Source = Pick<CallbackConnection, 'workspace_id' | 'channel' | 'automations_version'> & { id?: string }
+
 export function toInbound(
-  workspaceId: string,
-  channel: ChannelName,
+  { workspace_id, channel, id: connection_id, automations_version }: Source,
   { from, ...written }: MessageReport,
   details: Partial<PersonRef> = {},
 ): InboundMessage {
-  return { id: newId(), from: { workspace_id: workspaceId, channel, ...from, ...details }, written }
+  const person = { workspace_id, channel, ...from, connection_id, ...details }
+  return { id: newId(), from: person, written, automationsVersion: automations_version }
 }
 
 /** The messages of one callback, in the order of their reports. */
@@ -41,10 +46,10 @@ export async function readInbound(
   reports: readonly MessageReport[],
   findThread: (who: PersonRef) => Promise<FoundThread | undefined>,
 ): Promise<InboundMessage[]> {
-  const { workspace_id: workspaceId, channel, id: connection_id, scope } = connection
+  const { channel, scope } = connection
   const words = toKeys(connection.opt_out_words)
   const messages = reports.map((report) => ({
-    ...toInbound(workspaceId, channel, report, { connection_id, scope }),
+    ...toInbound(connection, report, { scope }),
     wish: wishOf(channel, report, words),
   }))
   if (adapter.fetchProfile) await addProfiles(adapter, connection, messages, findThread)

@@ -26,7 +26,7 @@ import { type EarlyReport, storeEarlyReports } from './early-reports.ts'
 import { applyEcho } from './echoes.ts'
 import { type InboundMessage, readInbound } from './inbound.ts'
 import { applyCorrection, applyReadUpTo, applyStatuses, type ReportSource, type StatusUpdate } from './reports.ts'
-import { type StoredMessage, storeInbound } from './store-inbound.ts'
+import { type InboundContext, type StoredMessage, storeInbound } from './store-inbound.ts'
 
 export type IntakeOptions = {
   db: Db
@@ -39,6 +39,7 @@ export type IntakeOptions = {
   times: Times['messages']
   follower?: StatusFollower
   runs?: RunStopper | undefined
+  findStarts: InboundContext['findStarts']
 }
 
 export type Intake = {
@@ -49,7 +50,7 @@ export type Intake = {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { db, channels, log, signals, onMediaGone, publicUrl, follower, runs, times } = options
+  const { db, channels, log, signals, onMediaGone, publicUrl, follower, runs, findStarts, times } = options
   const ofPerson = ({ workspace_id }: PersonRef) => workspace_id
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
   const learnPerson = createBatch({
@@ -57,7 +58,7 @@ export function createIntake(options: IntakeOptions): Intake {
     flowOf: ofPerson,
   })
   const storeMessage = createBatch({
-    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, { publicUrl, follower }),
+    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, { publicUrl, follower, findStarts }),
     flowOf: ({ from }) => from.workspace_id,
     max: 1_000,
   })
@@ -82,6 +83,7 @@ export function createIntake(options: IntakeOptions): Intake {
     const { workspace_id, channel } = message.from
     if (stored) signalMessages(signals, workspace_id, channel, stored.conversation_id)
     if (stored?.has_media) signals.mediaPending()
+    if (stored?.is_queued) signals.changesQueued()
     return stored
   }
 

@@ -16,20 +16,23 @@ test('a message with the id of a message of another workspace is stored', async 
   }
   const [one, other] = [await addWorkspace(), await addWorkspace()]
   const hello = (workspaceId: string) =>
-    toInbound(workspaceId, 'msgapp', {
-      kind: 'message',
-      from: { phone: '+14155550100', user_id: null, name: null, username: null },
-      external_id: 'wamid.1',
-      at: new Date().toISOString(),
-      content_type: 'text',
-      content_text: 'Hello',
-      content: null,
-      media: null,
-      reply_to: null,
-      interactive_reply_id: null,
-    })
+    toInbound(
+      { workspace_id: workspaceId, channel: 'msgapp', automations_version: null },
+      {
+        kind: 'message',
+        from: { phone: '+14155550100', user_id: null, name: null, username: null },
+        external_id: 'wamid.1',
+        at: new Date().toISOString(),
+        content_type: 'text',
+        content_text: 'Hello',
+        content: null,
+        media: null,
+        reply_to: null,
+        interactive_reply_id: null,
+      },
+    )
   const store = (...workspaceIds: string[]) =>
-    storeInbound(db, workspaceIds.map(hello), { publicUrl: 'https://parley.test' })
+    storeInbound(db, workspaceIds.map(hello), { publicUrl: 'https://parley.test', findStarts: async () => [] })
   const [first] = await store(one)
   assert.ok(first)
   // The customer has another number now, and the provider repeats the message.

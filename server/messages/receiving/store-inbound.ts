@@ -15,24 +15,49 @@ import { type Lookup, lookUp, resolveLookups, retryMoved, threadOf } from '../..
 import { timeOfId } from '../../lib/id.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
 import { toMediaColumns } from '../../media/media.ts'
-import { queueTriggers } from '../../triggers/queue.ts'
+import { messageKinds, queueTriggers } from '../../triggers/queue.ts'
 import { emit } from '../../webhooks/emit.ts'
 import { messageJson } from '../resource.ts'
 import { awaitsResponse, type StatusContext, type StatusFollower } from '../status-follower.ts'
 import type { InboundMessage } from './inbound.ts'
 
-export type StoredMessage = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
+export type StoredMessage = {
+  id: string
+  conversation_id: string
+  contact_id: string
+  has_media: boolean
+  /** Whether it waits for the decision which automations it starts or continues. */
+  is_queued: boolean
+}
+
+/** Whether a message may start an automation: `opening` only if it opens its conversation. */
+export type MayStart = 'always' | 'opening' | 'never'
+
+/** What automations ask of a message before it is stored. */
+export type MessageCause = {
+  workspace_id: string
+  automations_version: string
+  text: string | null
+  content_type: string
+  button: string | null
+}
+
+export type InboundContext = StatusContext & {
+  /** The module to the right that has the automations provides the function. */
+  findStarts: (sql: Sql, messages: readonly MessageCause[]) => Promise<MayStart[]>
+}
 
 /** A message on its way: whose it is, and where it is stored. */
-type Arrival = Lookup & { message: InboundMessage; stored?: StoredMessage }
+type Arrival = Lookup & { message: InboundMessage; mayStart?: MayStart; stored?: StoredMessage }
 
 /** Returns for each message where it is stored, or undefined when it was stored before. */
 export async function storeInbound(
   sql: Sql,
   messages: readonly InboundMessage[],
-  context: StatusContext,
+  context: InboundContext,
 ): Promise<(StoredMessage | undefined)[]> {
   const arrivals = messages.map((message): Arrival => ({ message, who: message.from }))
+  await findStarts(sql, arrivals, context)
   let left: Arrival[] = arrivals
   await retryMoved(async () => {
     left = await storeArrivals(sql, left, context)
@@ -41,8 +66,25 @@ export async function storeInbound(
   return arrivals.map(({ stored }) => stored)
 }
 
+/** Most messages start nothing: to queue and decide one costs half as much again as to store it. */
+async function findStarts(sql: Sql, arrivals: readonly Arrival[], context: InboundContext): Promise<void> {
+  const automated = arrivals.flatMap((arrival) => {
+    const { from, written, automationsVersion } = arrival.message
+    if (automationsVersion === null) return []
+    const { content_text: text, content_type, interactive_reply_id: button } = written
+    const { workspace_id } = from
+    return [{ arrival, cause: { workspace_id, automations_version: automationsVersion, text, content_type, button } }]
+  })
+  if (automated.length === 0) return
+  const causes = automated.map(({ cause }) => cause)
+  const found = await context.findStarts(sql, causes)
+  automated.forEach(({ arrival }, i) => {
+    arrival.mayStart = found[i] ?? 'always'
+  })
+}
+
 /** Returns the messages whose conversation is gone or has another contact since its thread was found. */
-async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], context: StatusContext): Promise<Arrival[]> {
+async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], context: InboundContext): Promise<Arrival[]> {
   await lookUp(sql, arrivals)
   // No contact is created for a repeated message: its sender may have another phone number by now.
   const repeated = await findRepeated(
@@ -70,7 +112,7 @@ async function findRepeated(sql: Sql, arrivals: readonly Arrival[]): Promise<Set
 async function insertMessages(
   sql: Sql,
   arrivals: readonly Arrival[],
-  { publicUrl, follower }: StatusContext,
+  { publicUrl, follower }: InboundContext,
 ): Promise<Arrival[]> {
   const rows = arrivals.map(toRow)
   const decisions = arrivals.flatMap(toDecision)
@@ -78,10 +120,12 @@ async function insertMessages(
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
+  // So is that of batches in which no message concerns an automation: building and starting this part costs a tenth of storing a message.
+  const isQueued = arrivals.some(mayBeQueued)
   const answers = follower ? arrivals.flatMap(toAnswer) : []
   const responded =
     follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers, decisions.length > 0)},` : sql``
-  const skipped = await sql<{ id: string; is_moved: boolean }[]>`
+  const noted = await sql<{ id: string; is_moved: boolean; is_queued: boolean }[]>`
     with
     -- The messages to store, with their media.
     input as (
@@ -90,12 +134,12 @@ async function insertMessages(
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
         content jsonb, media_url text, external_id text, reply_to text, reply_to_message_id uuid,
         interactive_reply_id text, sent_at timestamptz, created_at timestamptz, channel text, connection_id uuid, identity text, media_id uuid, media_source jsonb, media_token text,
-        mime_type text, filename text, is_stop boolean
+        mime_type text, filename text, is_stop boolean, may_start text
       )
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
     locked_conversations as (
-      select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at, v.last_received_at
+      select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at, v.last_received_at, v.bot_run_id
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -180,45 +224,57 @@ async function insertMessages(
     ),
     ${decided}
     ${responded}
-    ${queueReceived(sql)},
+    ${isQueued ? sql`${queueReceived(sql, '')},` : sql``}
     ${emitReceived(sql, [publicUrl, ...channels].join(' '))}
-    -- The messages that were not inserted; most batches have none.
-    select i.id, l.id is null as is_moved
+    -- The messages that were not inserted, and those that automations wait for; most batches have none.
+    select i.id, l.id is null as is_moved, false as is_queued
     from input i
     left join locked_conversations l
       on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id
-    where i.id not in (select id from inserted_messages)`
-  const skippedById = new Map(skipped.map((message) => [message.id, message]))
+    where i.id not in (select id from inserted_messages)
+    ${isQueued ? sql`union all select message_id, false, true from queued_triggers` : sql``}`
+  const notes = new Map(noted.map((message) => [message.id, message]))
   for (const arrival of arrivals) {
     const { id, written } = arrival.message
-    if (skippedById.has(id)) continue
+    const is_queued = notes.get(id)?.is_queued === true
+    if (notes.has(id) && !is_queued) continue
     const { conversation_id, contact_id } = threadOf(arrival)
-    arrival.stored = { id, conversation_id, contact_id, has_media: written.media !== null }
+    arrival.stored = { id, conversation_id, contact_id, has_media: written.media !== null, is_queued }
   }
-  return arrivals.filter(({ message }) => skippedById.get(message.id)?.is_moved)
+  return arrivals.filter(({ message }) => notes.get(message.id)?.is_moved)
 }
 
 /**
- * Members of a `with` list: the new messages may start automations. A message opens its conversation if that was closed or has no
- * earlier one. Those of blocked contacts start nothing.
+ * Whether the statement looks at the conversation. A run with questions that starts after the thread was found asks later than this message
+ * arrived, which is thus no answer.
  */
-const queueReceived = (sql: Sql): Fragment =>
-  queueTriggers(sql, {
-    kinds: ['message', 'conversation'],
+const mayBeQueued = ({ message, mayStart, thread }: Arrival): boolean =>
+  mayStart !== undefined && (mayStart !== 'never' || message.wish === 'stop' || Boolean(thread?.bot_run_id))
+
+/**
+ * Members of a `with` list: the new messages that may start automations, answer the question of one, or end those of a contact who opts
+ * out. A message opens its conversation if that was closed or has no earlier one. Those of blocked contacts start nothing.
+ */
+const queueReceived = sharedFragment((sql) => {
+  const opens = sql`((l.status = 'closed' or l.last_received_at is null) and not exists (
+    select from inserted_messages n where n.conversation_id = m.conversation_id and n.id < m.id
+  ))`
+  return queueTriggers(sql, {
+    kinds: messageKinds,
     workspaces: sql`inserted_messages`,
     from: sql`inserted_messages m
       join input i on i.id = m.id
       join locked_conversations l on l.workspace_id = m.workspace_id and l.id = m.conversation_id`,
-    where: sql`l.blocked_at is null`,
+    where: sql`l.blocked_at is null
+      and (i.may_start = 'always' or i.is_stop or l.bot_run_id is not null or (i.may_start = 'opening' and ${opens}))`,
     workspaceId: sql`m.workspace_id`,
     event: sql`case when i.is_stop then 'stop' else 'received' end`,
     contactId: sql`l.contact_id`,
     conversationId: sql`m.conversation_id`,
     messageId: sql`m.id`,
-    detail: sql`case when (l.status = 'closed' or l.last_received_at is null) and not exists (
-      select from inserted_messages n where n.conversation_id = m.conversation_id and n.id < m.id
-    ) then 'opens' end`,
+    detail: sql`case when ${opens} then 'opens' end`,
   })
+})
 
 /**
  * Members of a `with` list: `message.received` for the rows of `input i` that became `inserted_messages m`. The key is the
@@ -292,6 +348,7 @@ function recordResponses(
 }
 
 function toRow(arrival: Arrival) {
+  const { mayStart } = arrival
   const { id, from, written, media_url, wish } = arrival.message
   const { conversation_id, contact_id } = threadOf(arrival)
   const { external_id, at, content_type, content_text, content, media, reply_to, interactive_reply_id } = written
@@ -318,6 +375,7 @@ function toRow(arrival: Arrival) {
     channel,
     identity: identitiesOf(from)[0],
     is_stop: wish === 'stop' || undefined,
+    may_start: mayStart === 'never' ? undefined : mayStart,
     ...(media ? { ...toMediaColumns(media), connection_id: from.connection_id ?? undefined } : {}),
   }
 }
