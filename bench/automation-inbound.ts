@@ -5,7 +5,7 @@
  * against the commit before automation: `BASELINE=/path/to/a/clone npm run bench automation-inbound`, where the clone has that commit
  * (the parent of the one that added `migrations/0062_automations.sql`) and its packages. Both services take turns in the same minutes;
  * two rounds of the same service in a row show how much of a difference is chance. They are started several times, because two processes
- * with the same code differ, too.
+ * with the same code differ, too. What a service needs with nothing to do is subtracted, by the time that a round took, and reported apart.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,18 +20,22 @@ import { connectTo, createKeys, discard, type Service, startService, startSimula
 const starts = 2
 const sizes = [
   { perCallback: 100, callbacks: 60, rounds: 3, name: 'callbacks of 100 messages' },
-  { perCallback: 1, callbacks: 500, rounds: 2, name: 'callbacks of one message' },
+  { perCallback: 1, callbacks: 2_000, rounds: 2, name: 'callbacks of one message' },
 ]
+const idleSeconds = 10
 const ruleCount = 50
 
 type Kind = 'before' | 'again' | 'without' | 'with'
 type Round = Record<Kind, Cpu>
+/** Microseconds per second. */
+type Idle = Record<'before' | 'without' | 'with', Cpu>
 
 export async function benchAutomationInbound(): Promise<Figure[]> {
   const clone = process.env.BASELINE
   const simulator = await startSimulator()
   const dirs = ['now', 'before'].map((name) => mkdtempSync(join(tmpdir(), `parley-bench-${name}-`)))
   const rounds = sizes.map((): Round[] => [])
+  const idle: Idle[] = []
   for (let i = 0; i < starts; i++) {
     const service = await startService(dirs[0])
     const older = await startService(dirs[1], {}, clone)
@@ -40,7 +44,10 @@ export async function benchAutomationInbound(): Promise<Figure[]> {
       before: toSubject(older, await connectTo(simulator.url, older)),
     }
     if (i === 0) await createRules(service)
-    for (const [index, size] of sizes.entries()) rounds[index]?.push(...(await measureSize(service, subjects, size)))
+    const idleNow = await measureIdle(service, subjects)
+    idle.push(idleNow)
+    for (const [index, size] of sizes.entries())
+      rounds[index]?.push(...(await measureSize(service, subjects, size, idleNow)))
     await service.stop()
     await older.stop()
     if (i < starts - 1) continue
@@ -48,22 +55,45 @@ export async function benchAutomationInbound(): Promise<Figure[]> {
     discard(older)
   }
   await simulator.stop()
-  return sizes.flatMap(({ name }, i) => toFigures(name, rounds[i] ?? [], clone !== undefined))
+  const figures = sizes.flatMap(({ name }, i) => toFigures(name, rounds[i] ?? [], clone !== undefined))
+  return [...figures, ...(clone === undefined ? [] : [toIdleFigure(idle)])]
 }
 
 type Subjects = { now: Subject; before: Subject }
+
+async function measureIdle(service: Service, { now, before }: Subjects): Promise<Idle> {
+  const measure = async (subject: Subject): Promise<Cpu> => {
+    // After a start there is more to do for a while.
+    await sleep(idleSeconds * 1000)
+    const start = readCpu(subject.cpuOf)
+    await sleep(idleSeconds * 1000)
+    return cpuPer(start, readCpu(subject.cpuOf), idleSeconds)
+  }
+  await switchRules(service, false)
+  const idle = { before: await measure(before), without: await measure(now) }
+  await switchRules(service, true)
+  return { ...idle, with: await measure(now) }
+}
 
 async function measureSize(
   service: Service,
   { now, before }: Subjects,
   { perCallback, callbacks, rounds }: (typeof sizes)[number],
+  idle: Idle,
 ): Promise<Round[]> {
-  const measure = async (subject: Subject): Promise<Cpu> => {
+  const measure = async (subject: Subject, unrelated: Cpu): Promise<Cpu> => {
     const bodies = write(subject, 0, callbacks, perCallback)
     const start = readCpu(subject.cpuOf)
+    const startedAt = performance.now()
     await post(subject, bodies, perCallback)
     await untilDone(subject)
-    return cpuPer(start, readCpu(subject.cpuOf), callbacks * perCallback)
+    const count = callbacks * perCallback
+    const { node, database } = cpuPer(start, readCpu(subject.cpuOf), count)
+    const seconds = (performance.now() - startedAt) / 1000
+    return {
+      node: node - (unrelated.node * seconds) / count,
+      database: database - (unrelated.database * seconds) / count,
+    }
   }
   const measured: Round[] = []
   for (let i = 0; i <= rounds; i++) {
@@ -72,7 +102,8 @@ async function measureSize(
     const round: Partial<Round> = {}
     for (const kind of kinds) {
       if (kind === 'with' || kind === 'without') await switchRules(service, kind === 'with')
-      round[kind] = await measure(kind === 'before' || kind === 'again' ? before : now)
+      const name = kind === 'again' ? 'before' : kind
+      round[kind] = await measure(name === 'before' ? before : now, idle[name])
     }
     // The first round warms up.
     if (i > 0) measured.push(round as Round)
@@ -115,6 +146,17 @@ async function switchRules({ db, workspaceId }: Service, isOn: boolean): Promise
     await sql`update workspaces set automation_kinds = ${isOn ? ['message'] : []} where id = ${workspaceId}`
   })
   await sleep(600)
+}
+
+function toIdleFigure(idle: readonly Idle[]): Figure {
+  const total = (kind: keyof Idle) =>
+    idle.reduce((sum, { [kind]: { node, database } }) => sum + node + database, 0) / idle.length / 1000
+  return {
+    what: 'with nothing to do: CPU per second, without an active automation',
+    value: total('without'),
+    unit: 'ms',
+    note: `${total('before').toFixed(1)} ms before automation; ${total('with').toFixed(1)} ms with ${ruleCount} active rules`,
+  }
 }
 
 function toFigures(name: string, rounds: readonly Round[], hasBaseline: boolean): Figure[] {
