@@ -64,7 +64,15 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
 
   await page.getByRole('button', { name: 'Create API key' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('the key can only call GET /me and GET /usage').waitFor()
+  await dialog.getByText('The key can only call GET /me and GET /usage').waitFor()
+  // Enter creates no key without a decision about its scopes.
+  await dialog.getByLabel('Name', { exact: true }).fill('Monitoring')
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('alert').filter({ hasText: 'Select at least one scope' }).waitFor()
+  await dialog.getByLabel('messages:send').and(page.locator(':focus')).waitFor()
+  await dialog.getByLabel('No scopes').check()
+  await dialog.getByRole('alert').waitFor({ state: 'detached' })
+  await dialog.getByLabel('No scopes').uncheck()
   // Every call of the API is in the details of its scope, and the button is visible without scrolling.
   const scope = (name: string) => dialog.locator('.dev-scope-grid > div', { hasText: name })
   const erasing = scope('contacts:erase')

@@ -1,7 +1,7 @@
 /** The form of an API key: name, scopes and expiry. */
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button, Checkbox, InputField, SelectField } from '../../../ui/controls.tsx'
-import { Note } from '../../../ui/display.tsx'
+import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { openCalls, scopeCalls } from '../lib/calls.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { formatDate, toDatetimeLocal } from '../lib/time.ts'
@@ -31,9 +31,16 @@ type KeyFormProps = {
 
 export function KeyForm({ initial, error, onSubmit, ...dialog }: KeyFormProps) {
   const [scopes, setScopes] = useState<readonly Scope[]>(allScopes.filter((scope) => initial?.scopes.includes(scope)))
+  // Few keys need none, and Enter in the name should not create one by mistake. So the member says that it is meant.
+  const [hasNone, setNone] = useState(initial?.scopes.length === 0)
+  const [isMissing, setMissing] = useState(false)
   const [expiry, setExpiry] = useState<Expiry>({ choice: initial?.expires_at ? 'keep' : 'never', date: '' })
   const { values, errors, bind } = useFormFields({ name: initial?.name ?? '' }, error, ['scopes', 'expires_at'])
-  const submit = () => onSubmit({ ...values, scopes: [...scopes], ...expiryOf(expiry) })
+  const isUndecided = scopes.length === 0 && !hasNone
+  const submit = () => {
+    setMissing(isUndecided)
+    if (!isUndecided) onSubmit({ ...values, scopes: [...scopes], ...expiryOf(expiry) })
+  }
   return (
     // Closing the dialog during the request would lose a new key.
     <FormDialog {...dialog} size="wide" isHeld error={errors.rest} onSubmit={submit}>
@@ -51,11 +58,16 @@ export function KeyForm({ initial, error, onSubmit, ...dialog }: KeyFormProps) {
         error={errors.expires_at}
         onChange={setExpiry}
       />
-      <ScopeChoice scopes={scopes} error={errors.scopes} onChange={setScopes} />
-      {scopes.length === 0 && values.name.trim() ? (
-        <Note tone="amber">{keys.withoutScopes(openCalls)}</Note>
+      <ScopeChoice scopes={scopes} isMissing={isMissing && isUndecided} error={errors.scopes} onChange={setScopes} />
+      {scopes.length === 0 ? (
+        <Checkbox
+          label={keys.withoutScopes}
+          hint={keys.withoutScopesHint(openCalls)}
+          checked={hasNone}
+          onChange={() => setNone(!hasNone)}
+        />
       ) : (
-        <p className="soft small">{scopes.length === 0 ? keys.withoutScopes(openCalls) : keys.changeable}</p>
+        <p className="soft small">{keys.changeable}</p>
       )}
     </FormDialog>
   )
@@ -122,11 +134,16 @@ function ExpiryFields({ value, current, error, onChange }: ExpiryProps) {
 
 type ScopeProps = {
   scopes: readonly Scope[]
+  isMissing: boolean
   error: string | undefined
   onChange: (scopes: readonly Scope[]) => void
 }
 
-function ScopeChoice({ scopes, error, onChange }: ScopeProps) {
+function ScopeChoice({ scopes, isMissing, error, onChange }: ScopeProps) {
+  const grid = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isMissing) grid.current?.querySelector('input')?.focus()
+  }, [isMissing])
   const hasAll = scopes.length === allScopes.length
   const toggle = (scope: Scope) =>
     onChange(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])
@@ -139,7 +156,8 @@ function ScopeChoice({ scopes, error, onChange }: ScopeProps) {
         variant="quiet"
         onClick={() => onChange(hasAll ? [] : allScopes)}
       />
-      <div className="dev-scope-grid">
+      {isMissing && <ErrorNote>{keys.scopesMissing}</ErrorNote>}
+      <div className="dev-scope-grid" ref={grid}>
         {allScopes.map((scope) => (
           <div key={scope}>
             <Checkbox
