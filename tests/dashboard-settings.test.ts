@@ -14,7 +14,21 @@ test('settings are in groups, found by a search, and begin with the page of the 
   const groups = ['You', 'Workspace', 'Inbox', 'Channels', 'Server']
   assert.deepEqual(await menu.getByRole('heading', { level: 2 }).allInnerTexts(), groups)
   await menu.getByLabel('Search settings').fill('password')
-  await until('one page', async () => (await menu.getByRole('link').allInnerTexts()).join() === 'Profile')
+  await until('a card', async () => (await menu.getByRole('link').allInnerTexts()).join() === 'Profile,Password')
+  // Enter shows the card that is found, and the arrows move along the results.
+  const card = (title: string) => page.locator('.card h2:focus', { hasText: title })
+  await menu.getByLabel('Search settings').fill('quiet')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/settings/notifications')
+  await card('Quiet hours').waitFor()
+  await menu.getByLabel('Search settings').fill('session')
+  await page.keyboard.press('ArrowDown')
+  await menu.getByRole('link', { name: 'Profile' }).and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await card('Active sessions').waitFor()
+  const top = await page.locator('.card', { hasText: 'Active sessions' }).boundingBox()
+  assert.ok(top && top.y >= 0 && top.y < 860, 'the card is visible')
   await menu.getByLabel('Search settings').fill('no such setting')
   await menu.getByText('No settings match “no such setting”.').waitFor()
   // The API keys are not a page of the settings any more.
@@ -22,7 +36,7 @@ test('settings are in groups, found by a search, and begin with the page of the 
   const keys = menu.getByRole('region', { name: 'Developers' }).getByRole('link', { name: 'API keys' })
   assert.equal(await keys.getAttribute('href'), '/developers/keys')
   await menu.getByLabel('Search settings').fill('time zone')
-  await menu.getByRole('link', { name: 'Workspace' }).click()
+  await menu.getByRole('link', { name: 'General' }).click()
   await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()
 
   // Forms stay readable on a wide window, and the title of a card begins where its table begins.

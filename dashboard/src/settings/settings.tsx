@@ -2,10 +2,10 @@
 import './settings.css'
 import './replies.css'
 import './labels.css'
-import { type ComponentType, useEffect, useState } from 'react'
-import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { type ComponentType, type KeyboardEvent, useState } from 'react'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { SearchInput, Select } from '../../../ui/controls.tsx'
-import { Icon, type IconName } from '../../../ui/icon.tsx'
+import type { IconName } from '../../../ui/icon.tsx'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { NotAllowed, NotFound } from '../shell/errors.tsx'
 import { settingsWords } from '../words/settings.ts'
@@ -18,20 +18,21 @@ import { Notifications } from './notifications.tsx'
 import { Plan } from './plan.tsx'
 import { Profile } from './profile.tsx'
 import { CannedReplies } from './replies.tsx'
+import {
+  type Entry,
+  FoundSetting,
+  firstFound,
+  type Group,
+  moveAlongResults,
+  useFoundSettings,
+  useOpenSetting,
+} from './search.tsx'
 import { Status } from './status.tsx'
 import { Workspace } from './workspace.tsx'
 
 const settings = settingsWords
 
-type Entry = {
-  href: string
-  label: string
-  icon: IconName
-  /** What the page is also found by. */
-  keywords: string
-}
 type SettingsPage = Entry & { page: ComponentType; forOnly?: 'managers' | 'operators' }
-type Group = { label: string; pages: readonly Entry[] }
 
 const { groups: groupLabels, keywords, elsewhere } = settings
 
@@ -45,7 +46,7 @@ const developers: Group = {
   ],
 }
 
-const groups: readonly { label: string; pages: readonly SettingsPage[] }[] = [
+const groups: readonly Group<SettingsPage>[] = [
   {
     label: groupLabels.you,
     pages: [
@@ -90,44 +91,48 @@ export default function Settings() {
   const [path, navigate] = useLocation()
   const [search, setSearch] = useState('')
   const mayOpen = { managers: useIsManager(), operators: useSession().is_operator }
-  const wanted = search.trim().toLowerCase()
+  const open = useOpenSetting()
   const visibleGroups = groups.flatMap(({ label, pages }) => {
-    const open = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
-    return open.length > 0 ? [{ label, pages: open }] : []
+    const visible = pages.filter(({ forOnly }) => !forOnly || mayOpen[forOnly])
+    return visible.length > 0 ? [{ label, pages: visible }] : []
   })
-  const searchedGroups: readonly Group[] = wanted ? [...visibleGroups, developers] : visibleGroups
-  const foundGroups = searchedGroups.flatMap(({ label, pages }) => {
-    const found = pages.filter((each) => `${label} ${each.label} ${each.keywords}`.toLowerCase().includes(wanted))
-    return found.length > 0 ? [{ label, pages: found }] : []
-  })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs on every change of page.
-  useEffect(() => {
-    document.getElementById('main')?.scrollTo(0, 0)
-  }, [path])
+  const isSearching = search.trim() !== ''
+  const foundGroups = useFoundSettings(isSearching ? [...visibleGroups, developers] : visibleGroups, search)
+  const openFirst = (event: KeyboardEvent) => {
+    const first = isSearching && event.key === 'Enter' && firstFound(foundGroups, search)
+    if (first) open(first)
+  }
   const find = (
-    <SearchInput label={settings.search} value={search} onChange={(event) => setSearch(event.target.value)} />
+    <SearchInput
+      label={settings.search}
+      value={search}
+      onChange={(event) => setSearch(event.target.value)}
+      onKeyDown={openFirst}
+    />
   )
   const none = foundGroups.length === 0 && <p className="soft small">{settings.none(search.trim())}</p>
   return (
     <div className="settings">
-      <nav className="stack settings-menu" aria-label={settings.menu}>
+      <nav className="stack settings-menu" aria-label={settings.menu} onKeyDown={moveAlongResults}>
         <p>{settings.title}</p>
         {find}
-        {foundGroups.map(({ label, pages }) => (
+        {foundGroups.map(({ label, found }) => (
           <section key={label} className="stack settings-group" aria-label={label}>
             <h2>{label}</h2>
-            {pages.map(({ href, label, icon }) => (
-              <Link key={href} href={href} aria-current={isUnder(path, href) ? 'page' : undefined}>
-                <Icon name={icon} />
-                {label}
-              </Link>
+            {found.map((each) => (
+              <FoundSetting
+                key={each.href + each.card}
+                found={each}
+                isCurrent={!each.card && isUnder(path, each.href)}
+                onOpen={open}
+              />
             ))}
           </section>
         ))}
         {none}
       </nav>
       <div className="settings-page">
-        <nav className="settings-narrow" aria-label={settings.menu}>
+        <nav className="settings-narrow" aria-label={settings.menu} onKeyDown={moveAlongResults}>
           <Select
             aria-label={settings.page}
             value={visibleGroups.flatMap(({ pages }) => pages).find(({ href }) => isUnder(path, href))?.href ?? ''}
@@ -144,16 +149,19 @@ export default function Settings() {
             ))}
           </Select>
           {find}
-          {wanted && (
+          {isSearching && (
             <ul className="lined">
               {foundGroups
-                .flatMap(({ pages }) => pages)
-                .map(({ href, label, icon }) => (
-                  <li key={href}>
-                    <Link href={href} onClick={() => setSearch('')}>
-                      <Icon name={icon} />
-                      {label}
-                    </Link>
+                .flatMap(({ found }) => found)
+                .map((each) => (
+                  <li key={each.href + each.card}>
+                    <FoundSetting
+                      found={each}
+                      onOpen={(found) => {
+                        setSearch('')
+                        open(found)
+                      }}
+                    />
                   </li>
                 ))}
             </ul>

@@ -24,9 +24,9 @@ export const settings = {
   },
   /** By the path of the page: what it is also found by. */
   keywords: {
-    profile: 'name password two-step sign-in theme dark density sessions devices account',
-    notifications: 'sound desktop quiet hours mentions alerts',
-    workspace: 'name default country time zone opt-out keywords require two-step sign-in assign to me when I reply',
+    profile: 'account',
+    notifications: 'alerts',
+    workspace: '',
     members: 'team people invite roles owner admin agent viewer',
     plan: 'usage limit quota billing messages per month',
     audit: 'history who changed export CSV',
@@ -34,6 +34,22 @@ export const settings = {
     labels: 'colors topics',
     channels: 'number phone connect social web chat widget callback identity secret',
     status: 'installation processes database disk version health',
+  },
+  /** What the cards of these pages are found by, beside their titles. */
+  cardKeywords: {
+    person: 'name email role',
+    password: 'sign-in',
+    twoStep: 'authenticator app recovery codes',
+    appearance: 'appearance dark light density',
+    sessions: 'devices sign out everywhere',
+    level: 'mentions mine all nothing',
+    desktop: 'browser permission',
+    sound: '',
+    quietHours: 'pause from to',
+    general: 'name default country time zone',
+    replies: 'assign to me when I reply',
+    signIn: 'require two-step',
+    optOut: 'STOP unsubscribe',
   },
   /** Pages outside of the settings: what the search finds them by. */
   elsewhere: {
