@@ -186,7 +186,7 @@ test('a row shows its time, the wait, who replied, the channel at the avatar, an
 })
 
 test('a row names what sent an automated message, and shows the time by which it is sorted', { skip }, async (t) => {
-  const { page, provider, api } = await openDashboard(t, '/inbox')
+  const { page, provider, api, url, owner } = await openDashboard(t, '/inbox')
   const cleo = '+14155550102'
   for (const [from, name] of [
     [cleo, 'Cleo Dane'],
@@ -210,18 +210,16 @@ test('a row names what sent an automated message, and shows the time by which it
   const template = { name: 'hello_world', language: 'en_US' }
   assertStatus(await api.post('/messages', { to: ben, type: 'template', template }), 201)
   assertStatus(await api.post('/broadcasts', { name: 'News', template, recipients: [{ to: cleo }] }), 202)
-  await rowOf(page, 'Ben Carter').getByText('Automated:').waitFor()
-  await rowOf(page, 'Cleo Dane').getByText('Broadcast:').waitFor()
-  assert.equal(
-    await rowOf(page, 'Ann Porter')
-      .getByText(/Automated|Broadcast/)
-      .count(),
-    0,
-  )
+  const listed = async (): Promise<Json[]> => (await api.get('/conversations')).body.data
+  await until('both messages', async () => {
+    const texts = (await listed()).map(({ last_message_text: text }) => text)
+    return texts.filter((text) => text.startsWith('Question')).length === 1
+  })
   assert.deepEqual(await rows(), before, 'neither moves its row or changes its time')
   // The customer waits since the first message, and the list is sorted by the last one.
   await provider.writes({ from: cleo, text: 'Anything?' })
   await rowOf(page, 'Cleo Dane').getByText('Anything?').waitFor()
+  await rowOf(page, 'Ben Carter').getByText('Question of Ben Carter').waitFor()
   for (const [sort, names] of [
     ['Newest', ['Cleo Dane', 'Ann Porter', 'Ben Carter']],
     ['Oldest', ['Ben Carter', 'Ann Porter', 'Cleo Dane']],
@@ -237,6 +235,18 @@ test('a row names what sent an automated message, and shows the time by which it
       sort,
     )
   }
+
+  // Once a member has replied, the last message is the automated one.
+  const member = createBrowser(url, url)
+  await member.signIn(owner)
+  for (const { id, contact } of await listed()) {
+    if (contact.name === 'Ann Porter') continue
+    await member.ask('POST', `/conversations/${id}/messages`, { text: 'A moment, please' }, 201)
+  }
+  assertStatus(await api.post('/messages', { to: ben, type: 'template', template }), 201)
+  assertStatus(await api.post('/broadcasts', { name: 'More', template, recipients: [{ to: cleo }] }), 202)
+  await rowOf(page, 'Ben Carter').getByText('Automated:').waitFor()
+  await rowOf(page, 'Cleo Dane').getByText('Broadcast:').waitFor()
   await assertAccessible(page)
 })
 

@@ -255,10 +255,14 @@ test(
     await api.post('/messages', { to: '+14155550103', text: 'automatic' })
     const [, unmoved] = await list()
     assert.deepEqual([unmoved?.contact.phone, unmoved?.waiting_since], ['+14155550103', third?.waiting_since])
-    assert.deepEqual([unmoved?.last_message_text, unmoved?.last_message.automated_by], ['automatic', 'api'])
+    // While the customer waits, members see the message of the row's time. The API has the newest one.
+    assert.deepEqual([unmoved?.last_message_text, unmoved?.last_message.content_text], ['automatic', 'still waiting'])
     assertStatus(await browser.call('POST', `/conversations/${third?.id}/messages`, { text: 'hello' }), 201)
     const [top] = await list()
     assert.deepEqual([top?.id, top?.waiting_since], [third?.id, null])
+    await api.post('/messages', { to: '+14155550103', text: 'automatic again' })
+    const { last_message: last } = (await list())[0] ?? {}
+    assert.deepEqual([last?.content_text, last?.automated_by], ['automatic again', 'api'])
 
     // Closing ends the wait, reopening restores it, and a message after closing starts a new one.
     await provider.writes({ from: '+14155550103', text: 'again' })

@@ -39,9 +39,13 @@ import { type Window, windowOf } from './window.ts'
 
 type LastMessage = NonNullable<InboxRow['last_message']>
 
-/** What modules to the right provide: the newest message of each conversation, and the windows of the channels. */
+/** What modules to the right provide: the message that each row shows, and the windows of the channels. */
 export type InboxContext = {
-  lastMessagesOf: (sql: Sql, workspaceId: string, ids: readonly string[]) => Promise<Map<string, LastMessage>>
+  lastMessagesOf: (
+    sql: Sql,
+    workspaceId: string,
+    conversations: readonly { id: string; isWaiting: boolean }[],
+  ) => Promise<Map<string, LastMessage>>
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>
 }
 
@@ -235,8 +239,10 @@ async function toInboxRows(
   rows: readonly InboxEntry[],
 ): Promise<InboxRow[]> {
   if (rows.length === 0) return []
-  const ids = rows.map(({ id }) => id)
-  const last = await lastMessagesOf(sql, workspaceId, ids)
+  // Who is with the bot waits for no member.
+  const isWaiting = (row: InboxEntry): boolean => row.waiting_since !== null && row.handled_by === 'team'
+  const shown = rows.map((row) => ({ id: row.id, isWaiting: isWaiting(row) }))
+  const last = await lastMessagesOf(sql, workspaceId, shown)
   return rows.map(({ window_from, ...row }) => ({
     ...row,
     ...windowOf(channels[row.channel], window_from),

@@ -61,12 +61,13 @@ export const conversationExample = {
   contact: embeddedExample,
 }
 
+/** The newest message; while the customer waits, the newest that no program sent. */
 const LastMessage = NullableObject({
   direction: OneOf(['inbound', 'outbound']),
   content_type: OneOf(contentTypes),
   /** The channel's type of an `unsupported` message: `order`, `call`, `ig_reel`. */
   content_kind: NullableText(),
-  /** `last_message_text` unless the message was refused. */
+  /** The newest one that was not refused is `last_message_text`. */
   content_text: NullableText(),
   status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
   /** The member who wrote it. */

@@ -164,35 +164,66 @@ export async function listMessageIds(
   return rows.map(({ id }) => id)
 }
 
-/** The newest message of each conversation, also one that failed: its direction, type, text, status and author. */
+/**
+ * The message that the inbox shows of each conversation, also one that failed: its direction, type, text, status and author. It is the
+ * newest one. While the customer waits, it is the newest that no program sent, because the row has the time of that one.
+ */
 export async function lastMessagesOf(
   sql: Sql,
   workspaceId: string,
-  conversationIds: readonly string[],
+  conversations: readonly { id: string; isWaiting: boolean }[],
 ): Promise<Map<string, LastMessage>> {
+  const read = async (conversationIds: readonly string[], messages: Fragment) => {
+    const rows = await sql<(LastMessage & { conversation_id: string })[]>`
+      select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status, m.automated_by,
+        (
+          select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
+          from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
+        ) as sender
+      from unnest(${[...conversationIds]}::uuid[]) as i (id)
+      cross join lateral (
+        select m.direction, m.content_type, m.content_text, m.status, m.sender_id,
+          case when m.content_type = 'unsupported'
+            then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind,
+          case when ${isAutomated(sql)}
+            then case when m.run_id is not null then 'automation' when m.sender_type = 'bot' then 'broadcast' else 'api' end
+          end as automated_by
+        from ${messages}
+        order by m.id desc
+        limit 1
+      ) m`
+    return rows.map(({ conversation_id, ...message }) => [conversation_id, message] as const)
+  }
+  const ofConversation = sql`m.workspace_id = ${workspaceId} and m.conversation_id = i.id`
   // One index step at the end of each conversation: 50 conversations of any length take 1 ms.
-  const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status, m.automated_by,
-      (
-        select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
-        from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
-      ) as sender
-    from unnest(${[...conversationIds]}::uuid[]) as i (id)
-    cross join lateral (
-      select m.direction, m.content_type, m.content_text, m.status, m.sender_id,
-        case when m.content_type = 'unsupported'
-          then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind,
-        -- A member who writes in the provider's app has no id, but the time of the channel.
-        case when m.direction = 'outbound' and m.sender_id is null and m.sent_at is null
-          then case when m.run_id is not null then 'automation' when m.sender_type = 'bot' then 'broadcast' else 'api' end
-        end as automated_by
+  const newest = new Map(
+    await read(
+      conversations.map(({ id }) => id),
+      sql`messages m where ${ofConversation}`,
+    ),
+  )
+  const covered = conversations.filter(({ id, isWaiting }) => isWaiting && newest.get(id)?.automated_by)
+  if (covered.length === 0) return newest
+  const written = await read(
+    covered.map(({ id }) => id),
+    sql`(
+      select m.id, m.direction, m.content_type, m.content_text, m.content, m.status, m.sender_id, m.sender_type, m.sent_at, m.run_id
       from messages m
-      where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
+      where ${ofConversation}
       order by m.id desc
-      limit 1
-    ) m`
-  return new Map(rows.map(({ conversation_id, ...message }) => [conversation_id, message]))
+      limit ${maxAutomated}
+    ) m
+    where not ${isAutomated(sql)}`,
+  )
+  return new Map([...newest, ...written])
 }
+
+/** Automated messages at the end of a conversation among which that of the customer is searched. */
+const maxAutomated = 20
+
+/** A member who writes in the provider's app has no id, but the time of the channel. */
+const isAutomated = (sql: Sql): Fragment =>
+  sql`(m.direction = 'outbound' and m.sender_id is null and m.sent_at is null)`
 
 type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status'> & {
   content_kind: string | null

@@ -149,7 +149,7 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   )
 }
 
-/** The newest message and who or what sent it, unless the customer did. It may have been refused, and then `last_message_text` is that of another one. */
+/** The last message and who or what sent it, unless the customer did. While the customer waits, it is not an automated one. It may have been refused. */
 function LastMessage({ conversation: { channel, last_message: last } }: { conversation: Conversation }) {
   const text = last?.content_text?.slice(0, maxPreview)
   const isReaction = last?.content_type === 'reaction' && text
