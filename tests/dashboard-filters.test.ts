@@ -44,6 +44,18 @@ test('the sidebar lists views, labels and members with live counts, and filters 
   await api.patch(`/conversations/${idOf('Ben Carter')}`, { labels: ['Refund'] })
   await sidebar.getByRole('button', { name: /^Refund\s*2$/ }).waitFor()
   await until('two rows', async () => (await rows.count()) === 2)
+  // All counts change together, also those that the page asks for only later.
+  const counts = '**/app/api/inbox/counts'
+  await page.route(counts, () => {})
+  await rows.filter({ hasText: 'Ann Porter' }).click()
+  await page.getByRole('button', { name: 'Status: Open' }).waitFor()
+  await page.keyboard.press('e')
+  for (const name of ['Open conversations', 'Longest wait', 'Refund'])
+    await sidebar.getByRole('button', { name: new RegExp(`^${name}\\s*1$`) }).waitFor()
+  await page.keyboard.press('z')
+  for (const name of ['Open conversations', 'Longest wait', 'Refund'])
+    await sidebar.getByRole('button', { name: new RegExp(`^${name}\\s*2$`) }).waitFor()
+  await page.unroute(counts)
 
   await page.getByRole('button', { name: 'Remove filter: Refund' }).click()
   assert.equal(new URL(page.url()).search, '')

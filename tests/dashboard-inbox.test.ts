@@ -199,8 +199,13 @@ test('a status change can be undone, and an unsent message survives a reload', {
   await page.getByRole('link', { name: 'https://example.com/_x_', exact: true }).waitFor()
   await page.keyboard.press('e')
   await page.getByRole('button', { name: 'Status: Closed' }).waitFor()
+  const line = page.getByText('You closed the conversation')
+  await line.waitFor()
   await page.getByRole('button', { name: 'Undo' }).click()
   await page.getByRole('button', { name: 'Status: Open' }).waitFor()
+  // A slip leaves no lines in the thread.
+  await line.waitFor({ state: 'detached' })
+  assert.equal(await page.getByText('You reopened the conversation').count(), 0)
   await rowOf(page, 'Ann Porter').waitFor()
 
   const isSend = /\/app\/api\/conversations\/[\w-]+\/messages$/

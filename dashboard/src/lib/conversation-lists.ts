@@ -52,7 +52,8 @@ export function placeConversations(
   })
 }
 
-function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
+/** Whether the conversation is in a list with these filters, as far as a page can know. */
+export function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
   const { status, channel, connection, contact_id, assigned, label, tag, waiting_minutes, no_reply, unread, search } =
     filters
   // A person's conversations are listed whatever their messages are.

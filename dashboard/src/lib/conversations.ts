@@ -1,7 +1,7 @@
 /** Puts conversations, as the service has them, into the query cache. */
 import type { InfiniteData, Query } from '@tanstack/react-query'
 import { type AnswerOf, type DataOf, type InputOf, invalidate, queryClient } from './api.ts'
-import { type Conversation, type ListQuery, placeConversations } from './conversation-lists.ts'
+import { type Conversation, type ListQuery, matches, placeConversations } from './conversation-lists.ts'
 
 type List = InfiniteData<AnswerOf<'GET /conversations'>>
 
@@ -20,12 +20,13 @@ export const showCounts = ({ counts }: InboxEvent): void => {
 
 const cache = queryClient.getQueryCache()
 
-/** Changes all cached lists and the queries of the conversations themselves. */
+/** Changes all cached lists, the queries of the conversations themselves and the counts of the sidebar. */
 export function putConversations(
   rows: readonly Conversation[],
   memberId: string,
   removed: readonly string[] = [],
 ): void {
+  shiftSidebarCounts(rows, removed, memberId)
   for (const query of cache.findAll({ queryKey: ['GET /conversations'] })) {
     const { query: filters = {} } = query.queryKey[1] as InputOf<'GET /conversations'>
     const list = query.state.data as List | undefined
@@ -36,6 +37,59 @@ export function putConversations(
     const query = cache.find({ queryKey: ['GET /conversations/{id}', { params: { id: row.id } }] })
     if (query?.state.data) setData(query, row)
   }
+}
+
+/**
+ * Counts changed conversations in the sidebar as they are now, so that its counts change together with those of the tabs. It knows what
+ * a conversation was only from the cache; the counts that the page asks for later (`live.tsx`) include all others.
+ */
+function shiftSidebarCounts(rows: readonly Conversation[], removed: readonly string[], memberId: string): void {
+  const key = ['GET /inbox/counts', {}]
+  const counts = queryClient.getQueryData<DataOf<'GET /inbox/counts'>>(key)
+  if (!counts) return
+  const { labels, members, views } = structuredClone(counts)
+  const saved = queryClient.getQueryData<DataOf<'GET /views'>>(['GET /views', {}]) ?? []
+  const add = (all: { id: string; count: number }[], id: string, change: number) => {
+    const one = all.find((each) => each.id === id)
+    if (one) one.count = Math.max(0, one.count + change)
+    else if (change > 0) all.push({ id, count: change })
+  }
+  const count = (row: Conversation, change: 1 | -1) => {
+    if (row.inbox_at !== null && row.status === 'open') {
+      for (const { id } of row.labels) add(labels, id, change)
+      if (row.assigned_agent_id) add(members, row.assigned_agent_id, change)
+    }
+    for (const view of views) {
+      const { filters } = saved.find(({ id }) => id === view.id) ?? {}
+      if (filters && matches(row, filters, memberId)) view.count = Math.max(0, view.count + change)
+    }
+  }
+  const now = new Map(rows.map((row) => [row.id, row]))
+  for (const id of [...now.keys(), ...removed]) {
+    const before = getCached(id)
+    const after = now.get(id)
+    if (before) count(before, -1)
+    if (before && after) count(after, 1)
+  }
+  queryClient.setQueryData(key, { ...counts, labels, members, views })
+}
+
+/** As the service returned it, from the query that was fetched last: a list that no page shows may be outdated. */
+export function getCached(id: string): Conversation | undefined {
+  let newest: { row: Conversation; at: number } | undefined
+  for (const { queryKey, state } of cache.getAll()) {
+    const at = state.dataUpdatedAt
+    if (newest && newest.at >= at) continue
+    const row = rowsIn(queryKey[0], state.data).find((one) => one.id === id)
+    if (row) newest = { row, at }
+  }
+  return newest?.row
+}
+
+function rowsIn(name: unknown, data: unknown): readonly Conversation[] {
+  if (name === 'GET /conversations/{id}' && data) return [data as Conversation]
+  const list = name === 'GET /conversations' ? (data as List | undefined) : undefined
+  return list?.pages.flatMap((page) => page.data) ?? []
 }
 
 /** Keeps the time of the last fetch: the lists that depend on it (`live-pages.ts`) did not change. */

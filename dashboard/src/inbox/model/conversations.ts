@@ -1,9 +1,8 @@
 /** Conversations as the member sees them: as the service returned them, with the changes that it has not confirmed. */
-import type { InfiniteData } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { type AnswerOf, newIdempotencyKey, queryClient, useCall } from '../../lib/api.ts'
+import { newIdempotencyKey, useCall } from '../../lib/api.ts'
 import { type ListQuery, placeConversations } from '../../lib/conversation-lists.ts'
-import { putConversations } from '../../lib/conversations.ts'
+import { getCached, putConversations } from '../../lib/conversations.ts'
 import { nameOf } from '../../lib/people.ts'
 import type { Conversation } from './data.ts'
 import {
@@ -14,25 +13,6 @@ import {
   type Unconfirmed,
   useUnconfirmed,
 } from './unconfirmed.ts'
-
-/** As the service returned it, from the query that was fetched last: a list that no page shows may be outdated. */
-function getCached(id: string): Conversation | undefined {
-  let newest: { row: Conversation; at: number } | undefined
-  for (const { queryKey, state } of queryClient.getQueryCache().getAll()) {
-    const at = state.dataUpdatedAt
-    if (newest && newest.at >= at) continue
-    const row = rowsIn(queryKey[0], state.data).find((one) => one.id === id)
-    if (row) newest = { row, at }
-  }
-  return newest?.row
-}
-
-function rowsIn(name: unknown, data: unknown): readonly Conversation[] {
-  if (name === 'GET /conversations/{id}' && data) return [data as Conversation]
-  const list =
-    name === 'GET /conversations' ? (data as InfiniteData<AnswerOf<'GET /conversations'>> | undefined) : undefined
-  return list?.pages.flatMap((page) => page.data) ?? []
-}
 
 function withChanges(row: Conversation, all: readonly Unconfirmed[]): Conversation {
   let shown = row

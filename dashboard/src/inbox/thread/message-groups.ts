@@ -15,11 +15,14 @@ export type Reactions = ReadonlyMap<string, readonly { side: Message['direction'
 /** Messages of one sender within this time form one group. */
 const groupGapMs = 5 * 60_000
 
+/** A change that its member takes back within this time leaves no line in the thread. The audit log has both. */
+const undoneMs = 60_000
+
 /** Both lists: oldest first. `memberId`: the signed-in member, whose messages are labeled "You". */
 export function groupThread(messages: readonly Message[], entries: readonly Entry[], memberId: string): Day[] {
   const days: Day[] = []
   let last: Message | Entry | undefined
-  for (const item of mergeById(messages, entries)) {
+  for (const item of withoutUndone(mergeById(messages, entries))) {
     if (isMessage(item) && isAttachedReaction(item)) continue
     const at = new Date(item.created_at)
     const isNewDay = !last || !isSameDay(new Date(last.created_at), at)
@@ -46,6 +49,42 @@ function mergeById(messages: readonly Message[], entries: readonly Entry[]): (Me
     merged.push(message)
   }
   return [...merged, ...entries.slice(next)]
+}
+
+/** Without each change after which the same member restored what was before it, with nothing in between. */
+function withoutUndone(items: readonly (Message | Entry)[]): (Message | Entry)[] {
+  const kept: (Message | Entry)[] = []
+  for (const item of items) {
+    const last = kept.at(-1)
+    const isUndo = last && !isMessage(last) && !isMessage(item) && isUndoOf(item, last, kept.slice(0, -1))
+    if (isUndo) kept.pop()
+    else kept.push(item)
+  }
+  return kept
+}
+
+function isUndoOf(entry: Entry, last: Entry, earlier: readonly (Message | Entry)[]): boolean {
+  const isAtOnce = Date.parse(entry.created_at) - Date.parse(last.created_at) < undoneMs
+  if (!isAtOnce || !entry.member || entry.member.id !== last.member?.id) return false
+  if (entry.kind === 'labeled' && last.kind === 'labeled') {
+    const [one, other] = [entry.details, last.details]
+    return String(one.added) === String(other.removed) && String(one.removed) === String(other.added)
+  }
+  const state = stateAfter(entry)
+  if (!state || stateAfter(last)?.field !== state.field) return false
+  const before = earlier.findLast((item) => !isMessage(item) && stateAfter(item)?.field === state.field)
+  return state.value === ((before && !isMessage(before) && stateAfter(before)?.value) || initialStates[state.field])
+}
+
+/** Of a conversation without any entry of the field. */
+const initialStates = { status: 'open', assignee: 'nobody' }
+
+function stateAfter({ kind, details }: Entry): { field: keyof typeof initialStates; value: string } | undefined {
+  const { status, until, assignee } = details
+  if (kind === 'assigned') return { field: 'assignee', value: assignee?.id ?? initialStates.assignee }
+  if (kind === 'snoozed' && until) return { field: 'status', value: `pending until ${until}` }
+  if (kind === 'blocked' && status) return { field: 'status', value: 'closed' }
+  return kind === 'status' && status ? { field: 'status', value: status } : undefined
 }
 
 const isMessage = (item: Message | Entry): item is Message => 'direction' in item
