@@ -298,6 +298,9 @@ test('a paused broadcast shows whether it waits for a confirmation or for the ch
 test('a template preview shows the values that the member enters', { skip }, async (t) => {
   const { page, provider, window, member } = await openDashboard(t, '/templates')
   await page.getByRole('heading', { name: 'No templates yet' }).waitFor()
+  await visit(page, '/templates/unknown')
+  await page.getByText('Page not found').waitFor()
+  await visit(page, '/templates')
   await makeTemplate(provider, {
     name: 'spring_news',
     language: 'en_US',

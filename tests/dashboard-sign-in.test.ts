@@ -45,6 +45,10 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
   await page.goto('/settings/keys')
   await page.waitForURL('**/sign-in?to=%2Fsettings%2Fkeys')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  // This server cannot send a link.
+  await page.goto('/forgot-password')
+  await page.getByText('This server does not send email.').waitFor()
+  assert.equal(await page.getByRole('textbox').count(), 0)
 })
 
 test('after too many wrong passwords the page shows when to try again', { skip }, async (t) => {

@@ -25,6 +25,15 @@ export function Navigation({ groups, createIndex, onSearchKey }: NavigationProps
   const index = useMemo(() => (isSearching ? createIndex() : []), [isSearching, createIndex])
   const { results, count } = useMemo(() => searchIndex(index, query), [index, query])
 
+  // A section that is opened by its address or by a link, and that the search has not found, is shown in the list of all sections.
+  useEffect(() => {
+    const onHash = () => {
+      if (!results.some(({ entry }) => `#${entry.id}` === location.hash)) setQuery('')
+    }
+    addEventListener('hashchange', onHash)
+    return () => removeEventListener('hashchange', onHash)
+  }, [results])
+
   // In a layout effect, so that the keys work as soon as the page is visible.
   useLayoutEffect(() => {
     const onKeydown = (event: globalThis.KeyboardEvent) => {

@@ -187,7 +187,11 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
         ))}
       </div>
       <p className="palette-foot soft small" role="status">
-        {items.length === 0 ? (found.isSearching ? texts.searching : texts.none(text)) : texts.count(items.length)}
+        {items.length === 0
+          ? found.isSearching
+            ? texts.searching
+            : texts.none(text)
+          : text && texts.count(items.length)}
       </p>
     </Modal>
   )

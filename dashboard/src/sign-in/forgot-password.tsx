@@ -1,6 +1,6 @@
-/** Asks for a link to choose a new password. The answer is the same for every address. */
+/** Asks for a link to choose a new password. The answer is the same for every address. A server without email has no such links. */
 import { Form, InputField, SubmitButton } from '../../../ui/controls.tsx'
-import { useChange } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
@@ -12,7 +12,16 @@ const { reset } = signIn
 export default function ForgotPassword() {
   const request = useChange('POST /password-resets')
   const { values, bind } = useFormFields({ email: '' }, request.error)
+  const setup = useCall('GET /setup', {})
   const toSignIn = <LinkButton label={reset.toSignIn} href="/sign-in" />
+  if (setup.data && !setup.data.sends_email) {
+    return (
+      <SignInPage key="none" title={reset.title}>
+        <p>{reset.noMail}</p>
+        {toSignIn}
+      </SignInPage>
+    )
+  }
   if (request.data) {
     return (
       <SignInPage key="sent" title={reset.sent}>

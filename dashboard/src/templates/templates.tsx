@@ -1,6 +1,7 @@
 /** Routes of the template pages: list, and template by name and language. */
 import './templates.css'
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../shell/errors.tsx'
 import { TemplateDetail } from './detail.tsx'
 import { TemplateList } from './list.tsx'
 
@@ -10,7 +11,8 @@ export default function Templates() {
       <Route path="/templates/:name/:language">
         {({ name, language }) => <TemplateDetail name={decode(name)} language={decode(language)} />}
       </Route>
-      <Route component={TemplateList} />
+      <Route path="/templates" component={TemplateList} />
+      <Route component={NotFound} />
     </Switch>
   )
 }

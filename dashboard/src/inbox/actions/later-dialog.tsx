@@ -1,4 +1,4 @@
-/** Chooses when a reply is sent: in an hour, this evening, tomorrow, on Monday, or at a date and time. */
+/** Chooses when a reply is sent: in an hour, this morning, this evening, tomorrow, on Monday, or at a date and time. */
 import { useState } from 'react'
 import { Button, Checkbox, Form, InputField } from '../../../../ui/controls.tsx'
 import { formatTime, toDatetimeLocal } from '../../lib/time.ts'
@@ -87,17 +87,20 @@ export function findTimeFault(value: string): string {
   return at > Date.now() + maxDays * dayMs ? later.tooFar : ''
 }
 
-type TimeChoice = { key: 'inOneHour' | 'thisEvening' | 'tomorrow' | 'monday'; at: Date }
+type TimeChoice = { key: 'inOneHour' | 'thisMorning' | 'thisEvening' | 'tomorrow' | 'monday'; at: Date }
 
 const eveningHour = 18
 const morningHour = 9
 
 /** The times that the dialog offers, by the clock of the browser. */
 function listTimes(now: Date): TimeChoice[] {
+  const inOneHour = new Date(now.getTime() + 3_600_000)
+  const morning = hourIn(now, 0, morningHour)
   const evening = hourIn(now, 0, eveningHour)
   const daysToMonday = (8 - now.getDay()) % 7 || 7
   return [
-    { key: 'inOneHour', at: new Date(now.getTime() + 3_600_000) },
+    { key: 'inOneHour', at: inOneHour },
+    ...(morning > inOneHour ? [{ key: 'thisMorning' as const, at: morning }] : []),
     ...(evening > now ? [{ key: 'thisEvening' as const, at: evening }] : []),
     { key: 'tomorrow', at: hourIn(now, 1, morningHour) },
     ...(daysToMonday > 1 ? [{ key: 'monday' as const, at: hourIn(now, daysToMonday, morningHour) }] : []),

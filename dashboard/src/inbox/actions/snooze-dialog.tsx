@@ -85,7 +85,7 @@ export function moveBetweenChoices(event: KeyboardEvent<HTMLElement>): void {
 const choice =
   'input[type="search"], :is(.inbox-choices, .contact-choices) > li > button:first-child, .inbox-choices > li > label > input'
 
-type SnoozeChoice = { key: 'laterToday' | 'tomorrow' | 'nextWeek'; at: Date }
+type SnoozeChoice = { key: 'laterToday' | 'thisMorning' | 'tomorrow' | 'nextWeek'; at: Date }
 
 const laterHours = 3
 const morningHour = 9
@@ -98,6 +98,7 @@ function listSnoozeChoices(now: Date): SnoozeChoice[] {
   const daysToMonday = (8 - now.getDay()) % 7 || 7
   return [
     ...(isToday ? [{ key: 'laterToday' as const, at: later }] : []),
+    ...(later < morningIn(now, 0) ? [{ key: 'thisMorning' as const, at: morningIn(now, 0) }] : []),
     { key: 'tomorrow', at: morningIn(now, 1) },
     { key: 'nextWeek', at: morningIn(now, daysToMonday) },
   ]

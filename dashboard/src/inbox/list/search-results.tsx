@@ -36,12 +36,12 @@ export function SearchResults({ query, openId }: { query: string; openId: string
   if ([contacts, messages, notes].every(({ data, items }) => data && items.length === 0)) {
     return <EmptyState icon="search" title={labels.none} text={labels.noneText(query)} />
   }
-  return (
-    <div className="inbox-scroll">
-      <section aria-labelledby="inbox-people">
-        <h2 className="inbox-group soft" id="inbox-people">
-          {labels.contacts}
-        </h2>
+  const isEmpty = ({ data, items }: { data?: unknown; items: readonly unknown[] }) =>
+    data !== undefined && items.length === 0
+  const sections = [
+    {
+      ...{ key: 'people', title: labels.contacts, isNone: isEmpty(contacts) },
+      content: (
         <QueryView query={contacts} lines={3}>
           {() =>
             contacts.items.length === 0 ? (
@@ -61,11 +61,11 @@ export function SearchResults({ query, openId }: { query: string; openId: string
             )
           }
         </QueryView>
-      </section>
-      <section aria-labelledby="inbox-messages">
-        <h2 className="inbox-group soft" id="inbox-messages">
-          {labels.messages}
-        </h2>
+      ),
+    },
+    {
+      ...{ key: 'messages', title: labels.messages, isNone: isEmpty(messages) },
+      content: (
         <PagedList pages={messages} empty={<NoneFound text={labels.noMessages(query)} />}>
           {(items) => (
             <ul>
@@ -75,11 +75,11 @@ export function SearchResults({ query, openId }: { query: string; openId: string
             </ul>
           )}
         </PagedList>
-      </section>
-      <section aria-labelledby="inbox-notes">
-        <h2 className="inbox-group soft" id="inbox-notes">
-          {labels.notes}
-        </h2>
+      ),
+    },
+    {
+      ...{ key: 'notes', title: labels.notes, isNone: isEmpty(notes) },
+      content: (
         <PagedList pages={notes} empty={<NoneFound text={labels.noNotes(query)} />}>
           {(items) => (
             <ul>
@@ -89,7 +89,21 @@ export function SearchResults({ query, openId }: { query: string; openId: string
             </ul>
           )}
         </PagedList>
-      </section>
+      ),
+    },
+  ]
+  return (
+    <div className="inbox-scroll">
+      {sections
+        .toSorted((one, other) => Number(one.isNone) - Number(other.isNone))
+        .map(({ key, title, content }) => (
+          <section key={key} aria-labelledby={`inbox-${key}`}>
+            <h2 className="inbox-group soft" id={`inbox-${key}`}>
+              {title}
+            </h2>
+            {content}
+          </section>
+        ))}
     </div>
   )
 }

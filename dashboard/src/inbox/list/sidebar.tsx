@@ -36,6 +36,8 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
   const { member } = useSession()
   const [mentionsInUrl, setMentions] = useSearchParam('mentions')
   const isMentions = mentionsInUrl === 'true'
+  // A search finds all conversations, so it is none of these lists.
+  const isOther = useSearchParam('q')[0] !== '' || isMentions
   const unreadMentions = useUnreadMentions()
   const totals = useCall('GET /conversations/counts', {}, { live: true }).data
   const counts = useCall('GET /inbox/counts', {}, { live: true }).data
@@ -49,13 +51,13 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
   // A view also has an order. While one is shown, the list of the same filters is not marked too.
   const shownView = views.find(({ filters: saved }) => {
     const view = fromQuery(saved)
-    return !isMentions && view.sort === filters.sort && hasSameFilters(filters, view)
+    return !isOther && view.sort === filters.sort && hasSameFilters(filters, view)
   })
   const entryOf = (to: Partial<Filters>) => {
     // The order of a view ends with it.
     const target: Filters = { ...noFilters, sort: (shownView ? noFilters : filters).sort, ...to }
     return {
-      isOn: !isMentions && !shownView && hasSameFilters(filters, target),
+      isOn: !isOther && !shownView && hasSameFilters(filters, target),
       onClick: () => {
         setFilters(target)
         setMentions('')

@@ -122,7 +122,7 @@ export const broadcasts = {
     from: 'Send from',
     fromHint: (rate: number) =>
       `Up to ${rate} ${rate === 1 ? 'message' : 'messages'} per second. Templates belong to the account of the number.`,
-    nameHint: 'Visible only to your team.',
+    nameHint: 'Visible only to your team. Up to 80 characters.',
     namePlaceholder: 'Spring sale',
     nameNeeded: 'Enter a name.',
     segmentNeeded: 'Choose a segment.',
@@ -206,7 +206,7 @@ export const broadcasts = {
     skippedBecause: 'Reasons for skipping',
     previousRecipient: 'Previous recipient',
     nextRecipient: 'Next recipient',
-    recipientOf: (number: number, count: number) => `${number} of ${count}`,
+    recipientOf: (number: number, count: number) => `Example ${number} of ${count}`,
     partly: (number: number) =>
       `Values were checked for the first ${recipientCount(number)}. Recipients with a missing value are skipped.`,
     imageBroken:

@@ -6,6 +6,7 @@ export const later = {
   afterWindow: 'window closed',
   tooLate: 'The reply window is closed then. The message is sent only if the customer writes again before.',
   inOneHour: 'In 1 hour',
+  thisMorning: 'This morning',
   thisEvening: 'This evening',
   tomorrow: 'Tomorrow morning',
   monday: 'Monday morning',

@@ -43,6 +43,7 @@ export const signIn = {
   reset: {
     title: 'Reset your password',
     lead: 'Enter your email. You get a link to choose a new password.',
+    noMail: 'This server does not send email. Ask the operator of this Parley server to reset your password.',
     submit: 'Send link',
     sent: 'Check your email',
     sentText: (email: string) =>
