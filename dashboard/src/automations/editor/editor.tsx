@@ -3,16 +3,18 @@ import './editor.css'
 import { useState } from 'react'
 import { Button, IconButton, SegmentedControl } from '../../../../ui/controls.tsx'
 import { EmptyState, Note, Skeleton } from '../../../../ui/display.tsx'
+import { Confirm } from '../../../../ui/overlays.tsx'
 import { LeaveGuard } from '../../ui/leave-guard.tsx'
 import { editorWords as text } from '../../words/automation-editor.ts'
+import { words } from '../../words/words.ts'
 import type { Automation, DraftState } from '../automation.tsx'
 import { AutomationPage } from '../head.tsx'
 import { EditingContext } from './context.ts'
 import { Drawing } from './drawing.tsx'
-import { JsonView } from './json.tsx'
+import { JsonView, readTyped } from './json.tsx'
 import { isDefinition } from './model/definition.ts'
 import { isSame } from './model/diff.ts'
-import { readKeptText } from './model/kept.ts'
+import { forgetText } from './model/kept.ts'
 import { Outline } from './outline.tsx'
 import { SidePanel } from './panel.tsx'
 import { useEditor, useUndoKeys } from './use-editing.ts'
@@ -26,23 +28,44 @@ export function Editor({ automation }: { automation: Automation }) {
   const { definition, canEdit, select } = editing
   const content = contentOf(automation)
   const isReadable = content === null || isDefinition(content)
-  const [view, setView] = useState<View>(() => {
-    const isTyping = canEdit && readKeptText(automation.id, definition) !== undefined
-    return isReadable && !isTyping ? 'outline' : 'json'
-  })
+  const shown = isReadable ? definition : content
+  const [typed, setTyped] = useState(() => (canEdit ? readTyped(automation.id, shown) : undefined))
+  const [view, setView] = useState<View>(isReadable && !typed ? 'outline' : 'json')
+  const isInvalidJson = typed?.error !== undefined
+  const [next, setNext] = useState<View>()
+  const show = (chosen: View) => {
+    if (isInvalidJson) forgetText(automation.id)
+    setTyped(undefined)
+    setNext(undefined)
+    setView(chosen)
+  }
   useUndoKeys({ undo, redo })
   const { state } = saving
   const isUnsaved = state.kind !== 'saved' && state.kind !== 'saving'
   // A definition that is the published one again needs no publication.
-  const isChanged = !isSame(definition, automation.definition) && (automation.draft !== null || state.kind !== 'saved')
-  const draft: DraftState = { isChanged, flush: saving.flush, ...blockedBy(saving) }
+  const hasChange = !isSame(definition, automation.definition) && (automation.draft !== null || state.kind !== 'saved')
+  const isChanged = isInvalidJson || hasChange
+  const blocked = isInvalidJson ? { blocked: text.blocked.json } : blockedBy(saving)
+  const draft: DraftState = { isChanged, flush: saving.flush, ...blocked }
   const showStep = (id: string) => {
-    setView('outline')
+    show('outline')
     select(id, { id, part: 'line' })
   }
   return (
     <AutomationPage automation={automation} draft={draft}>
-      <LeaveGuard isChanged={isUnsaved && state.kind !== 'gone'} text={text.leave} />
+      <LeaveGuard isChanged={isInvalidJson || (isUnsaved && state.kind !== 'gone')} text={text.leave} />
+      {next && (
+        <Confirm
+          title={words.common.discard.title}
+          action={words.common.discard.discard}
+          cancel={words.common.discard.keep}
+          danger
+          onConfirm={() => show(next)}
+          onClose={() => setNext(undefined)}
+        >
+          <p>{text.json.discard}</p>
+        </Confirm>
+      )}
       <EditingContext value={editing}>
         <div className="editor">
           <div className="editor-main stack">
@@ -51,7 +74,7 @@ export function Editor({ automation }: { automation: Automation }) {
                 label={text.view}
                 value={view}
                 options={views.map((value) => ({ value, label: text.views[value] }))}
-                onChange={setView}
+                onChange={(chosen) => (isInvalidJson ? setNext(chosen) : show(chosen))}
               />
               {canEdit && (
                 <span className="line">
@@ -59,7 +82,7 @@ export function Editor({ automation }: { automation: Automation }) {
                   <IconButton icon="redo" label={text.redo} disabled={!redo} onClick={redo} />
                 </span>
               )}
-              {canEdit && <SaveStatus saving={saving} onShow={showStep} />}
+              {canEdit && <SaveStatus {...{ saving, isInvalidJson }} onShow={showStep} />}
             </div>
             {!canEdit && <Note icon="lock">{text.readOnly}</Note>}
             <SavingNotes saving={saving} isRestored={isRestored} />
@@ -72,7 +95,7 @@ export function Editor({ automation }: { automation: Automation }) {
             ) : view === 'drawing' ? (
               <Drawing onSelect={showStep} />
             ) : (
-              <JsonView id={automation.id} content={isReadable ? definition : content} />
+              <JsonView id={automation.id} content={shown} typed={typed} onType={setTyped} />
             )}
           </div>
           <SidePanel automation={automation} />
@@ -89,7 +112,16 @@ function blockedBy({ state, fault }: Saving): Pick<DraftState, 'blocked'> {
   return fault ? { blocked: text.blocked.invalid } : {}
 }
 
-function SaveStatus({ saving: { state, fault }, onShow }: { saving: Saving; onShow: (id: string) => void }) {
+type StatusProps = { saving: Saving; isInvalidJson: boolean; onShow: (id: string) => void }
+
+function SaveStatus({ saving: { state, fault }, isInvalidJson, onShow }: StatusProps) {
+  if (isInvalidJson) {
+    return (
+      <span className="editor-state small" data-failed="">
+        <span role="status">{text.saving.json}</span>
+      </span>
+    )
+  }
   // While the next attempt runs, the draft is as incomplete as before.
   const kind = state.kind === 'saving' && fault ? 'invalid' : state.kind
   const isFailed = kind !== 'saved' && kind !== 'saving'

@@ -1,5 +1,4 @@
 /** The definition as JSON. What the member types applies as soon as the outline can show it, and stays in the browser until then. */
-import { useState } from 'react'
 import { TextAreaField } from '../../../../ui/controls.tsx'
 import { editorWords } from '../../words/automation-editor.ts'
 import { useEditing } from './context.ts'
@@ -8,21 +7,31 @@ import { forgetText, keepText, readKeptText } from './model/kept.ts'
 
 const { json: text } = editorWords
 
-/** `applied`: the definition that was typed; undefined while it is not one. */
-type Typed = { text: string; error?: string; applied?: Definition }
+/** `applied`: the definition that was typed; undefined while it is not one, and `error` says why. */
+export type Typed = { text: string; error?: string; applied?: Definition }
 
-/** `id`: of the automation. `content`: what is stored, also if it is no definition that the outline can show. */
-export function JsonView({ id, content }: { id: string; content: unknown }) {
+/** What the member typed before, if it is not applied. `content`: as of the view. */
+export function readTyped(id: string, content: unknown): Typed | undefined {
+  const kept = readKeptText(id, content)
+  return kept === undefined ? undefined : readJson(kept)
+}
+
+type Props = {
+  /** Of the automation. */
+  id: string
+  /** What is stored, also if it is no definition that the outline can show. */
+  content: unknown
+  typed: Typed | undefined
+  onType: (typed: Typed) => void
+}
+
+export function JsonView({ id, content, typed, onType }: Props) {
   const { definition, change, canEdit } = useEditing()
-  const [typed, setTyped] = useState<Typed | undefined>(() => {
-    const kept = canEdit ? readKeptText(id, content) : undefined
-    return kept === undefined ? undefined : readJson(kept)
-  })
   // After an undo or a change elsewhere, the definition is another one.
   const isCurrent = typed && (typed.applied === undefined || typed.applied === definition)
   const type = (value: string) => {
     const read = readJson(value)
-    setTyped(read)
+    onType(read)
     if (read.applied) {
       forgetText(id)
       change(read.applied, 'json')

@@ -164,6 +164,7 @@ export const automationEditor = {
     refused: (reason: string) => `Not saved: ${reason} It is kept in this browser.`,
     conflict: 'Not saved: another member has changed this automation.',
     gone: 'Not saved: this automation was deleted.',
+    json: 'Not saved: the JSON is not valid.',
     show: 'Show',
     restored: 'These are your changes from before. They are kept in this browser and not saved yet.',
     discard: 'Discard them',
@@ -183,6 +184,7 @@ export const automationEditor = {
     conflict: 'Decide about the changes of the other member first.',
     retrying: 'The draft is not saved yet.',
     gone: 'This automation was deleted.',
+    json: 'Correct the JSON first.',
   },
   unreadable: {
     title: 'The outline cannot show this definition',
@@ -196,6 +198,7 @@ export const automationEditor = {
     notJson: (reason: string) => `Not valid JSON: ${reason}`,
     notDefinition:
       'The outline cannot show this definition, because a part of a step is missing or has the wrong type.',
+    discard: 'The JSON is not valid, so it cannot be shown or saved. The last valid definition is kept.',
   },
   drawing: { label: 'Drawing of the steps', answered: 'Answered', done: 'Done' },
   panel: 'Beside the steps',
