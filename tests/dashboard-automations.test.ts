@@ -163,7 +163,10 @@ test('a run shows its steps, answers and end, and the thread links to it', { ski
     steps: [
       {
         type: 'ask',
-        message: { type: 'interactive', interactive: { kind: 'buttons', body: 'What is it about?', buttons } },
+        message: {
+          type: 'interactive',
+          interactive: { kind: 'buttons', body: 'Hello {{contact.name|there}}, what is it about?', buttons },
+        },
         answer: { type: 'choice' },
         save_as: 'answers.topic',
       },
@@ -187,7 +190,7 @@ test('a run shows its steps, answers and end, and the thread links to it', { ski
   await rowOf(page, 'Ann Bee').getByText('Waiting').waitFor()
   await rowOf(page, 'Ann Bee').getByRole('link', { name: 'Ann Bee', exact: true }).click()
   await page.getByText(/^Waits for an answer of the customer, until/).waitFor()
-  await page.getByText('Ask “What is it about?”').waitFor()
+  await page.getByText('Ask “Hello [Name], what is it about?”').waitFor()
   await page.getByText('Perhaps sent').waitFor()
   await page.locator('blockquote', { hasText: 'My order' }).waitFor()
   await page.getByText('A contact writes for the first time').first().waitFor()

@@ -1,6 +1,7 @@
 /** What starts an automation and what its steps do, in words. */
 import { automationWords } from '../words/automations.ts'
 import { type Message, readDefinition, type Step, type Trigger } from './definition.ts'
+import { fillNames } from './references.ts'
 
 const { triggers, steps, messages } = automationWords.text
 
@@ -62,9 +63,9 @@ const describeFields = (step: Step | undefined): string =>
 
 function describeMessage(message: Message | undefined): string {
   const { type, text, interactive, template, location } = message ?? {}
-  if (interactive?.body) return messages.text(interactive.body)
+  if (interactive?.body) return messages.text(fillNames(interactive.body))
   if (template) return messages.template(template.name)
   if (type === 'location') return messages.location(location?.name)
   if (type === 'image' || type === 'video' || type === 'audio' || type === 'document') return messages[type]
-  return text ? messages.text(text) : messages.other
+  return text ? messages.text(fillNames(text)) : messages.other
 }

@@ -84,12 +84,6 @@ export const automationEditor = {
     },
     savedAs: (name: string) => `→ ${name}`,
     branch: (count: number) => countOf('case', 'cases')(count),
-    fields: {
-      'contact.name': 'Name',
-      'contact.phone': 'Phone',
-      'contact.email': 'Email',
-      'contact.company': 'Company',
-    } as Record<string, string>,
     addLabels: (names: readonly string[]) => `add ${names.length === 1 ? 'label' : 'labels'} ${listOf(names)}`,
     removeLabels: (names: readonly string[]) => `remove ${names.length === 1 ? 'label' : 'labels'} ${listOf(names)}`,
     addTags: (names: readonly string[]) => `add ${names.length === 1 ? 'tag' : 'tags'} ${listOf(names)}`,
@@ -124,7 +118,7 @@ export const automationEditor = {
   triggers: {
     message: 'When a customer writes',
     first: 'When a customer writes for the first time',
-    first_since_closed: 'When a customer writes the first message since the conversation was closed',
+    first_since_closed: 'When a customer writes for the first time since the conversation was closed',
     contains: (list: readonly string[]) => `with ${list.map(quoted).join(' or ')}`,
     button: (id: string) => `by tapping the button ${quoted(id)}`,
     contentTypes: (names: readonly string[]) => `(${listOf(names)})`,

@@ -29,6 +29,13 @@ const tagOr = (tag: string | undefined) => (tag ? `the tag “${tag}”` : 'a ta
 
 export const automationText = {
   duration,
+  /** References to fields of the contact, in texts. */
+  fields: {
+    'contact.name': 'Name',
+    'contact.phone': 'Phone',
+    'contact.email': 'Email',
+    'contact.company': 'Company',
+  } as Record<string, string>,
   triggers: {
     none: 'Nothing starts it yet',
     message: (when: string | undefined) =>

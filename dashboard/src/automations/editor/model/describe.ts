@@ -3,6 +3,7 @@ import { describeFilter, type FilterNames } from '../../../segments/describe-fil
 import type { Filter } from '../../../segments/rules.ts'
 import { editorWords } from '../../../words/automation-editor.ts'
 import { words } from '../../../words/words.ts'
+import { fillNames } from '../../references.ts'
 import {
   type Definition,
   type Message,
@@ -64,13 +65,6 @@ function detailOf(step: Step, names: Names): string {
 }
 
 const quote = (value: string): string => text.quoted(value.trim() ? fillNames(value) : text.empty)
-
-/** References as the name of what they stand for: `[Name]`. */
-const fillNames = (value: string): string =>
-  value.replaceAll(
-    /\{\{\s*((?:contact|answers)\.[^{}|]*?)\s*(?:\|[^{}]*)?\}\}/g,
-    (_, field: string) => `[${text.fields[field] ?? field.replace(/^(contact\.attributes|answers|contact)\./, '')}]`,
-  )
 
 function describeMessage(message: Message): string {
   switch (message.type) {
