@@ -77,6 +77,12 @@ test('a flow of three questions and a branch is built with the mouse, published 
   await saved(page)
   await line(page, 'steps[0]').getByText('“Which size?” [Small] [Large] → size').waitFor()
   await page.getByRole('button', { name: 'Publish' }).click()
+  const question = page.getByRole('dialog', { name: 'Publish “Sizes”?' })
+  await question.getByText('A customer writes with “size”').waitFor()
+  await question.getByText('Ask “Which size?”').waitFor()
+  assert.equal((await read()).state, 'draft')
+  await assertAccessible(page)
+  await question.getByRole('button', { name: 'Publish' }).click()
   await until('the publication', async () => (await read()).state === 'active')
 
   await provider.writes({ from: phone, name: 'Ann', text: 'Which size do you have' })
@@ -168,6 +174,9 @@ test('a flow is built with the keyboard alone', { skip }, async (t) => {
     if (await page.evaluate<boolean>("document.activeElement.textContent === 'Publish'")) break
     await keyboard.press('Shift+Tab')
   }
+  await keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Publish “Sizes”?' }).waitFor()
+  await tabTo(page, 'dialog [data-variant="primary"]')
   await keyboard.press('Enter')
   await until('the publication', async () => (await read()).state === 'active')
   const { definition } = await read()

@@ -6,7 +6,7 @@ import { Menu } from '../../../ui/menu.tsx'
 import { useChange } from '../lib/api.ts'
 import { automationWords } from '../words/automations.ts'
 import { type Automation, type DraftState, maxName, staleCalls } from './automation.tsx'
-import { DeleteDialog, PauseDialog, RenameDialog, SecretReplacement } from './dialogs.tsx'
+import { DeleteDialog, PauseDialog, PublishDialog, RenameDialog, SecretReplacement } from './dialogs.tsx'
 
 const { head: text } = automationWords
 
@@ -42,24 +42,26 @@ export function Actions({ automation, draft }: { automation: Automation; draft: 
   )
 }
 
-/** Publishes the draft, after the editor has saved it. Without a draft it resumes a paused automation. */
+/** Publishes the draft after a question, when the editor has saved it. Without a draft it resumes a paused automation. */
 function PublishButton({ automation, draft }: { automation: Automation; draft: DraftState }) {
   const { id, state, version } = automation
   const hintId = useId()
   const [isSaving, setSaving] = useState(false)
   const hasDraft = draft.isChanged ?? automation.draft !== null
   const isResumed = state === 'paused' && !hasDraft
-  const publish = useChange('POST /automations/{id}/publish', {
+  const [isAsking, setAsking] = useState(false)
+  const resume = useChange('POST /automations/{id}/publish', {
     stale: staleCalls,
-    done: (published) => (isResumed ? text.resumed : text.published(published.version)),
+    done: text.resumed,
     reportsError: true,
   })
   const blocked = isResumed ? undefined : hasDraft ? draft.blocked : version === 0 ? text.empty : text.nothing
   const run = async () => {
+    if (isResumed) return resume.mutate({ params: { id } })
     setSaving(true)
     const isSaved = (await draft.flush?.()) ?? true
     setSaving(false)
-    if (isSaved) publish.mutate({ params: { id } })
+    if (isSaved) setAsking(true)
   }
   const label = isResumed ? text.resume : state === 'paused' ? text.publishAndResume : text.publish
   return (
@@ -73,11 +75,12 @@ function PublishButton({ automation, draft }: { automation: Automation; draft: D
         label={label}
         variant="primary"
         icon={isResumed ? 'play' : 'check'}
-        busy={isSaving || publish.isPending}
+        busy={isSaving || resume.isPending}
         disabled={blocked !== undefined}
         aria-describedby={blocked ? hintId : undefined}
         onClick={() => void run()}
       />
+      {isAsking && <PublishDialog automation={automation} action={label} onClose={() => setAsking(false)} />}
     </>
   )
 }

@@ -4,8 +4,11 @@ import { useLocation } from 'wouter'
 import { InputField, TextAreaField } from '../../../ui/controls.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { ConfirmCall, FormDialog, SecretDialog } from '../ui/dialogs.tsx'
+import { Facts } from '../ui/facts.tsx'
 import { automationWords } from '../words/automations.ts'
 import { type Automation, maxDescription, maxName, staleCalls } from './automation.tsx'
+import { readDefinition } from './definition.ts'
+import { describeStart, describeStep } from './describe.ts'
 
 const { head: text } = automationWords
 
@@ -41,6 +44,34 @@ export function RenameDialog({ automation, onClose }: Props) {
         onChange={({ target }) => setDescription(target.value)}
       />
     </FormDialog>
+  )
+}
+
+/** What the saved draft does from now on. */
+export function PublishDialog({ automation, action, onClose }: Props & { action: string }) {
+  const { id, name, version, draft, definition, recent_runs: runs } = automation
+  const published = draft ?? definition
+  const [first] = published ? readDefinition(published).steps : []
+  return (
+    <ConfirmCall
+      title={text.publishTitle(name)}
+      action={action}
+      call="POST /automations/{id}/publish"
+      input={{ params: { id } }}
+      stale={staleCalls}
+      done={(automation) => text.published(automation.version)}
+      onClose={onClose}
+    >
+      <div className="stack">
+        <p>{version === 0 ? text.publishText : text.publishAgainText(runs.open)}</p>
+        <Facts
+          facts={{
+            [text.publishStart]: describeStart(published),
+            [text.publishFirst]: first && describeStep(first.type, first),
+          }}
+        />
+      </div>
+    </ConfirmCall>
   )
 }
 

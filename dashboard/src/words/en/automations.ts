@@ -92,6 +92,14 @@ export const automations = {
     publish: 'Publish',
     publishAndResume: 'Publish and resume',
     published: (version: number) => `Version ${version} is active`,
+    publishTitle: (name: string) => `Publish “${name}”?`,
+    publishText: 'It goes live at once, for every customer whom its start fits. You can pause it at any time.',
+    publishAgainText: (open: number) =>
+      open > 0
+        ? `New runs use these changes at once. ${open === 1 ? '1 open run keeps its version' : `${runCount(open)} that are open keep their version`}.`
+        : 'New runs use these changes at once. Open runs keep their version.',
+    publishStart: 'Start',
+    publishFirst: 'First step',
     nothing: 'There are no changes to publish.',
     empty: 'Add a step first.',
     resume: 'Resume',
