@@ -74,6 +74,14 @@ test('a flow of three questions and a branch is built with the mouse, published 
   const large = await add(page, 'steps[3].cases[1].steps[0]', 'Send a message')
   await large.getByLabel('Text', { exact: true }).fill('Large: {{answers.count}}.')
   await add(page, 'steps[4]', 'Hand over to the team')
+  // A step is added before one that ends the automation. Nothing can follow that one.
+  await page.getByRole('button', { name: 'Actions of: Hand over' }).click()
+  await page.getByRole('menuitem', { name: 'Add step above' }).waitFor()
+  assert.equal(await page.getByRole('menuitem', { name: 'Add step below' }).count(), 0)
+  await page.getByRole('menuitem', { name: 'Add step above' }).click()
+  await page.getByRole('menuitem', { name: 'Add an internal note' }).click()
+  await form(page, 'steps[4]').getByLabel('Internal note', { exact: true }).fill('Sold')
+  await line(page, 'steps[5]').getByText('Hand over').waitFor()
   await saved(page)
   await line(page, 'steps[0]').getByText('“Which size?” [Small] [Large] → size').waitFor()
   await page.getByRole('button', { name: 'Publish' }).click()
@@ -108,6 +116,11 @@ async function tabTo(page: Page, selector: string): Promise<void> {
 
 /** Chooses an item of the open menu with the arrow keys. */
 async function chooseByKeys(page: Page, name: string): Promise<void> {
+  await pressItem(page, name)
+  await page.getByRole('menu').waitFor({ state: 'detached' })
+}
+
+async function pressItem(page: Page, name: string): Promise<void> {
   const focused = () =>
     page.evaluate<string>("document.activeElement.matches('[role=menuitem]') ? document.activeElement.textContent : ''")
   let before = await until('the focus in the menu', focused)
@@ -120,7 +133,6 @@ async function chooseByKeys(page: Page, name: string): Promise<void> {
     })
   }
   await page.keyboard.press('Enter')
-  await page.getByRole('menu').waitFor({ state: 'detached' })
 }
 
 const untilFocused = (page: Page, selector: string) =>
@@ -167,6 +179,13 @@ test('a flow is built with the keyboard alone', { skip }, async (t) => {
   await line(page, 'steps[3].otherwise[0]').waitFor()
   await keyboard.press('Control+z')
   await line(page, 'steps[3].cases[0].steps[0]').waitFor()
+  await tabTo(page, '[data-line="steps[3].cases[0].steps[0]"] ~ .outline-actions button')
+  await keyboard.press('Enter')
+  await pressItem(page, 'Add step below')
+  await page.getByRole('menuitem', { name: 'Send a message' }).waitFor()
+  await chooseByKeys(page, 'End')
+  await untilFocused(page, '[data-line="steps[3].cases[0].steps[1]"]')
+  await keyboard.press('Delete')
   await untilDraft('the draft', ({ steps }) => steps[3]?.cases?.[0]?.steps?.[0]?.message?.text === 'You said yes.')
   await until('a draft to publish', () => page.getByRole('button', { name: 'Publish' }).isEnabled())
   await keyboard.press('Escape')

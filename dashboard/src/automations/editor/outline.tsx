@@ -247,6 +247,8 @@ function StepMenu({ id, line }: { id: string; line: LineText }) {
   const run = (edit: (definition: Editing['definition'], id: string) => Edit) => () =>
     apply(editing, edit(definition, id))
   const move = (by: 1 | -1) => () => apply(editing, moveStep(definition, id, by))
+  const after = placeAfter(id)
+  const below = idOf(after.list, after.index)
   return (
     <span className="outline-actions">
       <Menu
@@ -254,6 +256,10 @@ function StepMenu({ id, line }: { id: string; line: LineText }) {
         button={<IconButton icon="more" label={text.actions(toText(line))} />}
         items={[
           { label: text.edit, icon: 'edit', onSelect: () => select(id, { id, part: 'form' }) },
+          { label: text.addAbove, icon: 'plus', onSelect: () => openAddAfterMenu(id) },
+          ...(step && isEnd(step)
+            ? []
+            : [{ label: text.addBelow, icon: 'plus' as const, onSelect: () => openAddAfterMenu(below) }]),
           { label: text.duplicate, icon: 'copy', onSelect: run(duplicateStep) },
           ...(canMove(definition, id, -1) ? [{ label: text.up, icon: 'up' as const, onSelect: move(-1) }] : []),
           ...(canMove(definition, id, 1) ? [{ label: text.down, icon: 'chevron' as const, onSelect: move(1) }] : []),
@@ -337,9 +343,21 @@ function paste(editing: Editing, id: LineId, step: Step): void {
 /** Opens the menu that adds a step below a line; above one that ends the list, and above the first from the trigger. */
 function openAdd(root: HTMLElement, { definition }: Editing, id: LineId): void {
   const { list, index } = placeAfter(id)
-  const find = (at: string) => root.querySelector<HTMLElement>(`[data-add="${at}"] button`)
   const step = stepAt(definition, id)
-  const button = find(idOf(list, index)) ?? (step && isEnd(step) ? find(id) : undefined)
+  const button = findAdd(root, idOf(list, index)) ?? (step && isEnd(step) ? findAdd(root, id) : undefined)
+  button?.focus()
+  button?.click()
+}
+
+const findAdd = (root: ParentNode, at: string) => root.querySelector<HTMLElement>(`[data-add="${at}"] button`)
+
+/** Opens the menu that adds a step at a position, once the menu that was open has returned the focus to its button. */
+function openAddAfterMenu(at: string): void {
+  if (document.querySelector('[role="menu"]')) {
+    requestAnimationFrame(() => openAddAfterMenu(at))
+    return
+  }
+  const button = findAdd(document, at)
   button?.focus()
   button?.click()
 }

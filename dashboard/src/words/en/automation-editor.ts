@@ -15,6 +15,8 @@ export const automationEditor = {
   none: 'This automation does nothing yet. Add a first step.',
   add: 'Add step',
   addFirst: 'Add a step at the start of the list',
+  addAbove: 'Add step above',
+  addBelow: 'Add step below',
   addAfter: (line: string) => `Add a step after: ${line}`,
   paste: 'Paste step',
   actions: (line: string) => `Actions of: ${line}`,
