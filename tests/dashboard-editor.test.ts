@@ -82,8 +82,12 @@ test('a flow of three questions and a branch is built with the mouse, published 
   await page.getByRole('menuitem', { name: 'Add an internal note' }).click()
   await form(page, 'steps[4]').getByLabel('Internal note', { exact: true }).fill('Sold')
   await line(page, 'steps[5]').getByText('Hand over').waitFor()
+  // The name of a case that was made from a button follows it.
+  await line(page, 'steps[0]').click()
+  await form(page, 'steps[0]').getByLabel('Button 2', { exact: true }).fill('Very large')
+  await page.getByText('If Very large', { exact: true }).waitFor()
   await saved(page)
-  await line(page, 'steps[0]').getByText('“Which size?” [Small] [Large] → size').waitFor()
+  await line(page, 'steps[0]').getByText('“Which size?” [Small] [Very large] → size').waitFor()
   await page.getByRole('button', { name: 'Publish' }).click()
   const question = page.getByRole('dialog', { name: 'Publish “Sizes”?' })
   await question.getByText('A customer writes with “size”').waitFor()

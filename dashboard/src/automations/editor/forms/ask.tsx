@@ -3,7 +3,7 @@ import { Checkbox, InputField, SelectField } from '../../../../../ui/controls.ts
 import { Note } from '../../../../../ui/display.tsx'
 import { editorWords } from '../../../words/automation-editor.ts'
 import { useEditing } from '../context.ts'
-import { renameReferences } from '../model/answers.ts'
+import { renameCases, renameReferences } from '../model/answers.ts'
 import {
   type AskStep,
   answerPrefix,
@@ -23,13 +23,17 @@ const { forms: text } = editorWords
 const isTappable = (message: Message): boolean => message.type === 'interactive' && message.interactive.kind !== 'link'
 
 export function AskForm({ id, step, onChange }: FormProps<AskStep>) {
+  const { definition, change } = useEditing()
   const { answer } = step
   const changeMessage = (message: Message, field?: string) => {
     // Buttons are there to be tapped, and nothing can be tapped without them.
     const isNew = isTappable(message) !== isTappable(step.message)
-    const type = isTappable(message) ? 'choice' : 'text'
+    const type: AskStep['answer']['type'] = isTappable(message) ? 'choice' : 'text'
     const fits = !isNew || (type === 'text' && answer.type !== 'choice')
-    onChange({ ...step, message, ...(fits ? {} : { answer: { type } }) }, field)
+    const next = { ...step, message, ...(fits ? {} : { answer: { type } }) }
+    const changed = changeStep(definition, id, () => next)
+    const { name } = readSaveAs(step.save_as)
+    change(renameCases(changed, name, optionsOf(step.message), optionsOf(message)), field && `${id} ${field}`)
   }
   return (
     <>

@@ -1,6 +1,14 @@
 /** The answers of an automation: which ones a step can use, and how they are renamed. Pure. */
-import { type Definition, isDefinition, type Option, optionsOf, readSaveAs, type Step } from './definition.ts'
-import { listAt, listSteps, ownerOf, placeOf } from './tree.ts'
+import {
+  type Case,
+  type Definition,
+  isDefinition,
+  type Option,
+  optionsOf,
+  readSaveAs,
+  type Step,
+} from './definition.ts'
+import { changeStep, listAt, listSteps, ownerOf, placeOf } from './tree.ts'
 
 export type Answer = {
   name: string
@@ -56,6 +64,42 @@ export function newAnswerName(definition: Definition, base = 'answer'): string {
     const name = number === 1 ? base : `${base}_${number}`
     if (!used.has(name)) return name
   }
+}
+
+/**
+ * The titles of buttons and rows have changed. The name of a case that was made from a title follows: the case has the title as its name,
+ * and a rule that the answer is this button.
+ */
+export function renameCases(
+  definition: Definition,
+  answer: string,
+  from: readonly Option[],
+  to: readonly Option[],
+): Definition {
+  const titles = new Map(to.map(({ id, title }) => [id, title]))
+  const changed = from.filter(({ id, title }) => titles.has(id) && titles.get(id) !== title)
+  if (changed.length === 0) return definition
+  const branches = listSteps(definition).filter(({ step }) => step.type === 'branch')
+  return branches.reduce(
+    (renamed, { id }) =>
+      changeStep(renamed, id, (step) =>
+        step.type === 'branch'
+          ? { ...step, cases: step.cases.map((each) => follow(each, answer, changed, titles)) }
+          : step,
+      ),
+    definition,
+  )
+}
+
+function follow(one: Case, answer: string, changed: readonly Option[], titles: ReadonlyMap<string, string>): Case {
+  const { name = '', ...rest } = one
+  const option = changed.find(
+    ({ id, title }) =>
+      title === name &&
+      one.when.rules.some((rule) => 'field' in rule && rule.field === `answers.${answer}` && rule.value === id),
+  )
+  const title = option && titles.get(option.id)
+  return option ? { ...rest, ...(title ? { name: title } : {}) } : one
 }
 
 /** Renames an answer in all texts and rules, unless another step saves the same name. */
