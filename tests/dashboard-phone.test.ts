@@ -6,7 +6,7 @@ import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.t
 import { createFolder } from './folder.ts'
 import { connectSimulator, createSealer, loadSimulatorAccounts } from './internals.ts'
 import { startProvider } from './provider.ts'
-import { testEncryptionKey } from './support.ts'
+import { testEncryptionKey, until } from './support.ts'
 
 const sealer = createSealer(testEncryptionKey)
 const pathOf = (id: string) => `/automations/${id}`
@@ -53,12 +53,21 @@ test('a draft is tried on the phone: text, buttons, a list, a wait that is skipp
   await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
   await page.reload()
   const panel = page.getByRole('complementary', { name: 'Beside the steps' })
-  await page.getByRole('button', { name: 'Start the preview' }).click()
-  await page.getByLabel('Message of the customer').fill('hi')
+  // With the keyboard alone: after each button the focus is in the message field.
+  const field = page.getByLabel('Message of the customer')
+  const untilFocused = () =>
+    until('the focus in the message field', () =>
+      page.evaluate<boolean>("document.activeElement.matches('.phone-composer input')"),
+    )
+  await page.getByRole('button', { name: 'Start the preview' }).press('Enter')
+  await field.waitFor()
+  await untilFocused()
+  await page.keyboard.type('hi')
   await page.keyboard.press('Enter')
   await page.getByText('Waits for an answer to “What is it about?”').waitFor()
   await assertAccessible(page)
-  await panel.getByRole('button', { name: 'Sales', exact: true }).click()
+  await panel.getByRole('button', { name: 'Sales', exact: true }).press('Enter')
+  await untilFocused()
   await panel.getByRole('button', { name: 'Skip waiting' }).waitFor()
   await panel.getByText('Products', { exact: true }).click()
   await panel.getByRole('button', { name: 'Walnut' }).waitFor()
@@ -68,10 +77,20 @@ test('a draft is tried on the phone: text, buttons, a list, a wait that is skipp
   await small.getByText(/^Waits until/).waitFor()
   await assertFits(small)
   await assertAccessible(small)
-  await panel.getByRole('button', { name: 'Skip waiting' }).click()
+  await panel.getByRole('button', { name: 'Skip waiting' }).press('Enter')
+  await untilFocused()
   await panel.getByText('Finished').waitFor()
   await panel.getByRole('button', { name: 'Restart' }).click()
   await panel.getByText('No messages yet.').waitFor()
+  // A call that fails says why, in the words of the outline.
+  const calling = { trigger: { type: 'message' }, steps: [{ type: 'call', url: 'https://127.0.0.1:1/order' }] }
+  dataOf(await api.call('PUT', `/automations/${id}/draft`, { body: calling }))
+  await field.fill('hi')
+  await page.keyboard.press('Enter')
+  await panel.getByText(/^The call of your server failed. Connection refused. Next try: /).waitFor()
+  await panel.getByText('Steps of the run').click()
+  await panel.getByText('Call https://127.0.0.1:1/order Repeated · Connection refused').first().waitFor()
+  await assertAccessible(page)
   // The preview left nothing in the workspace, so there is no past to try the draft on.
   await page.getByLabel('On the past', { exact: true }).check({ force: true })
   await page.getByRole('button', { name: 'Try on the last 7 days' }).click()

@@ -4,13 +4,14 @@
  * The service ends a preview that is not used for 30 minutes. While the panel shows one, it polls: the events of the hidden workspace in
  * which a preview runs do not reach the stream of this one.
  */
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, type Ref, useRef, useState } from 'react'
 import { Button, Form, IconButton, Input } from '../../../ui/controls.tsx'
 import { EmptyState, Note } from '../../../ui/display.tsx'
 import { type DataOf, queryClient, useCall, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { QueryView } from '../ui/page.tsx'
 import { automationPhoneWords as texts } from '../words/automation-phone.ts'
+import { describeLogged, loggedSteps, toCallError } from './logged.ts'
 import './phone.css'
 import { Chat, type Tap } from './phone-chat.tsx'
 
@@ -40,18 +41,25 @@ function usePreviewChange<Call extends Calls>(name: Call, automationId: string) 
 
 export function Phone({ automationId }: { automationId: string }) {
   const query = useCall('GET /automations/{id}/preview', inputOf(automationId))
+  const [isStarted, setStarted] = useState(false)
   return (
     <section className="phone" aria-label={texts.title}>
       <QueryView query={query} lines={4}>
         {(preview) =>
-          preview.ends_at ? <OpenPhone automationId={automationId} /> : <ClosedPhone {...{ preview, automationId }} />
+          preview.ends_at ? (
+            <OpenPhone {...{ automationId, isStarted }} />
+          ) : (
+            <ClosedPhone {...{ preview, automationId }} onStart={() => setStarted(true)} />
+          )
         }
       </QueryView>
     </section>
   )
 }
 
-function ClosedPhone({ preview, automationId }: { preview: Preview; automationId: string }) {
+type ClosedProps = { preview: Preview; automationId: string; onStart: () => void }
+
+function ClosedPhone({ preview, automationId, onStart }: ClosedProps) {
   const open = usePreviewChange('POST /automations/{id}/preview', automationId)
   if (!preview.is_available) return <EmptyState icon="off" title={texts.unavailable} text={texts.unavailableText} />
   if (!preview.trigger) return <EmptyState icon="phone" title={texts.empty} text={texts.emptyText} />
@@ -61,17 +69,27 @@ function ClosedPhone({ preview, automationId }: { preview: Preview; automationId
       variant="primary"
       icon="play"
       busy={open.isPending}
-      onClick={() => open.mutate(inputOf(automationId))}
+      onClick={() => {
+        onStart()
+        open.mutate(inputOf(automationId))
+      }}
     />
   )
   return <EmptyState icon="phone" title={texts.title} text={texts.lead} action={action} />
 }
 
-function OpenPhone({ automationId }: { automationId: string }) {
+/** `isStarted`: by this member, on this page. */
+function OpenPhone({ automationId, isStarted }: { automationId: string; isStarted: boolean }) {
   const { data: preview } = useCall('GET /automations/{id}/preview', inputOf(automationId), { pollMs })
   const restart = usePreviewChange('POST /automations/{id}/preview', automationId)
   const write = usePreviewChange('POST /automations/{id}/preview/messages', automationId)
-  const tap: Tap = (button) => write.mutate({ ...inputOf(automationId), body: { button } })
+  const field = useRef<HTMLInputElement>(null)
+  // The pressed button disappears or is disabled, and the focus would be lost.
+  const focusField = () => field.current?.focus({ preventScroll: true })
+  const tap: Tap = (button) => {
+    focusField()
+    write.mutate({ ...inputOf(automationId), body: { button } })
+  }
   if (!preview) return null
   return (
     <>
@@ -83,12 +101,17 @@ function OpenPhone({ automationId }: { automationId: string }) {
           icon="refresh"
           title={texts.restartHint}
           busy={restart.isPending}
-          onClick={() => restart.mutate(inputOf(automationId))}
+          onClick={() => {
+            focusField()
+            restart.mutate(inputOf(automationId))
+          }}
         />
       </header>
       <Chat messages={preview.messages} onTap={tap} isBusy={write.isPending} />
-      <Progress preview={preview} automationId={automationId} />
+      <Progress preview={preview} automationId={automationId} onPress={focusField} />
       <Composer
+        field={field}
+        hasFocus={isStarted}
         isBusy={write.isPending}
         onSend={(text) => write.mutateAsync({ ...inputOf(automationId), body: { text } })}
       />
@@ -98,8 +121,10 @@ function OpenPhone({ automationId }: { automationId: string }) {
   )
 }
 
+type ProgressProps = { preview: Preview; automationId: string; onPress: () => void }
+
 /** What the automation does now, and how to go on. */
-function Progress({ preview, automationId }: { preview: Preview; automationId: string }) {
+function Progress({ preview, automationId, onPress }: ProgressProps) {
   const start = usePreviewChange('POST /automations/{id}/preview/start', automationId)
   const skip = usePreviewChange('POST /automations/{id}/preview/skip', automationId)
   const { run, waits_for: waitsFor, trigger, open_runs: openRuns } = preview
@@ -118,7 +143,10 @@ function Progress({ preview, automationId }: { preview: Preview; automationId: s
             size="small"
             icon="clock"
             busy={skip.isPending}
-            onClick={() => skip.mutate(inputOf(automationId))}
+            onClick={() => {
+              onPress()
+              skip.mutate(inputOf(automationId))
+            }}
           />
         )}
         {label && (
@@ -127,7 +155,10 @@ function Progress({ preview, automationId }: { preview: Preview; automationId: s
             size="small"
             icon="bolt"
             busy={start.isPending}
-            onClick={() => start.mutate(inputOf(automationId))}
+            onClick={() => {
+              onPress()
+              start.mutate(inputOf(automationId))
+            }}
           />
         )}
       </div>
@@ -152,11 +183,22 @@ function describeProgress({ run, waits_for: waitsFor, messages, trigger }: Previ
     const question = messages.findLast(({ direction }) => direction === 'outbound')?.content_text
     return question ? texts.answer(question) : texts.anyAnswer
   }
-  if (waitsFor === 'time' && run.due_at) return texts.until(formatTime(run.due_at))
+  if (waitsFor === 'time' && run.due_at) {
+    const last = run.steps.at(-1)
+    const until = formatTime(run.due_at)
+    return last?.type === 'call' && last.reason ? texts.callFailed(toCallError(last.reason), until) : texts.until(until)
+  }
   return texts.running
 }
 
-function Composer({ isBusy, onSend }: { isBusy: boolean; onSend: (text: string) => Promise<unknown> }) {
+type ComposerProps = {
+  isBusy: boolean
+  field: Ref<HTMLInputElement>
+  hasFocus: boolean
+  onSend: (text: string) => Promise<unknown>
+}
+
+function Composer({ isBusy, field, hasFocus, onSend }: ComposerProps) {
   const [text, setText] = useState('')
   const send = async () => {
     const written = text.trim()
@@ -168,6 +210,8 @@ function Composer({ isBusy, onSend }: { isBusy: boolean; onSend: (text: string) 
   return (
     <Form className="line phone-composer" onSubmit={() => void send()}>
       <Input
+        ref={field}
+        autoFocus={hasFocus}
         value={text}
         maxLength={4_096}
         aria-label={texts.write}
@@ -187,12 +231,14 @@ function Log({ run }: Pick<Preview, 'run'>) {
     <details className="phone-log small">
       <summary>{texts.log}</summary>
       <ol>
-        {run.steps.map(({ id, path, outcome, reason }) => (
-          <li key={id}>
-            {texts.step(path, texts.outcomes[outcome])}
-            {reason && <span className="soft"> {reason}</span>}
-          </li>
-        ))}
+        {loggedSteps(run).map((step) => {
+          const { title, parts } = describeLogged(run, step)
+          return (
+            <li key={step.id}>
+              {title} <span className="soft">{parts.join(' · ')}</span>
+            </li>
+          )
+        })}
       </ol>
     </details>
   )

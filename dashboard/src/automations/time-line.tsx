@@ -7,24 +7,21 @@ import { formatTime } from '../lib/time.ts'
 import { Time } from '../ui/time.tsx'
 import { prettyJson } from '../webhooks/pretty-json.ts'
 import { automationWords } from '../words/automations.ts'
-import { findStep, type Step, titleOfChoice } from './definition.ts'
-import { describeStart, describeStep } from './describe.ts'
+import { findStep, titleOfChoice } from './definition.ts'
+import { describeStart } from './describe.ts'
+import { describeLogged, type LoggedStep, loggedSteps } from './logged.ts'
 import { type RunDetail, toSentence } from './run-state.tsx'
 
 const { runs } = automationWords
 const { page: text } = runs
 
-type LoggedStep = RunDetail['steps'][number]
-
 export function TimeLine({ run }: { run: RunDetail }) {
-  // The end of the definition is no step: the last entry has it.
-  const steps = run.steps.filter(({ path }) => path !== 'steps')
   return (
     <ol className="automations-line">
       <Entry icon="play" title={describeStart(run.definition)} at={run.started_at}>
         <Outcome run={run} messageId={run.message_id} parts={[text.start]} />
       </Entry>
-      {steps.map((step) => (
+      {loggedSteps(run).map((step) => (
         <StepEntry key={step.id} run={run} step={step} />
       ))}
       <Last run={run} />
@@ -90,37 +87,22 @@ const tones: Partial<Record<LoggedStep['outcome'], Tone>> = {
 }
 
 function StepEntry({ run, step: logged }: { run: RunDetail; step: LoggedStep }) {
-  const { type, path, outcome, reason, input, message_id, created_at } = logged
-  const step = findStep(run.definition, path)
-  // The time of a wait is in the title already.
-  const detail = reason && type !== 'wait' ? describeReason(type, reason) : ''
+  const { type, path, outcome, input, message_id, created_at } = logged
+  const { title, parts } = describeLogged(run, logged)
   return (
     <Entry
       icon={outcome === 'answered' ? 'reply' : (icons[type] ?? 'check')}
       tone={tones[outcome]}
-      title={titleOf(logged, step)}
+      title={title}
       at={created_at}
     >
-      <Outcome
-        run={run}
-        messageId={message_id}
-        tone={tones[outcome]}
-        parts={outcome === 'answered' ? [] : [text.outcomes[outcome], detail]}
-      />
-      {input != null && <Input type={type} input={input} title={titleOfChoice(step, input)} />}
+      <Outcome run={run} messageId={message_id} tone={tones[outcome]} parts={parts} />
+      {input != null && (
+        <Input type={type} input={input} title={titleOfChoice(findStep(run.definition, path), input)} />
+      )}
     </Entry>
   )
 }
-
-function titleOf({ type, outcome, input }: LoggedStep, step: Step | undefined): string {
-  if (outcome === 'answered') return text.answered
-  const isAgain = outcome === 'repeated' || (outcome === 'unknown' && input != null)
-  return type === 'ask' && isAgain ? text.askedAgain : describeStep(type, step)
-}
-
-/** A branch logs the name of its case. */
-const describeReason = (type: string, reason: string): string =>
-  type === 'branch' && reason !== 'no case matches' ? text.chose(toSentence(reason)) : toSentence(reason)
 
 /** What the step got: the answer of the customer, or the response of a URL. */
 function Input({ type, input, title }: { type: string; input: unknown; title: string | undefined }) {

@@ -52,6 +52,8 @@ export const automationPhone = {
   answer: (question: string) => `Waits for an answer to “${question}”`,
   anyAnswer: 'Waits for an answer',
   until: (time: string) => `Waits until ${time}`,
+  callFailed: (reason: string, time: string) =>
+    `The call of your server failed. ${reason.replace(/\.$/, '')}. Next try: ${time}`,
   skip: 'Skip waiting',
   skipAnswer: 'Skip: no answer',
   ended: (reason: string | null) => reasons[reason ?? ''] ?? 'Ended',
@@ -60,16 +62,4 @@ export const automationPhone = {
   restart: 'Restart',
   restartHint: 'Starts with a new customer',
   log: 'Steps of the run',
-  step: (path: string, outcome: string) => `${path}: ${outcome}`,
-  outcomes: {
-    done: 'done',
-    sent: 'sent',
-    unknown: 'sent, outcome unknown',
-    asked: 'asked',
-    answered: 'answered',
-    repeated: 'repeated',
-    waiting: 'waiting',
-    failed: 'failed',
-    stopped: 'stopped',
-  },
 }

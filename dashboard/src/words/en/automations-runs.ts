@@ -14,6 +14,13 @@ export const automationRuns = {
     paused: 'Automation paused',
     deleted: 'Automation deleted',
   },
+  /** Why a call failed, after the name of the step or a colon. */
+  callErrors: {
+    unknownHost: (host: string) => `No server with the name ${host} was found. Use a public https address.`,
+    status: (status: string) => `The server answered with status ${status}`,
+    notPublic: (reason: string) =>
+      `${reason}. Use a public https address, or ask the operator of this installation to allow the network.`,
+  },
   states: { running: 'Running', waiting: 'Waiting' },
   filter: 'Show',
   all: 'All runs',
