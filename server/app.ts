@@ -277,7 +277,7 @@ async function registerApi(
     ['Templates', templateTable({ db, sealer, channel: channels.msgapp })],
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
-    ['Automations', automationTable({ db, slow, sealer, signals, channels, times: times.automation })],
+    ['Automations', automationTable({ db, slow, sealer, signals, channels, guard, times: times.automation })],
     ['', previewTable({ db, sealer, store, http, channels, publicUrl, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Broadcasts', broadcastTable(broadcasting)],

@@ -78,6 +78,34 @@ test('a check says whether a definition is valid, and stores nothing', async (t)
   assert.deepEqual((await api.get('/automations')).body.data, [])
 })
 
+test('a call to an address that the service never calls is refused while it is edited', async (t) => {
+  const { api } = await start(t)
+  const { id } = dataOf(await api.post('/automations', { name: 'Order status' }), 201)
+  const definitionOf = (url: string) => ({
+    trigger: { type: 'message' },
+    steps: [
+      { type: 'wait', for: '1h' },
+      { type: 'call', url },
+    ],
+  })
+  const save = (url: string) => api.call('PUT', `/automations/${id}/draft`, { body: definitionOf(url) })
+  const advice = 'Use a public host, or ask the operator to allow the network in WEBHOOK_ALLOWED_CIDRS'
+  for (const [url, host] of [
+    ['https://10.0.0.1/orders', '10.0.0.1'],
+    ['https://[::1]/orders', '::1'],
+    ['https://169.254.169.254', '169.254.169.254'],
+  ] as const) {
+    const message = `steps[1].url: ${host} is not a public address. ${advice}`
+    assertBadRequest(await save(url), message)
+    assertBadRequest(await api.post('/automations', { name: 'Other', definition: definitionOf(url) }), message)
+    assertBadRequest(await api.post('/automations/check', definitionOf(url)), message)
+  }
+  // Tests allow 127.0.0.0/8. A name is resolved only by the call.
+  for (const url of ['https://localhost/orders', 'https://127.0.0.1/orders', 'https://orders.invalid/']) {
+    dataOf(await save(url))
+  }
+})
+
 test('a draft that another caller has changed is not overwritten', async (t) => {
   const { api } = await start(t)
   const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: 'a' }] }

@@ -250,6 +250,13 @@ test('an incomplete draft shows its fault at the step, survives a reload, and is
   await saved(page)
   await untilDraft('the complete draft', ({ steps }) => steps[1]?.for === '2d')
   await item.waitFor({ state: 'detached' })
+  // The operator allows 127.0.0.0/8 only.
+  const call = await add(page, 'steps[2]', 'Call your server')
+  await call.getByLabel('URL of your server').fill('https://10.0.0.1/orders')
+  await item.getByText('URL: 10.0.0.1 is not a public address. Use a public host').waitFor()
+  await page.getByText('Complete the draft first.').waitFor()
+  await call.getByLabel('URL of your server').fill('https://localhost/orders')
+  await saved(page)
 })
 
 test('the later of two members does not overwrite the other', { skip }, async (t) => {

@@ -4,6 +4,8 @@
  * A definition is edited as a draft. Publishing makes it an immutable version: runs that are open keep theirs. The kinds of changes that
  * the active automations wait for are kept in the row of the workspace, so that every statement that makes such a change sees them.
  */
+import { isIP } from 'node:net'
+import { isLoopbackHost, notPublic } from '../../common/address.ts'
 import { memberName } from '../accounts/members.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -12,6 +14,7 @@ import { idAt, isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Db, type Fragment, requireRow, type Sql, withRetries } from '../lib/postgres/db.ts'
 import type { Static } from '../lib/schema.ts'
 import { lengthOf } from '../lib/text.ts'
+import type { Guard } from '../webhooks/guard.ts'
 import type { Definition } from './definition.ts'
 import { automationFields } from './fields.ts'
 import { parseDefinition } from './parse.ts'
@@ -26,16 +29,19 @@ export const maxDescription = 1_000
 const recentDays = 7
 const maxCounted = 10_000
 
+type Networks = Pick<Guard, 'isAllowed'>
+
 type AutomationInput = { name: string; description?: string | undefined; definition?: unknown }
 
 export async function createAutomation(
   db: Db,
   sealer: Sealer,
+  guard: Networks,
   workspaceId: string,
   { name, description = '', definition }: AutomationInput,
   id = newId(),
 ): Promise<Automation> {
-  const draft = definition === undefined ? null : JSON.stringify(parseDefinition(definition, automationFields))
+  const draft = definition === undefined ? null : JSON.stringify(readEdited(guard, definition))
   const secret = sealer.seal(createSecret(), sealContext(workspaceId, id))
   const texts = {
     name: readText('name', name, maxName, 1),
@@ -54,6 +60,22 @@ export async function createAutomation(
       on conflict do nothing`
   })
   return requireAutomation(db, workspaceId, id)
+}
+
+/** A URL whose host can never be called here is refused while it is edited. A host name is resolved only by the call. */
+function readEdited(guard: Networks, input: unknown): Definition {
+  const definition = parseDefinition(input, automationFields)
+  for (const { path, step } of listSteps(definition)) {
+    if (step.type !== 'call') continue
+    const host = new URL(step.url).hostname.replace(/^\[|\]$/g, '')
+    const address = isLoopbackHost(host) && isIP(host) === 0 ? '127.0.0.1' : host
+    if (isIP(address) > 0 && !guard.isAllowed(address)) {
+      throw badRequest(
+        `${path}.url: ${notPublic(host)}. Use a public host, or ask the operator to allow the network in WEBHOOK_ALLOWED_CIDRS`,
+      )
+    }
+  }
+  return definition
 }
 
 function readText(field: string, input: string, max: number, min = 0): string {
@@ -165,13 +187,14 @@ async function place(sql: Sql, workspaceId: string, id: string, position: number
  */
 export async function saveDraft(
   sql: Sql,
+  guard: Networks,
   workspaceId: string,
   id: string,
   input: unknown,
   updatedAt?: string,
 ): Promise<Automation> {
   await requireAutomation(sql, workspaceId, id)
-  const draft = JSON.stringify(parseDefinition(input, automationFields))
+  const draft = JSON.stringify(readEdited(guard, input))
   // Callers see the time in milliseconds. A request that is repeated after a lost response finds its own draft.
   const isUnchanged = updatedAt
     ? sql`(draft = ${draft} or date_trunc('milliseconds', updated_at) = date_trunc('milliseconds', ${updatedAt}::timestamptz))`
@@ -186,8 +209,8 @@ export async function saveDraft(
 }
 
 /** Reads a definition as a draft is read, and stores nothing. */
-export function checkDefinition(input: unknown): Static<typeof CheckedSchema> {
-  const definition = parseDefinition(input, automationFields)
+export function checkDefinition(guard: Networks, input: unknown): Static<typeof CheckedSchema> {
+  const definition = readEdited(guard, input)
   const steps = listSteps(definition).map(({ path, depth, step }) => ({ path, depth, text: describeStep(step) }))
   return { valid: true, definition, steps }
 }

@@ -14,6 +14,7 @@ import { Deleted, IdParams, ListQuery, OneOf, Type, Uuid } from '../lib/schema.t
 import { describeFields } from '../segments/filter.ts'
 import { FieldsSchema } from '../segments/filter-schema.ts'
 import type { Signals } from '../signals/signals.ts'
+import type { Guard } from '../webhooks/guard.ts'
 import {
   changeAutomation,
   checkDefinition,
@@ -80,10 +81,19 @@ type AutomationOptions = {
   sealer: Sealer
   signals: Signals
   channels: Record<ChannelName, Channel>
+  guard: Guard
   times: Times['automation']
 }
 
-export function automationTable({ db, slow, sealer, signals, channels, times }: AutomationOptions): readonly Row[] {
+export function automationTable({
+  db,
+  slow,
+  sealer,
+  signals,
+  channels,
+  guard,
+  times,
+}: AutomationOptions): readonly Row[] {
   const dryRun = createDryRunner({ db, slow, channels, times })
   return [
     row({
@@ -111,7 +121,7 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       data: AutomationSchema,
       status: 201,
       run: ({ caller, body, idempotency }) =>
-        createAutomation(db, sealer, caller.workspaceId, body, idempotency?.subject.id),
+        createAutomation(db, sealer, guard, caller.workspaceId, body, idempotency?.subject.id),
     }),
     row({
       call: 'POST /automations/check',
@@ -123,7 +133,7 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       body: Definition,
       data: CheckedSchema,
       status: { 200: 'The definition is valid.' },
-      run: ({ body }) => checkDefinition(body),
+      run: ({ body }) => checkDefinition(guard, body),
     }),
     row({
       call: 'GET /automations/macros',
@@ -194,7 +204,8 @@ export function automationTable({ db, slow, sealer, signals, channels, times }: 
       }),
       body: Definition,
       data: AutomationSchema,
-      run: ({ caller, params, query, body }) => saveDraft(db, caller.workspaceId, params.id, body, query.if_updated_at),
+      run: ({ caller, params, query, body }) =>
+        saveDraft(db, guard, caller.workspaceId, params.id, body, query.if_updated_at),
     }),
     row({
       call: 'POST /automations/:id/dry-run',
