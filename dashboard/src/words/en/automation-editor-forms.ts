@@ -110,7 +110,8 @@ export const editorForms = {
   note: 'Internal note',
   noteHint: 'Only members see it.',
   callUrl: 'URL of your server',
-  callHint: 'An https URL. The run, the contact, the conversation and the answers are posted to it.',
+  callHint: (name: string) =>
+    `A public https URL. The run, the contact, the conversation and the answers are posted to it. If it answers with {"status": "Shipped"} and the response is saved, a later text shows it with {{answers.${name}.status}}.`,
   callSave: 'Save the response for later steps',
   handOverNote: 'Note for the team',
   handOverNoteHint: 'Optional. The answers so far are added.',

@@ -90,7 +90,7 @@ function CallForm({ id, step, onChange }: FormProps<CallStep>) {
     <>
       <InputField
         label={text.callUrl}
-        hint={text.callHint}
+        hint={text.callHint(name ?? 'response')}
         type="url"
         placeholder={text.urlPlaceholder}
         maxLength={2_000}
