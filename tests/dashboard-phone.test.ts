@@ -92,7 +92,7 @@ test('a draft is tried on the phone: text, buttons, a list, a wait that is skipp
   await panel.getByText('Call https://127.0.0.1:1/order Repeated · Connection refused').first().waitFor()
   await assertAccessible(page)
   // The preview left nothing in the workspace, so there is no past to try the draft on.
-  await page.getByLabel('On the past', { exact: true }).check({ force: true })
+  await page.getByLabel('Past messages', { exact: true }).check({ force: true })
   await page.getByRole('button', { name: 'Try on the last 7 days' }).click()
   await page.getByText('In the last 7 days it would have started no runs.').waitFor()
   await assertAccessible(page)

@@ -8,7 +8,7 @@ const steps = countOf('step', 'steps')
 
 export const automationDryRun = {
   title: 'Try it on the past',
-  tab: 'On the past',
+  tab: 'Past messages',
   lead: 'Shows what this automation would have done in the last 7 days. Nothing is sent or changed.',
   action: 'Try on the last 7 days',
   again: 'Try again',
