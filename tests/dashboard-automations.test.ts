@@ -191,6 +191,9 @@ test('a run shows its steps, answers and end, and the thread links to it', { ski
   await visit(page, `/automations/${id}`)
   await page.getByRole('link', { name: 'Runs', exact: true }).click()
   await rowOf(page, 'Ann Bee').getByText('Waiting').waitFor()
+  // A run that starts now appears by itself.
+  await provider.writes({ from: '+14155550101', name: 'Ben Cole', text: 'hi' })
+  await rowOf(page, 'Ben Cole').waitFor()
   await rowOf(page, 'Ann Bee').getByRole('link', { name: 'Ann Bee', exact: true }).click()
   await page.getByText(/^Waits for an answer of the customer, until/).waitFor()
   await page.getByText('Ask “Hello [Name], what is it about?”').waitFor()

@@ -1,6 +1,6 @@
 /** The runs of an automation, newest first. */
 import { Link } from 'wouter'
-import { Button, Select } from '../../../ui/controls.tsx'
+import { Select } from '../../../ui/controls.tsx'
 import { EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
@@ -37,7 +37,6 @@ export function RunList({ automation }: { automation: Automation }) {
           options={[['', text.all], ['open', text.open], ...reasons.map((each) => [each, text.reasons[each]] as const)]}
           onChange={({ target }) => choose(target.value)}
         />
-        <Button label={text.reload} icon="refresh" busy={pages.isRefetching} onClick={() => void pages.refetch()} />
       </div>
       <div className="card">
         <PagedList pages={pages} empty={empty}>

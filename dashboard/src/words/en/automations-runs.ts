@@ -25,7 +25,6 @@ export const automationRuns = {
   filter: 'Show',
   all: 'All runs',
   open: 'Open',
-  reload: 'Reload',
   columns: {
     contact: 'Contact',
     end: 'State',
