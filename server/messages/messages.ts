@@ -194,12 +194,11 @@ export async function lastMessagesOf(
       ) m`
     return rows.map(({ conversation_id, ...message }) => [conversation_id, message] as const)
   }
-  const ofConversation = sql`m.workspace_id = ${workspaceId} and m.conversation_id = i.id`
   // One index step at the end of each conversation: 50 conversations of any length take 1 ms.
   const newest = new Map(
     await read(
       conversations.map(({ id }) => id),
-      sql`messages m where ${ofConversation}`,
+      sql`messages m where m.workspace_id = ${workspaceId} and m.conversation_id = i.id`,
     ),
   )
   const covered = conversations.filter(({ id, isWaiting }) => isWaiting && newest.get(id)?.automated_by)
@@ -209,7 +208,7 @@ export async function lastMessagesOf(
     sql`(
       select m.id, m.direction, m.content_type, m.content_text, m.content, m.status, m.sender_id, m.sender_type, m.sent_at, m.run_id
       from messages m
-      where ${ofConversation}
+      where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
       order by m.id desc
       limit ${maxAutomated}
     ) m
