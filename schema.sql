@@ -666,8 +666,13 @@ create table conversations (
   is_channel_blocked boolean not null default false,
   connection_id uuid,
   bot_run_id uuid,
+  team_id uuid,
+  episode_id uuid,
+  episode_messages integer not null default 0,
+  episode_replies integer not null default 0,
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
+  constraint conversations_team_fkey FOREIGN KEY (workspace_id, team_id) REFERENCES teams(workspace_id, id) ON DELETE SET NULL (team_id) NOT VALID,
   constraint conversations_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint conversations_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
@@ -685,6 +690,10 @@ comment on column conversations.blocked_at is 'When a member blocked the contact
 comment on column conversations.is_channel_blocked is 'The channel blocks the contact too: it accepts no messages of the contact.';
 comment on column conversations.connection_id is 'The connection that received or sent the first message. Replies leave from it.';
 comment on column conversations.bot_run_id is 'The open run with questions: the conversation is with the bot.';
+comment on column conversations.team_id is 'The team that it is assigned to.';
+comment on column conversations.episode_id is 'The open episode.';
+comment on column conversations.episode_messages is 'Messages of the customer in the open episode: counted here, because each message changes this row anyway.';
+comment on column conversations.episode_replies is 'Replies of members in the open episode.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_connection ON public.conversations USING btree (workspace_id, connection_id, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
@@ -747,6 +756,45 @@ create table encryption_checks (
   constraint encryption_checks_is_only_check CHECK (is_only)
 );
 comment on table encryption_checks is 'A known text sealed with the encryption key, to detect a wrong key at start.';
+
+create table episodes (
+  workspace_id uuid not null,
+  id uuid not null,
+  conversation_id uuid not null,
+  connection_id uuid,
+  opened_at timestamp with time zone not null,
+  opened_by text not null,
+  first_assigned_at timestamp with time zone,
+  first_reply_at timestamp with time zone,
+  first_reply_by uuid,
+  replies integer not null default 0,
+  customer_messages integer not null default 0,
+  closed_at timestamp with time zone,
+  closed_by text,
+  closed_by_id uuid,
+  reopened_from uuid,
+  team_id uuid,
+  member_id uuid,
+  labels uuid[] not null default '{}'::uuid[],
+  updated_at timestamp with time zone not null default now(),
+  constraint episodes_pkey PRIMARY KEY (workspace_id, id),
+  constraint episodes_conversation_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint episodes_closed_by_check CHECK ((closed_by = ANY (ARRAY['member'::text, 'automation'::text, 'api'::text, 'silence'::text, 'block'::text]))),
+  constraint episodes_opened_by_check CHECK ((opened_by = ANY (ARRAY['customer'::text, 'member'::text])))
+) with (fillfactor=80);
+comment on table episodes is 'Stretches of work in a conversation, from the message that opens one to its closing. At most one of a conversation is open.';
+comment on column episodes.id is 'The id of the message that opened it.';
+comment on column episodes.first_reply_at is 'Of a member. Messages of bots, broadcasts and API keys are no reply.';
+comment on column episodes.replies is 'Replies of members. While the episode is open, conversations.episode_replies has the number.';
+comment on column episodes.customer_messages is 'While the episode is open, conversations.episode_messages has the number.';
+comment on column episodes.closed_by_id is 'The member, the API key or the run of the automation that closed it. It may not exist any more.';
+comment on column episodes.reopened_from is 'The episode before, if it was closed less than 24 hours before this one opened.';
+comment on column episodes.team_id is 'The team of the conversation when the episode closed; while it is open, the conversation has it. So are member_id and labels.';
+CREATE INDEX episodes_by_change ON public.episodes USING btree (workspace_id, updated_at, id);
+CREATE INDEX episodes_by_closing ON public.episodes USING btree (workspace_id, closed_at, id) WHERE (closed_at IS NOT NULL);
+CREATE INDEX episodes_by_opening ON public.episodes USING btree (workspace_id, opened_at, id);
+CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at);
+CREATE UNIQUE INDEX episodes_open ON public.episodes USING btree (workspace_id, conversation_id) WHERE (closed_at IS NULL);
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -1258,6 +1306,42 @@ create table tags (
   constraint tags_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table tags is 'Tags for contacts.';
+
+create table team_connections (
+  workspace_id uuid not null,
+  connection_id uuid not null,
+  team_id uuid not null,
+  constraint team_connections_pkey PRIMARY KEY (workspace_id, connection_id),
+  constraint team_connections_workspace_id_connection_id_fkey FOREIGN KEY (workspace_id, connection_id) REFERENCES channel_connections(workspace_id, id) ON DELETE CASCADE,
+  constraint team_connections_workspace_id_team_id_fkey FOREIGN KEY (workspace_id, team_id) REFERENCES teams(workspace_id, id) ON DELETE CASCADE
+);
+comment on table team_connections is 'The team that serves a connection: an episode that opens there without a team gets this one.';
+CREATE INDEX team_connections_by_team ON public.team_connections USING btree (workspace_id, team_id);
+
+create table team_members (
+  workspace_id uuid not null,
+  team_id uuid not null,
+  member_id uuid not null,
+  constraint team_members_pkey PRIMARY KEY (workspace_id, team_id, member_id),
+  constraint team_members_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint team_members_workspace_id_team_id_fkey FOREIGN KEY (workspace_id, team_id) REFERENCES teams(workspace_id, id) ON DELETE CASCADE
+);
+comment on table team_members is 'Which members are in a team.';
+CREATE INDEX team_members_by_member ON public.team_members USING btree (workspace_id, member_id);
+
+create table teams (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  name_key text not null,
+  color text not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint teams_name_unique UNIQUE (workspace_id, name_key),
+  constraint teams_pkey PRIMARY KEY (workspace_id, id),
+  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table teams is 'Groups of members who answer conversations together.';
 
 create table templates (
   workspace_id uuid not null,

@@ -65,8 +65,10 @@ const tables: Record<string, readonly string[]> = {
   imports: ['contact_imports', 'contact_import_changes', 'contact_import_rejects', 'contact_import_mappings'],
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
+  teams: ['teams', 'team_members', 'team_connections'],
   conversations: [
     'conversations',
+    'episodes',
     'member_presence',
     'visitor_presence',
     'mentions',
