@@ -56,13 +56,15 @@ test('assign, snooze and close are one line of buttons at every width', { skip }
 })
 
 test('the buttons of the header are at the same place in every conversation', { skip }, async (t) => {
-  const { page, provider, api, member } = await openDashboard(t, '/inbox', { width: 1440 })
+  // The inbox keeps the list of members for a moment, so it opens after they exist.
+  const { page, provider, api, member } = await openDashboard(t, '/segments', { width: 1440 })
   await member('agent', 'Sam Porter')
   for (const [from, name] of [
     [ben, 'Ben Carter'],
     [ann, 'Ann Porter'],
   ] as const)
     await provider.writes({ from, name, text: 'Hello' })
+  await page.goto('/inbox')
   const conversations: Json[] = (await api.get('/conversations')).body.data
   const { id } = conversations.find(({ contact }) => contact.name === 'Ann Porter') ?? assert.fail()
   assertStatus(await api.patch(`/conversations/${id}`, { labels: ['Refund', 'Urgent'] }), 200)

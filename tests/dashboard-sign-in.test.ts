@@ -155,6 +155,8 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await assertAccessible(page)
   await dialog.getByRole('button', { name: 'I have stored the codes' }).click()
   await page.getByText('10 recovery codes left').waitFor()
+  // The closing dialog covers the buttons of the page.
+  await dialog.waitFor({ state: 'detached' })
   await assertAccessible(page)
 
   const phone = await window({ as: null, width: 390, height: 844, dark: true })
