@@ -377,8 +377,10 @@ create table channel_connections (
   address text,
   scope text not null default ''::text,
   disconnected_at timestamp with time zone,
+  schedule_id uuid,
   constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
   constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
+  constraint channel_connections_schedule_fkey FOREIGN KEY (workspace_id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
   constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint channel_connections_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint channel_connections_channel_name_check CHECK ((channel_name = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
@@ -397,6 +399,7 @@ comment on column channel_connections.name_key is 'The name, case-folded. Unique
 comment on column channel_connections.address is 'The phone number in E.164, the user name, or the host of the site. Null until it is known.';
 comment on column channel_connections.scope is 'Stands before user ids of customers and names of templates, which are unique per provider account only. Empty for the first account of a channel.';
 comment on column channel_connections.disconnected_at is 'When a member disconnected it. The row stays while it has conversations; its secrets are empty.';
+comment on column channel_connections.schedule_id is 'Its office hours. Null: those of the workspace.';
 CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USING btree (id);
 CREATE UNIQUE INDEX channel_connections_by_name ON public.channel_connections USING btree (workspace_id, name_key) WHERE (disconnected_at IS NULL);
 CREATE TRIGGER keep_connection AFTER DELETE ON public.channel_connections FOR EACH ROW WHEN ((old.disconnected_at IS NULL)) EXECUTE FUNCTION keep_connection();
@@ -1223,6 +1226,25 @@ CREATE INDEX scheduled_messages_due ON public.scheduled_messages USING btree (wo
 CREATE INDEX scheduled_messages_ended ON public.scheduled_messages USING btree (updated_at) WHERE (state = ANY (ARRAY['sent'::text, 'failed'::text, 'canceled'::text]));
 CREATE INDEX scheduled_messages_waiting ON public.scheduled_messages USING btree (workspace_id, conversation_id) WHERE (state = ANY (ARRAY['scheduled'::text, 'held'::text, 'sending'::text]));
 
+create table schedules (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  name_key text not null,
+  time_zone text not null,
+  periods jsonb not null,
+  holidays jsonb not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint schedules_name_unique UNIQUE (workspace_id, name_key),
+  constraint schedules_pkey PRIMARY KEY (workspace_id, id),
+  constraint schedules_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table schedules is 'Office hours of workspaces, teams and connections.';
+comment on column schedules.time_zone is 'IANA name.';
+comment on column schedules.periods is 'Weekly periods in local time, sorted: [{ day, from, to }]. Day 0 is Monday, `to` may be 24:00.';
+comment on column schedules.holidays is 'Local dates on which it is closed, sorted: [{ date, name }].';
+
 create table segment_members (
   workspace_id uuid not null,
   segment_id uuid not null,
@@ -1337,11 +1359,14 @@ create table teams (
   color text not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null default now(),
+  schedule_id uuid,
   constraint teams_name_unique UNIQUE (workspace_id, name_key),
   constraint teams_pkey PRIMARY KEY (workspace_id, id),
+  constraint teams_schedule_fkey FOREIGN KEY (workspace_id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
   constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table teams is 'Groups of members who answer conversations together.';
+comment on column teams.schedule_id is 'Its office hours. Null: those of the connection, or of the workspace.';
 
 create table templates (
   workspace_id uuid not null,
@@ -1521,7 +1546,9 @@ create table workspaces (
   automation_kinds text[] not null default '{}'::text[],
   preview_of uuid,
   preview_until timestamp with time zone,
+  schedule_id uuid,
   constraint workspaces_pkey PRIMARY KEY (id),
+  constraint workspaces_schedule_fkey FOREIGN KEY (id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
 );
@@ -1532,6 +1559,7 @@ comment on column workspaces.time_zone is 'IANA name, such as Europe/Berlin. Day
 comment on column workspaces.automation_kinds is 'The kinds of changes that its automations wait for. Statements queue only these in automation_triggers.';
 comment on column workspaces.preview_of is 'Of the hidden workspace in which the draft of an automation runs: the workspace of the automation. The id is that of the automation.';
 comment on column workspaces.preview_until is 'When the preview ends by itself. A worker then deletes the workspace.';
+comment on column workspaces.schedule_id is 'The office hours of teams and connections without a schedule of their own. Null: always open.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
 CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);

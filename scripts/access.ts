@@ -56,7 +56,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'POST /deliveries',
     '* /integrations',
   ],
-  ['change the workspace', 'PATCH /workspace'],
+  ['change the workspace and its office hours', 'PATCH /workspace', '* /schedules/:x', 'POST /schedules'],
   ['read the audit log', 'GET /audit'],
   [
     'import and export contacts; export the recipients of a broadcast',

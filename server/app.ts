@@ -52,6 +52,7 @@ import { presenceFeed, presenceTable } from './conversations/presence-routes.ts'
 import { conversationTable } from './conversations/routes.ts'
 import { timelineTable } from './conversations/timeline-routes.ts'
 import { labelTable, viewTable } from './conversations/view-routes.ts'
+import { scheduleTable } from './hours/routes.ts'
 import { importTable } from './imports/routes.ts'
 import { nameSubjects } from './insights/audit-subjects.ts'
 import { noteEventHeard } from './insights/checklist.ts'
@@ -256,6 +257,7 @@ async function registerApi(
     ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
     ['Connections', channelTable({ db, sealer, channels, publicUrl })],
     ['', widgetTable({ db, sealer, signals })],
+    ['', scheduleTable(db)],
     ['Contacts', contactTable(contactOptions)],
     ['', contactPanelTable({ db, slow })],
     ['', importTable({ db, store, signals })],

@@ -25,6 +25,8 @@ const order = [
   'segments',
   'channels',
   'media',
+  'teams',
+  'hours',
   'conversations',
   'messages',
   'webchat',
@@ -66,6 +68,7 @@ const tables: Record<string, readonly string[]> = {
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
   teams: ['teams', 'team_members', 'team_connections'],
+  hours: ['schedules'],
   conversations: [
     'conversations',
     'episodes',

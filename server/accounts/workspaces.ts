@@ -117,7 +117,7 @@ export function readName(input: string, field = 'name'): string {
 }
 
 /** A zone that both the database and the browsers of members know. */
-async function readTimeZone(sql: Sql, input: string): Promise<string> {
+export async function readTimeZone(sql: Sql, input: string): Promise<string> {
   const [known] = await sql<{ name: string }[]>`
     select name from pg_timezone_names where name = ${input} and name ~ '^(UTC|[A-Z]\\w+/[\\w/+-]+)$'`
   if (!known || !isTimeZone(known.name))

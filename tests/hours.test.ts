@@ -1,0 +1,165 @@
+/** Office hours: schedules, what uses them, and holidays. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  assertBadRequest,
+  assertFields,
+  assertRefused,
+  createMember,
+  dataOf,
+  type Json,
+  main,
+  pluck,
+  signIn,
+  start,
+  type World,
+  withProvider,
+} from './support.ts'
+
+const workdays = [0, 1, 2, 3, 4].map((day) => ({ day, from: '09:00', to: '17:00' }))
+const support = { name: 'Support', time_zone: 'Europe/Berlin', periods: workdays }
+
+async function createTeam({ db, api: { workspaceId } }: World, name: string): Promise<string> {
+  const id = randomUUID()
+  await db`
+    insert into teams (workspace_id, id, name, name_key, color, created_at)
+    values (${workspaceId}, ${id}, ${name}, ${name.toLowerCase()}, '#0f8b8d', now())`
+  return id
+}
+
+test('managers create, change and delete schedules, and every member sees them', main, async (t) => {
+  const world = await start(t)
+  const browser = await signIn(world)
+  const created: Json = dataOf(
+    await browser.call('POST', '/schedules', {
+      ...support,
+      name: '  Support ',
+      periods: [
+        { day: 2, from: '13:00', to: '24:00' },
+        { day: 0, from: '12:00', to: '17:00' },
+        { day: 0, from: '09:00', to: '12:00' },
+        { day: 2, from: '10:00', to: '14:00' },
+      ],
+      holidays: [
+        { date: '2026-12-26', name: 'Boxing Day' },
+        { date: '2026-12-25', name: ' Christmas ' },
+      ],
+    }),
+    201,
+  )
+  assertFields(created, {
+    name: 'Support',
+    periods: [
+      { day: 0, from: '09:00', to: '17:00' },
+      { day: 2, from: '10:00', to: '24:00' },
+    ],
+    holidays: [
+      { date: '2026-12-25', name: 'Christmas' },
+      { date: '2026-12-26', name: 'Boxing Day' },
+    ],
+    is_default: false,
+    team_ids: [],
+    connection_ids: [],
+  })
+  const agent = await createMember(browser, 'agent')
+  assert.deepEqual((await agent.ask('GET', '/schedules')).data, [created])
+  for (const [method, path] of [
+    ['POST', '/schedules'],
+    ['PATCH', `/schedules/${created.id}`],
+    ['DELETE', `/schedules/${created.id}`],
+  ] as const) {
+    assertRefused(await agent.call(method, path, method === 'DELETE' ? undefined : support), 403, 'forbidden')
+  }
+
+  const changed = dataOf(await browser.call('PATCH', `/schedules/${created.id}`, { time_zone: 'Asia/Kolkata' }))
+  assertFields(changed, { time_zone: 'Asia/Kolkata', periods: created.periods, holidays: created.holidays })
+  const emptied = dataOf(await browser.call('PATCH', `/schedules/${created.id}`, { periods: [], holidays: [] }))
+  assertFields(emptied, { name: 'Support', periods: [], holidays: [] })
+  dataOf(await browser.call('PATCH', `/schedules/${created.id}`, {}))
+  assertBadRequest(await browser.call('POST', '/schedules', { ...support, name: 'SUPPORT' }), 'name: already in use')
+
+  assertFields(dataOf(await browser.call('DELETE', `/schedules/${created.id}`)), { id: created.id, deleted: true })
+  assert.deepEqual((await browser.ask('GET', '/schedules')).data, [])
+  assertRefused(await browser.call('PATCH', `/schedules/${created.id}`, { name: 'Late' }), 404, 'not_found')
+  const { data: entries } = await browser.ask('GET', '/audit?object=schedule')
+  assert.deepEqual(pluck(entries.slice(-1), 'action', 'summary'), [['schedule.created', 'Support']])
+})
+
+test('a schedule that cannot be is refused with the field and the reason', async (t) => {
+  const browser = await signIn(await start(t))
+  const refusals: [changes: Json, message: RegExp][] = [
+    [{ name: ' ' }, /^name: must have 1 to 80 characters$/],
+    [{ time_zone: 'Mars/Base' }, /^time_zone: 'Mars\/Base' is not the name of a time zone/],
+    [{ periods: [{ day: 0, from: '9:00', to: '17:00' }] }, /^periods\[0\]\.from: must be a time from 00:00 to 23:59$/],
+    [{ periods: [{ day: 0, from: '24:00', to: '24:00' }] }, /^periods\[0\]\.from: /],
+    [
+      { periods: [workdays[0], { day: 0, from: '09:00', to: '24:01' }] },
+      /^periods\[1\]\.to: must be a time from 00:01 to 24:00$/,
+    ],
+    [
+      { periods: [{ day: 0, from: '22:00', to: '06:00' }] },
+      /^periods\[0\]: must end after it starts; for hours past midnight/,
+    ],
+    [{ periods: [{ day: 0, from: '09:00', to: '09:00' }] }, /^periods\[0\]: must end after it starts/],
+    [{ periods: [{ day: 7, from: '09:00', to: '17:00' }] }, /periods/],
+    [{ holidays: [{ date: '2026-02-30', name: '' }] }, /^holidays\[0\]\.date: must be a date such as 2026-12-25$/],
+    [{ holidays: [{ date: '25.12.2026', name: '' }] }, /^holidays\[0\]\.date: /],
+    [
+      { holidays: [{ date: '2026-12-25', name: 'x'.repeat(101) }] },
+      /^holidays\[0\]\.name: must have at most 100 characters$/,
+    ],
+    [{ team_ids: [randomUUID()] }, /^team_ids\[0\]: no such team$/],
+    [{ connection_ids: [randomUUID()] }, /^connection_ids\[0\]: no such connection$/],
+  ]
+  for (const [changes, message] of refusals) {
+    assertBadRequest(await browser.call('POST', '/schedules', { ...support, ...changes }), message)
+  }
+  assert.deepEqual((await browser.ask('GET', '/schedules')).data, [], 'a refused schedule is not stored')
+})
+
+test('a workspace has at most 50 schedules, also when they are created at the same time', async (t) => {
+  const browser = await signIn(await start(t))
+  const answers = await Promise.all(
+    Array.from({ length: 53 }, (_, i) => browser.call('POST', '/schedules', { ...support, name: `Schedule ${i}` })),
+  )
+  const refused = answers.filter(({ status }) => status !== 201)
+  assert.equal(refused.length, 3)
+  for (const answer of refused) assertBadRequest(answer, 'there are 50 schedules already')
+})
+
+test('a team, a connection and the default have one schedule, which the last change decides', async (t) => {
+  const world = await withProvider(start(t))
+  const browser = await signIn(world)
+  const team = await createTeam(world, 'Billing')
+  const connection = (await browser.ask('GET', '/channels')).data.find((one: Json) => one.channel === 'msgapp')
+  const uses = { is_default: true, team_ids: [team], connection_ids: [connection.id] }
+  const first = dataOf(await browser.call('POST', '/schedules', { ...support, ...uses }), 201)
+  assertFields(first, uses)
+  const second = dataOf(await browser.call('POST', '/schedules', { ...support, name: 'Nights' }), 201)
+  assertFields(second, { is_default: false, team_ids: [], connection_ids: [] })
+  assertFields(dataOf(await browser.call('PATCH', `/schedules/${second.id}`, uses)), uses)
+  const usesOf = async () =>
+    pluck((await browser.ask('GET', '/schedules')).data, 'name', 'is_default', 'team_ids', 'connection_ids')
+  assert.deepEqual(await usesOf(), [
+    ['Nights', true, [team], [connection.id]],
+    ['Support', false, [], []],
+  ])
+  dataOf(await browser.call('PATCH', `/schedules/${first.id}`, { is_default: false, team_ids: [] }))
+  assert.deepEqual((await usesOf())[0], ['Nights', true, [team], [connection.id]], 'only its own uses are released')
+  dataOf(await browser.call('PATCH', `/schedules/${second.id}`, { is_default: false, team_ids: [] }))
+  assert.deepEqual((await usesOf())[0], ['Nights', false, [], [connection.id]])
+  dataOf(await browser.call('DELETE', `/schedules/${second.id}`))
+  assert.deepEqual(await usesOf(), [['Support', false, [], []]])
+
+  const other = await world.workspace()
+  const stranger = await signIn(world, other.owner)
+  assert.deepEqual((await stranger.ask('GET', '/schedules')).data, [])
+  for (const [method, body] of [
+    ['PATCH', support],
+    ['DELETE', undefined],
+  ] as const) {
+    assertRefused(await stranger.call(method, `/schedules/${first.id}`, body), 404, 'not_found')
+  }
+  assertBadRequest(await stranger.call('POST', '/schedules', { ...support, team_ids: [team] }), /^team_ids\[0\]/)
+})
