@@ -338,15 +338,19 @@ create table canned_replies (
   upload_ids uuid[] not null default '{}'::uuid[],
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  team_id uuid,
   constraint canned_replies_shortcut_unique UNIQUE NULLS NOT DISTINCT (workspace_id, member_id, shortcut_key),
   constraint canned_replies_pkey PRIMARY KEY (workspace_id, id),
   constraint canned_replies_member_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint canned_replies_team_fkey FOREIGN KEY (workspace_id, team_id) REFERENCES teams(workspace_id, id) ON DELETE SET NULL (team_id) NOT VALID,
   constraint canned_replies_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table canned_replies is 'Prepared replies that members insert by a shortcut.';
 comment on column canned_replies.member_id is 'The only member who sees it; null: all members of the workspace.';
 comment on column canned_replies.shortcut_key is 'The shortcut, case-folded.';
 comment on column canned_replies.upload_ids is 'The attached files, in order.';
+comment on column canned_replies.team_id is 'Of a shared reply: only the members of this team see it; null: all members of the workspace.';
+CREATE INDEX canned_replies_of_team ON public.canned_replies USING btree (workspace_id, team_id) WHERE (team_id IS NOT NULL);
 
 create table channel_connections (
   workspace_id uuid not null,
@@ -711,6 +715,11 @@ CASE
     WHEN (inbox_at IS NULL) THEN 'automated'::text
     ELSE status
 END), COALESCE(inbox_at, created_at), id);
+CREATE INDEX conversations_in_inbox_of_team ON public.conversations USING btree (workspace_id, team_id, (
+CASE
+    WHEN (inbox_at IS NULL) THEN 'automated'::text
+    ELSE status
+END), COALESCE(inbox_at, created_at), id) WHERE (team_id IS NOT NULL);
 CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (unread_count > 0);
 CREATE UNIQUE INDEX conversations_of_contact ON public.conversations USING btree (workspace_id, contact_id, connection_id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
@@ -1546,11 +1555,15 @@ create table workspaces (
   automation_kinds text[] not null default '{}'::text[],
   preview_of uuid,
   preview_until timestamp with time zone,
+  agents_see text not null default 'all'::text,
+  viewers_see text not null default 'all'::text,
   schedule_id uuid,
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_schedule_fkey FOREIGN KEY (id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
+  constraint workspaces_agents_see_check CHECK ((agents_see = ANY (ARRAY['all'::text, 'teams'::text, 'own'::text]))),
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
-  constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
+  constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text]))),
+  constraint workspaces_viewers_see_check CHECK ((viewers_see = ANY (ARRAY['all'::text, 'teams'::text, 'own'::text])))
 );
 comment on table workspaces is 'Tenants.';
 comment on column workspaces.requires_second_factor is 'Members without a second factor set one up when they sign in.';
@@ -1559,6 +1572,8 @@ comment on column workspaces.time_zone is 'IANA name, such as Europe/Berlin. Day
 comment on column workspaces.automation_kinds is 'The kinds of changes that its automations wait for. Statements queue only these in automation_triggers.';
 comment on column workspaces.preview_of is 'Of the hidden workspace in which the draft of an automation runs: the workspace of the automation. The id is that of the automation.';
 comment on column workspaces.preview_until is 'When the preview ends by itself. A worker then deletes the workspace.';
+comment on column workspaces.agents_see is 'The conversations that agents see. teams: those of their teams and their own; own: their own, and unassigned ones of their teams.';
+comment on column workspaces.viewers_see is 'The same for viewers.';
 comment on column workspaces.schedule_id is 'The office hours of teams and connections without a schedule of their own. Null: always open.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
 CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);

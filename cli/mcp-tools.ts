@@ -102,6 +102,7 @@ export const readTools: readonly Tool[] = [
       connection_id: Type.Optional(id('connection')),
       sort: Type.Optional(oneOf(['activity'])),
       assigned_agent_id: Type.Optional(Type.String({ description: 'The id of a member, or none.' })),
+      assigned_team_id: Type.Optional(Type.String({ description: 'The id of a team, or none.' })),
       label: Type.Optional(Type.String({ description: 'The name or id of a label.' })),
       ...page,
     }),
@@ -134,6 +135,15 @@ export const readTools: readonly Tool[] = [
     scope: 'conversations:write',
     input: closedObject(page),
     run: ({ parley }, query) => fetchPage(parley.members.list(query)),
+  }),
+  defineTool({
+    name: 'list_teams',
+    title: 'List teams',
+    operation: 'listTeams',
+    description: 'List the teams that conversations can be assigned to, with their members and connections.',
+    scope: 'conversations:read',
+    input: closedObject({}),
+    run: ({ parley }) => fetchPage(parley.teams.list()),
   }),
   defineTool({
     name: 'list_messages',
@@ -259,7 +269,7 @@ export const sendTools: readonly Tool[] = [
     title: 'Change a conversation',
     operation: 'updateConversation',
     description:
-      'Change the status, the assigned member, the snooze or the labels of a conversation. The customer sees nothing.',
+      'Change the status, the assigned member or team, the snooze or the labels of a conversation. The customer sees nothing.',
     scope: 'conversations:write',
     change: 'update',
     input: closedObject({
@@ -267,6 +277,9 @@ export const sendTools: readonly Tool[] = [
       status: Type.Optional(oneOf(['open', 'pending', 'closed'])),
       assigned_agent_id: Type.Optional(
         Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The id of a member. Null unassigns.' }),
+      ),
+      assigned_team_id: Type.Optional(
+        Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The id of a team. Null: of no team.' }),
       ),
       snoozed_until: Type.Optional(
         Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'A date-time in the future.' }),

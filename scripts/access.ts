@@ -17,7 +17,7 @@ const scopeTexts: Record<string, string> = {
   'contacts:read': 'read contacts, tags and segments',
   'contacts:write': 'create and change contacts and segments',
   'contacts:erase': 'erase and merge contacts, which cannot be undone',
-  'conversations:read': 'read conversations',
+  'conversations:read': 'read conversations and teams',
   'conversations:write': 'change conversations; read and write internal notes; read members',
   'broadcasts:send': 'create, start, stop and read broadcasts',
   'automations:manage':
@@ -67,6 +67,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
   ],
   ['erase a contact', 'DELETE /contacts/:x$'],
   ['delete a label', 'DELETE /labels'],
+  ['create, change and delete teams', 'POST /teams', 'PATCH /teams', 'DELETE /teams'],
   ['merge contacts', 'POST /contacts/:x/merge'],
   [
     'answer customers; assign, close, snooze and label conversations; block contacts; notes; templates; files',
@@ -115,7 +116,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
   ],
   ['dismiss the first steps', 'POST /checklist'],
   [
-    'read everything else: conversations, contacts, segments, broadcasts, overview, keys without their text, members, webhooks, events, requests',
+    'read everything else: conversations, contacts, segments, broadcasts, overview, keys without their text, members, teams, webhooks, events, requests',
     'GET /',
   ],
 ]

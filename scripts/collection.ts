@@ -140,6 +140,7 @@ const folders: readonly Folder[] = [
       'createNote',
       'listNotes',
       'listMembers',
+      'listTeams',
     ],
   },
   {

@@ -178,7 +178,7 @@ const entries: Entry[] = [
   },
   {
     caller: 'the inbox',
-    run: (sql) => listInbox(sql, id, empty, { status: 'open' }, { limit: 50, cursor: undefined }),
+    run: (sql) => listInbox(sql, { workspaceId: id }, empty, { status: 'open' }, { limit: 50, cursor: undefined }),
     statements: { scanPage: 'One page of the open conversations, merged from one index range per channel.' },
   },
 ]

@@ -40,7 +40,7 @@ import { contactPanelTable } from './contacts/panel-routes.ts'
 import type { ChannelName } from './contacts/resource.ts'
 import { contactTable } from './contacts/routes.ts'
 import { visitFeed } from './contacts/visits.ts'
-import { unassignMember } from './conversations/assignees.ts'
+import { releaseConversations, unassignMember } from './conversations/assignees.ts'
 import { deletePersonalReplies } from './conversations/canned-replies.ts'
 import { cannedReplyTable } from './conversations/canned-reply-routes.ts'
 import { draftTable } from './conversations/draft-routes.ts'
@@ -90,6 +90,7 @@ import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
 import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
 import { keySteps, memberSteps } from './steps.ts'
+import { teamTable } from './teams/routes.ts'
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
 import { referenceRoutes } from './web/reference.ts'
@@ -246,13 +247,16 @@ async function registerApi(
   const stepOptions = { pools, answering, signals }
   /** The tables of all modules, by their part of the API document. */
   const tables: [tag: string, rows: readonly Row[]][] = [
-    ['Account', accountTable(db)],
+    ['Account', accountTable(db, signals)],
     ['', auditTable(db, nameSubjects)],
     ['', sessionTable({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace })],
     ['', oidcTable({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc })],
     ['', secondFactorTable(db, sealer, publicUrl)],
     ['', requestTable(db, slow)],
-    ['', memberTable({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies })],
+    [
+      '',
+      memberTable({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies, signals }),
+    ],
     ['', preferenceTable(db, signals)],
     ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
     ['Connections', channelTable({ db, sealer, channels, publicUrl })],
@@ -262,6 +266,7 @@ async function registerApi(
     ['', contactPanelTable({ db, slow })],
     ['', importTable({ db, store, signals })],
     ['Segments', segmentTable({ db, reads, slow, fields: filterFields })],
+    ['Conversations', teamTable({ db, signals, release: releaseConversations })],
     ['Conversations', conversationTable({ db, reads, slow, context: inboxContext, signals })],
     ['Conversations', noteTable(db, signals)],
     ['', timelineTable(db, signals)],

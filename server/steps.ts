@@ -9,6 +9,7 @@ import { admitMember } from './accounts/sign-in/sessions.ts'
 import { signalChanges } from './accounts/stream.ts'
 import type { ApiPools } from './config/pools.ts'
 import { followMerges } from './conversations/follow-merges.ts'
+import { requireVisible } from './conversations/visible-step.ts'
 import { refuseUnknownPath, type Step } from './lib/http/apply-steps.ts'
 import type { Signals } from './signals/signals.ts'
 
@@ -35,6 +36,7 @@ export const memberSteps = ({ pools, answering, signals, publicUrl }: StepOption
   admitMember(pools.admission, publicUrl),
   refuseUnknownPath,
   keepAnswers(answering),
+  requireVisible(pools.general),
   followMerges(pools.general),
   recordActions(pools.admission),
   signalChanges(signals),

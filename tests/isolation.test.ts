@@ -34,6 +34,7 @@ type Resources = {
   message: string
   messages: string
   'scheduled-messages': string
+  team: string
   provider: Provider
   visitor: string
   secrets: Set<string>
@@ -94,6 +95,11 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
   })
   const automation = await createAutomation(api, provider, word)
   const [run] = (await api.get(`/automations/${automation.id}/runs`)).body.data
+  const [team] = await db<{ id: string }[]>`
+    insert into teams (workspace_id, id, name, name_key, color, created_at)
+    values (${api.workspaceId}, gen_random_uuid(), ${`${word} team`}, ${`${word} team`}, '#2563eb', now())
+    returning id`
+  assertStatus(await api.patch(`/conversations/${talk}`, { assigned_team_id: team?.id }), 200)
   await db`update conversations set status = 'pending' where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
   const conversations = (await api.get('/conversations')).body.data
   const onChannel = (name: string) => conversations.find(({ channel }: Json) => channel === name).id
@@ -121,6 +127,7 @@ async function createResources({ db, url, connect }: World, api: Api, word: stri
     message: sent.message_id,
     messages: sent.message_id,
     'scheduled-messages': scheduled.id,
+    team: team?.id ?? '',
     provider,
     visitor,
     secrets: new Set([
@@ -288,6 +295,24 @@ test('deliveries, broadcasts, templates and usage of another workspace are unkno
   assert.deepEqual((await call('GET', '/templates?search=theirword')).body.data, [])
   assert.equal((await call('GET', '/templates?search=ourword')).body.data.length, 1)
   assert.equal((await call('GET', '/usage')).body.data.messages_sent, 3)
+  await assertUnchanged()
+})
+
+test('a team of another workspace is not listed, changed or assigned', async (t) => {
+  const neighbours = await startNeighbours(t)
+  const { foreign, own, call, assertUnchanged } = neighbours
+  const member = await createCaller(neighbours)
+  assert.deepEqual(pluck((await call('GET', '/teams')).body.data, 'id'), [own.team])
+  assert.deepEqual(pluck((await member('GET', '/teams')).body.data, 'id'), [own.team])
+  assert.deepEqual((await call('GET', `/conversations?assigned_team_id=${foreign.team}`)).body.data, [])
+  assert.deepEqual((await member('GET', `/conversations?team=${foreign.team}`)).body.data, [])
+  const change = { assigned_team_id: foreign.team }
+  assertBadRequest(await call('PATCH', `/conversations/${own.conversations}`, change), /^assigned_team_id: not a team/)
+  assertBadRequest(await member('POST', '/conversations/bulk', { ids: [own.conversations], ...change }), /not a team/)
+  for (const [method, body] of [['PATCH', { name: 'Taken' }], ['DELETE']] as const)
+    assertRefused(await member(method, `/teams/${foreign.team}`, body), 404, 'not_found')
+  const taken = { connection_ids: [foreign.connections] }
+  assertBadRequest(await member('PATCH', `/teams/${own.team}`, taken), /^connection_ids: not connections/)
   await assertUnchanged()
 })
 

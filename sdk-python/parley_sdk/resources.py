@@ -62,6 +62,7 @@ from .types import (
     SendResult,
     StartAutomationResult,
     TakenOver,
+    Team,
     Template,
     Usage,
     Webhook,
@@ -915,6 +916,7 @@ class Conversations:
         channel: Optional[Literal["msgapp", "social", "web"]] = None,
         connection_id: Optional[str] = None,
         assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
+        assigned_team_id: Optional[Union[str, Literal["none"]]] = None,
         label: Optional[str] = None,
         handled_by: Optional[Literal["team", "bot"]] = None,
         updated_after: Optional[str] = None,
@@ -935,6 +937,7 @@ class Conversations:
         :param channel: All when absent.
         :param connection_id: Only conversations of this connection (`GET /connections`).
         :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
+        :param assigned_team_id: A uuid: only conversations of this team. `none`: only those of no team.
         :param label: The id or the name of a label.
         :param handled_by: `bot`: only conversations that an automation handles. `team`: only the others.
         :param updated_after: Only conversations changed after this date-time, oldest change first, for
@@ -943,7 +946,7 @@ class Conversations:
         return self._caller.list(
             "GET",
             "/conversations",
-            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "connection_id": connection_id, "assigned_agent_id": assigned_agent_id, "label": label, "handled_by": handled_by, "updated_after": updated_after},
+            query={"limit": limit, "cursor": cursor, "sort": sort, "status": status, "contact_id": contact_id, "channel": channel, "connection_id": connection_id, "assigned_agent_id": assigned_agent_id, "assigned_team_id": assigned_team_id, "label": label, "handled_by": handled_by, "updated_after": updated_after},
             timeout=timeout,
             max_retries=max_retries,
         )
@@ -958,6 +961,7 @@ class Conversations:
         channel: Optional[Literal["msgapp", "social", "web"]] = None,
         connection_id: Optional[str] = None,
         assigned_agent_id: Optional[Union[str, Literal["none"]]] = None,
+        assigned_team_id: Optional[Union[str, Literal["none"]]] = None,
         label: Optional[str] = None,
         handled_by: Optional[Literal["team", "bot"]] = None,
         timeout: Optional[float] = None,
@@ -973,6 +977,7 @@ class Conversations:
         :param channel: All when absent.
         :param connection_id: Only conversations of this connection (`GET /connections`).
         :param assigned_agent_id: A uuid: only conversations of this member. `none`: only unassigned ones.
+        :param assigned_team_id: A uuid: only conversations of this team. `none`: only those of no team.
         :param label: The id or the name of a label.
         :param handled_by: `bot`: only conversations that an automation handles. `team`: only the others.
         """
@@ -987,6 +992,7 @@ class Conversations:
                 channel=channel,
                 connection_id=connection_id,
                 assigned_agent_id=assigned_agent_id,
+                assigned_team_id=assigned_team_id,
                 label=label,
                 handled_by=handled_by,
                 timeout=timeout,
@@ -1049,8 +1055,8 @@ class Conversations:
     ) -> Conversation:
         """Change a conversation.
 
-        Changes the status, the assigned member, the snooze or the labels. Updates only the fields present. A line in
-        the thread names the key.
+        Changes the status, the assigned member or team, the snooze or the labels. Updates only the fields present. A
+        line in the thread names the key.
         """
         return self._caller.call(
             "PATCH",
@@ -1600,6 +1606,30 @@ class Tags:
         )
 
 
+class Teams:
+    """The methods of `parley.teams`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Listing[Team]:
+        """List teams.
+
+        All teams by name, at most 100, with their members and the connections that they serve.
+        """
+        return self._caller.list(
+            "GET",
+            "/teams",
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
 class Templates:
     """The methods of `parley.templates`."""
 
@@ -1857,6 +1887,7 @@ class Api:
         self.messages = Messages(caller)
         self.segments = Segments(caller)
         self.tags = Tags(caller)
+        self.teams = Teams(caller)
         self.templates = Templates(caller)
         self.webhooks = Webhooks(caller)
 

@@ -113,6 +113,7 @@ __all__ = [
     "StoredFilterValue",
     "Tag",
     "TakenOver",
+    "Team",
     "Template",
     "TemplateParams",
     "TemplateParamsCard",
@@ -532,6 +533,8 @@ class Conversation(TypedDict):
     status: Literal["open", "pending", "closed"]
     # The member it is assigned to.
     assigned_agent_id: Optional[str]
+    # The team it is assigned to, with or without a member (`GET /teams`).
+    assigned_team_id: Optional[str]
     last_message_text: Optional[str]
     last_message_at: Optional[str]
     # When the service received the last message of the customer. The 24-hour window starts at the time that the
@@ -555,6 +558,8 @@ class ConversationChanges(TypedDict, total=False):
     status: Literal["open", "pending", "closed"]
     # A member who is not a viewer (`GET /members`). Null unassigns.
     assigned_agent_id: Optional[str]
+    # A team (`GET /teams`). Null: of no team.
+    assigned_team_id: Optional[str]
     # A date-time within the next 366 days: the status is `pending` until then. Null ends the snooze.
     snoozed_until: Optional[str]
     # Names: exactly these labels. Labels that the workspace lacks are created.
@@ -1331,6 +1336,19 @@ class TakenOver(TypedDict):
     id: str
     # Whether there was an open run.
     stopped: bool
+
+
+class Team(TypedDict):
+    id: str
+    # Unique in the workspace, without regard to case.
+    name: str
+    # Hex.
+    color: str
+    # Its members (`GET /members`), oldest first.
+    member_ids: List[str]
+    # The connections that it serves (`GET /connections`): their new conversations are assigned to it.
+    connection_ids: List[str]
+    created_at: str
 
 
 class Template(TypedDict):

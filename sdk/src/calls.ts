@@ -73,6 +73,7 @@ import type {
   SendResult,
   StartAutomationResult,
   TakenOver,
+  Team,
   Template,
   Usage,
   Webhook,
@@ -113,6 +114,7 @@ export type Calls = {
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
   'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
   'GET /tags': { query: ListTagsQuery; item: CountedTag }
+  'GET /teams': { item: Team }
   'GET /templates': { query: ListTemplatesQuery; item: Template }
   'GET /templates/{name}': { params: { name: string }; query: GetTemplateQuery; data: Template }
   'GET /usage': { data: Usage }

@@ -18,6 +18,7 @@ import {
   messagesOf,
   segmentsOf,
   tagsOf,
+  teamsOf,
   templatesOf,
   webhooksOf,
 } from './resources.ts'
@@ -43,6 +44,7 @@ export class Parley {
   readonly conversations: ReturnType<typeof conversationsOf>
   readonly connections: ReturnType<typeof connectionsOf>
   readonly members: ReturnType<typeof membersOf>
+  readonly teams: ReturnType<typeof teamsOf>
   readonly messages: ReturnType<typeof messagesOf>
   readonly templates: ReturnType<typeof templatesOf>
   readonly automations: ReturnType<typeof automationsOf>
@@ -68,6 +70,7 @@ export class Parley {
     this.conversations = conversationsOf(caller)
     this.connections = connectionsOf(caller)
     this.members = membersOf(caller)
+    this.teams = teamsOf(caller)
     this.messages = messagesOf(caller)
     this.templates = templatesOf(caller)
     this.automations = automationsOf(caller)

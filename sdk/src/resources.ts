@@ -229,6 +229,11 @@ export const membersOf = ({ list }: Caller) => ({
   list: (query: ListMembersQuery = {}, options?: CallOptions) => list('GET /members', { query }, options),
 })
 
+export const teamsOf = ({ list }: Caller) => ({
+  /** All teams by name, with their members and the connections that they serve. */
+  list: (options?: CallOptions) => list('GET /teams', {}, options),
+})
+
 export const messagesOf = ({ call }: Caller) => ({
   /** Sends a message to a phone number and returns once the channel accepts it. More than 24 hours after the customer's last message, only templates are allowed. */
   send: (message: NewMessage, options?: PostOptions) => call('POST /messages', { body: message }, options),

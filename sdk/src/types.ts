@@ -374,6 +374,8 @@ export type Conversation = {
   status: "open" | "pending" | "closed"
   /** The member it is assigned to. */
   assigned_agent_id: string | null
+  /** The team it is assigned to, with or without a member (`GET /teams`). */
+  assigned_team_id: string | null
   last_message_text: string | null
   last_message_at: string | null
   /** When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier. */
@@ -395,6 +397,8 @@ export type ConversationChanges = {
   status?: "open" | "pending" | "closed" | undefined
   /** A member who is not a viewer (`GET /members`). Null unassigns. */
   assigned_agent_id?: string | null | undefined
+  /** A team (`GET /teams`). Null: of no team. */
+  assigned_team_id?: string | null | undefined
   /** A date-time within the next 366 days: the status is `pending` until then. Null ends the snooze. */
   snoozed_until?: string | null | undefined
   /** Names: exactly these labels. Labels that the workspace lacks are created. */
@@ -695,6 +699,8 @@ export type ListConversationsQuery = {
   connection_id?: string | undefined
   /** A uuid: only conversations of this member. `none`: only unassigned ones. */
   assigned_agent_id?: string | "none" | undefined
+  /** A uuid: only conversations of this team. `none`: only those of no team. */
+  assigned_team_id?: string | "none" | undefined
   /** The id or the name of a label. */
   label?: string | undefined
   /** `bot`: only conversations that an automation handles. `team`: only the others. */
@@ -1200,6 +1206,19 @@ export type TakenOver = {
   id: string
   /** Whether there was an open run. */
   stopped: boolean
+}
+
+export type Team = {
+  id: string
+  /** Unique in the workspace, without regard to case. */
+  name: string
+  /** Hex. */
+  color: string
+  /** Its members (`GET /members`), oldest first. */
+  member_ids: (string)[]
+  /** The connections that it serves (`GET /connections`): their new conversations are assigned to it. */
+  connection_ids: (string)[]
+  created_at: string
 }
 
 export type Template = {

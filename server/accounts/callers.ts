@@ -1,5 +1,5 @@
 /** Who calls: an API key or a member with a session. */
-import type { Member } from './members.ts'
+import type { Member, Sees } from './members.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,6 +22,8 @@ export type Session = {
   workspaceName: string
   defaultCountry: string
   member: Member
+  /** Which conversations the member sees (`teams/visibility.ts`). */
+  sees: Sees
   /** False: the member signs in with OpenID Connect only. */
   hasPassword: boolean
   /** The session was used in this minute already. */
@@ -32,4 +34,4 @@ export type Session = {
 
 /** What a key and a member have in common. `member` or `keyId` says who calls. */
 export type AnyCaller = Pick<Session, 'workspaceId' | 'workspaceName' | 'defaultCountry'> &
-  Partial<Pick<Session, 'member'> & Pick<KeyCaller, 'keyId'>>
+  Partial<Pick<Session, 'member' | 'sees'> & Pick<KeyCaller, 'keyId'>>

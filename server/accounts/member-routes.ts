@@ -3,6 +3,7 @@
 import type { Mailer } from '../lib/mail.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Deleted, IdParams, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import type { Session } from './callers.ts'
 import { invitationMail } from './mails.ts'
 import {
@@ -40,9 +41,10 @@ type Dashboard = {
   mailer: Mailer | undefined
   unassign: UnassignMember
   deleteReplies: DeleteReplies
+  signals: Pick<Signals, 'accessChanged'>
 }
 
-export function memberTable({ db, publicUrl, mailer, unassign, deleteReplies }: Dashboard): readonly Row[] {
+export function memberTable({ db, publicUrl, mailer, unassign, deleteReplies, signals }: Dashboard): readonly Row[] {
   /** Sends `link` if the service sends e-mail. The inviter gets another link in any case. */
   const mailInvitation = async (
     { workspaceId, workspaceName, member }: Session,
@@ -87,13 +89,12 @@ export function memberTable({ db, publicUrl, mailer, unassign, deleteReplies }: 
       params: IdParams,
       body: RoleChange,
       data: MemberSchema,
-      run: ({ caller, params, body }) =>
-        changeRole(db, caller.workspaceId, {
-          id: params.id,
-          role: body.role,
-          by: caller.member,
-          unassign,
-        }),
+      run: async ({ caller, params, body }) => {
+        const { id, role } = { ...params, ...body }
+        const changed = await changeRole(db, caller.workspaceId, { id, role, by: caller.member, unassign })
+        signals.accessChanged(caller.workspaceId)
+        return changed
+      },
     }),
     row({
       call: 'DELETE /members/:id/second-factor',

@@ -30,6 +30,14 @@ export const isManager = ({ role }: { role: MemberRole }): boolean => role === '
 /** The roles that change anything but their own data. Conversations are assigned only to them. */
 export const writers = ['owner', 'admin', 'agent'] as const
 
+/** Which conversations the agents, or the viewers, of a workspace see (`teams/visibility.ts`). */
+export const visibilities = ['all', 'teams', 'own'] as const
+export type Sees = (typeof visibilities)[number]
+
+/** What the member `m` of the workspace `w` sees. */
+export const seesColumn = (sql: Sql): Fragment =>
+  sql`case m.role when 'agent' then w.agents_see when 'viewer' then w.viewers_see else 'all' end`
+
 /** The roles to which a member of a role may invite. */
 const invitableRoles: Record<MemberRole, readonly MemberRole[]> = {
   owner: roles,

@@ -14,6 +14,7 @@ import {
   Type,
   Uuid,
 } from '../lib/schema.ts'
+import type { Signals } from '../signals/signals.ts'
 import { describeFields } from './audit.ts'
 import type { Session } from './callers.ts'
 import {
@@ -26,7 +27,7 @@ import {
   scopes,
   updateKey,
 } from './keys.ts'
-import { managers, roles } from './members.ts'
+import { managers, roles, visibilities } from './members.ts'
 import { requireUsage } from './quota.ts'
 import { hasSecondFactor } from './sign-in/second-factor.ts'
 import { type Row, row } from './table.ts'
@@ -70,6 +71,8 @@ const Usage = Type.Object(
   },
 )
 
+const seesText =
+  '`all` conversations; those of their `teams` and their own; or only their `own` and unassigned ones of their teams.'
 const WorkspaceView = Type.Object({
   id: Uuid,
   name: Type.String(),
@@ -80,6 +83,8 @@ const WorkspaceView = Type.Object({
   assign_on_reply: Type.Boolean({
     description: 'A member who replies in an unassigned conversation is assigned to it.',
   }),
+  agents_see: OneOf(visibilities, { description: seesText }),
+  viewers_see: OneOf(visibilities, { description: seesText }),
   plan: Type.Object({
     state: OneOf(['active', 'lapsed']),
     messages_per_month: NullableInteger,
@@ -95,6 +100,8 @@ const WorkspaceChanges = Type.Object({
   opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
   requires_second_factor: Type.Optional(Type.Boolean()),
   assign_on_reply: Type.Optional(Type.Boolean()),
+  agents_see: Type.Optional(OneOf(visibilities)),
+  viewers_see: Type.Optional(OneOf(visibilities)),
 })
 
 const KeyName = Type.String({ minLength: 1, maxLength: 80 })
@@ -110,7 +117,7 @@ const CreatedKey = Type.Object({ ...KeySchema.properties, key: Type.String() })
 const describeKey = ({ name, scopes, expires_at }: ApiKey) =>
   [name, ...scopes, ...(expires_at ? [`expires ${expires_at}`] : [])].join(', ')
 
-export const accountTable = (db: Db): readonly Row[] => [
+export const accountTable = (db: Db, signals: Pick<Signals, 'accessChanged'>): readonly Row[] => [
   row({
     call: 'GET /me',
     operation: 'getMe',
@@ -149,14 +156,16 @@ export const accountTable = (db: Db): readonly Row[] => [
         describeFields(
           body,
           ...(['name', 'default_country', 'time_zone'] as const),
-          ...(['opt_out_words', 'requires_second_factor', 'assign_on_reply'] as const),
+          ...(['opt_out_words', 'requires_second_factor', 'assign_on_reply', 'agents_see', 'viewers_see'] as const),
         ),
     },
     body: WorkspaceChanges,
     data: WorkspaceView,
     run: async ({ caller, body }) => {
       if (body.requires_second_factor !== undefined) await requireMayRequire(db, caller, body.requires_second_factor)
-      return updateWorkspace(db, caller.workspaceId, body)
+      const workspace = await updateWorkspace(db, caller.workspaceId, body)
+      if (body.agents_see || body.viewers_see) signals.accessChanged(caller.workspaceId)
+      return workspace
     },
   }),
 

@@ -12,9 +12,10 @@ import { createCoalescedRunner, createStreamRegistry } from '../lib/http/event-s
 import type { App } from '../lib/http/server.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Live } from '../signals/live.ts'
-import { memberTopic, type Signals, workspaceTopic } from '../signals/signals.ts'
+import { accessTopic, memberTopic, type Signals, workspaceTopic } from '../signals/signals.ts'
+import type { Session } from './callers.ts'
 import { roles } from './members.ts'
-import { isSignedIn } from './sign-in/sessions.ts'
+import { isUnchanged } from './sign-in/sessions.ts'
 import { type Row, row } from './table.ts'
 
 declare module 'fastify' {
@@ -35,9 +36,8 @@ export type StreamFeed = {
   isSentFirst: boolean
   topicOf(workspaceId: string): string
   /** Reads the data after the topic of the workspace was announced. `ids` is undefined when any row may have changed. */
-  read(reader: FeedReader, ids: readonly string[] | undefined): Promise<object>
+  read(reader: Session, ids: readonly string[] | undefined): Promise<object>
 }
-type FeedReader = { workspaceId: string; memberId: string }
 
 export type MemberStreamOptions = {
   db: Db
@@ -58,8 +58,10 @@ export function streamTable(
       members: roles,
       run: async ({ caller }, reply) => {
         streams.enter(reply, [{ key: caller.member.id, most: streamsPerMember }])
-        const stream = streams.open(reply, { heartbeatMs, retryMs, isAuthorized: () => isSignedIn(db, caller) })
+        const stream = streams.open(reply, { heartbeatMs, retryMs, isAuthorized: () => isUnchanged(db, caller) })
         const { workspaceId } = caller
+        // The page connects again, as a member who may see more or less.
+        stream.onClose(live.listen(accessTopic(workspaceId), () => stream.end(retryMs)))
         const createNotifier = (run: () => Promise<void>) =>
           createCoalescedRunner({
             run,
@@ -70,11 +72,10 @@ export function streamTable(
         const send = (event: string) => createNotifier(() => stream.send(event, {}))
         stream.onClose(live.listen(workspaceTopic(workspaceId), send('changed')))
         stream.onClose(live.listen(memberTopic(caller.member.id), send('member_changed')))
-        const reader = { workspaceId, memberId: caller.member.id }
         const notifiers = feeds.map(({ event, topicOf, read, isSentFirst }) => {
           const changed = createIdCollector()
           const send = createNotifier(async () => {
-            const data = await read(reader, changed.take()).catch((error) => {
+            const data = await read(caller, changed.take()).catch((error) => {
               // The page reconnects and loads everything again.
               stream.end(retryMs)
               throw error

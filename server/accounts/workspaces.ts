@@ -5,7 +5,7 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
-import { insertMember } from './members.ts'
+import { insertMember, type Sees } from './members.ts'
 import { readOptOutWords } from './opt-out-words.ts'
 import { type Quota, readQuota } from './quota.ts'
 import { requirePassword } from './sign-in/passwords.ts'
@@ -51,12 +51,16 @@ export type Workspace = {
   opt_out_words: string[]
   requires_second_factor: boolean
   assign_on_reply: boolean
+  /** Which conversations agents and viewers see. */
+  agents_see: Sees
+  viewers_see: Sees
   plan: Omit<Quota, 'month'>
 }
 
 export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<Workspace> {
   const [workspace] = await sql<Omit<Workspace, 'plan'>[]>`
-    select id, name, default_country, time_zone, opt_out_words, requires_second_factor, assign_on_reply
+    select id, name, default_country, time_zone, opt_out_words, requires_second_factor, assign_on_reply, agents_see,
+      viewers_see
     from workspaces where id = ${workspaceId}`
   if (!workspace) throw notFound('workspace')
   const { month: _, ...plan } = await readQuota(sql, workspaceId)
@@ -92,6 +96,8 @@ export type WorkspaceChanges = {
   opt_out_words?: readonly string[] | undefined
   requires_second_factor?: boolean | undefined
   assign_on_reply?: boolean | undefined
+  agents_see?: Sees | undefined
+  viewers_see?: Sees | undefined
 }
 
 /** Changes the fields that are present. `opt_out_words` replaces the whole list. */
@@ -105,6 +111,8 @@ export async function updateWorkspace(sql: Sql, workspaceId: string, changes: Wo
     ...(changes.opt_out_words === undefined ? {} : { opt_out_words: readOptOutWords(changes.opt_out_words) }),
     ...(changes.requires_second_factor === undefined ? {} : { requires_second_factor: changes.requires_second_factor }),
     ...(changes.assign_on_reply === undefined ? {} : { assign_on_reply: changes.assign_on_reply }),
+    ...(changes.agents_see === undefined ? {} : { agents_see: changes.agents_see }),
+    ...(changes.viewers_see === undefined ? {} : { viewers_see: changes.viewers_see }),
   }
   if (Object.keys(columns).length > 0) await sql`update workspaces set ${sql(columns)} where id = ${workspaceId}`
   return requireWorkspace(sql, workspaceId)

@@ -12,6 +12,8 @@ import { type ActivityKind, type Actor, authorOf, type StoredDetails } from './t
 export type ConversationState = {
   status: ConversationStatus
   assigned_agent_id: string | null
+  /** The id of the team. */
+  assigned_team_id: string | null
   snoozed_until: string | null
   labels: string[]
 }
@@ -28,8 +30,9 @@ export async function recordChanges(
   changes: readonly ConversationChange[],
 ): Promise<void> {
   const author = authorOf(actor)
+  const teams = await readTeamNames(sql, workspaceId, changes)
   const rows = changes.flatMap(({ id: conversation_id, before, after }) =>
-    describeChange(before, after).map(({ kind, details }) => {
+    describeChange(before, after, teams).map(({ kind, details }) => {
       const id = newId()
       return { conversation_id, id, created_at: timeOfId(id), kind, details: { ...details, ...author.details } }
     }),
@@ -86,7 +89,11 @@ export function listTriggers(
 }
 
 /** A snooze also sets the status; it is one line. */
-function describeChange(before: ConversationState, after: ConversationState): Activity[] {
+function describeChange(
+  before: ConversationState,
+  after: ConversationState,
+  teams: ReadonlyMap<string, string>,
+): Activity[] {
   const isSnoozed = after.snoozed_until !== null && after.snoozed_until !== before.snoozed_until
   const added = after.labels.filter((name) => !before.labels.includes(name))
   const removed = before.labels.filter((name) => !after.labels.includes(name))
@@ -97,9 +104,33 @@ function describeChange(before: ConversationState, after: ConversationState): Ac
       kind: 'assigned',
       details: { assignee_id: after.assigned_agent_id },
     },
+    after.assigned_team_id !== before.assigned_team_id && {
+      kind: 'assigned',
+      details: { team: toTeamRef(after.assigned_team_id, teams) },
+    },
     (added.length > 0 || removed.length > 0) && { kind: 'labeled', details: { added, removed } },
   ]
   return activities.filter((one) => one !== false)
+}
+
+const toTeamRef = (id: string | null, teams: ReadonlyMap<string, string>) =>
+  id === null ? null : { id, name: teams.get(id) ?? '' }
+
+/** The names of the teams that conversations got. */
+async function readTeamNames(
+  sql: Sql,
+  workspaceId: string,
+  changes: readonly ConversationChange[],
+): Promise<Map<string, string>> {
+  const ids = changes.flatMap(({ before, after }) =>
+    after.assigned_team_id !== null && after.assigned_team_id !== before.assigned_team_id
+      ? [after.assigned_team_id]
+      : [],
+  )
+  if (ids.length === 0) return new Map()
+  const teams = await sql<{ id: string; name: string }[]>`
+    select id, name from teams where workspace_id = ${workspaceId} and id = any(${[...new Set(ids)]}::uuid[])`
+  return new Map(teams.map(({ id, name }) => [id, name]))
 }
 
 /**

@@ -11,6 +11,7 @@ import { isUuid } from '../lib/id.ts'
 import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
+import { notTeam, requireTeamName } from '../teams/teams.ts'
 import { type ConversationChange, type ConversationState, recordChanges, recordReopenings } from './activity.ts'
 import { notMember, requireAssignee } from './assignees.ts'
 import type { ConversationStatus } from './conversations.ts'
@@ -20,6 +21,7 @@ import type { Actor } from './timeline.ts'
 export type ConversationChanges = {
   status?: ConversationStatus | undefined
   assigned_agent_id?: string | null | undefined
+  assigned_team_id?: string | null | undefined
   /** Snoozes until then; null ends it. */
   snoozed_until?: string | null | undefined
   /** Names: exactly these labels. */
@@ -57,7 +59,8 @@ export async function updateConversations(
 ): Promise<ChangeResult[]> {
   const change = (sql: Sql) => changeConversations(sql, workspaceId, actor, ids, changes)
   return withRetries(() => db.begin(change) as Promise<ChangeResult[]>).catch((error: unknown) => {
-    // The member was removed at the same moment.
+    // The member was removed, or the team deleted, at the same moment.
+    if (isDangling(error, 'conversations_team_fkey')) throw notTeam('assigned_team_id')
     throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error
   })
 }
@@ -78,6 +81,7 @@ export async function changeConversations(
   const resolved = isAny ? (names.set ?? names.added) : new Map<string, string>()
   const labels = await resolveTags(sql, workspaceId, resolved, { kind: labelKind })
   if (changes.assigned_agent_id) await requireAssignee(sql, workspaceId, changes.assigned_agent_id)
+  if (changes.assigned_team_id) await requireTeamName(sql, workspaceId, changes.assigned_team_id, 'assigned_team_id')
   const locked = await lockConversations(sql, workspaceId, requested)
   const results = requested.map((id): LockedChange | Refusal => {
     const before = locked.get(id)
@@ -197,7 +201,7 @@ async function lockConversations(
 ): Promise<Map<string, LockedState>> {
   type Row = Omit<ConversationState, 'labels'> & { id: string; labels: Label[] }
   const rows = await sql<Row[]>`
-    select v.id, v.status, v.assigned_agent_id, ${isoTime(sql, sql`v.snoozed_until`)} as snoozed_until,
+    select v.id, v.status, v.assigned_agent_id, v.team_id as assigned_team_id, ${isoTime(sql, sql`v.snoozed_until`)} as snoozed_until,
       ${labelsJson(sql)} as labels
     from conversations v
     where v.workspace_id = ${workspaceId} and v.id = any(${ids.filter(isUuid)}::uuid[])
@@ -214,7 +218,7 @@ async function lockConversations(
 /** Any status but `pending` ends a snooze, and the end of a snooze reopens. */
 function stateAfter(
   before: LockedState,
-  { status, assigned_agent_id, snoozed_until: until }: ConversationChanges,
+  { status, assigned_agent_id, assigned_team_id: teamId, snoozed_until: until }: ConversationChanges,
   names: LabelNames & { labels: ReadonlyMap<string, Label> },
 ): LockedState {
   const isWoken = until === null && before.snoozed_until !== null
@@ -225,6 +229,7 @@ function stateAfter(
   return {
     status: statusAfter,
     assigned_agent_id: assigned_agent_id === undefined ? before.assigned_agent_id : assigned_agent_id,
+    assigned_team_id: teamId === undefined ? before.assigned_team_id : (teamId?.toLowerCase() ?? null),
     snoozed_until: until !== undefined ? until : statusAfter === 'pending' ? before.snoozed_until : null,
     labels,
   }
@@ -241,6 +246,7 @@ function isChanged({ before, after }: LockedChange): boolean {
 const isStateChanged = (before: LockedState, after: LockedState) =>
   before.status !== after.status ||
   before.assigned_agent_id !== after.assigned_agent_id ||
+  before.assigned_team_id !== after.assigned_team_id ||
   before.snoozed_until !== after.snoozed_until
 
 const toState = ({ labels, ...state }: LockedState): ConversationState => ({
@@ -259,9 +265,9 @@ async function writeStates(sql: Sql, workspaceId: string, changed: readonly Lock
   if (rows.length === 0) return
   await sql`
     update conversations v set status = i.status, assigned_agent_id = i.assigned_agent_id,
-      snoozed_until = i.snoozed_until, updated_at = now()
+      team_id = i.assigned_team_id, snoozed_until = i.snoozed_until, updated_at = now()
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
-      as i (id uuid, status text, assigned_agent_id uuid, snoozed_until timestamptz)
+      as i (id uuid, status text, assigned_agent_id uuid, assigned_team_id uuid, snoozed_until timestamptz)
     where v.workspace_id = ${workspaceId} and v.id = i.id`
 }
 

@@ -21,6 +21,8 @@ export type ConversationFilters = {
   connection_id?: string | undefined
   /** A member's id, or `none`. */
   assigned_agent_id?: string | undefined
+  /** A team's id, or `none`. */
+  assigned_team_id?: string | undefined
   /** The id or the name of a label. */
   label?: string | undefined
   handled_by?: (typeof handlers)[number] | undefined
@@ -62,14 +64,16 @@ export async function listConversations(
 export async function selectConversations(
   sql: Sql,
   workspaceId: string,
-  { status, contact_id, channel, connection_id, assigned_agent_id: agentId, label, handled_by }: ConversationFilters,
+  { status, contact_id, channel, connection_id, ...others }: ConversationFilters,
 ): Promise<{ condition: Fragment } | undefined> {
+  const { assigned_agent_id: agentId, assigned_team_id: teamId, label, handled_by } = others
   const conditions: Fragment[] = [sql`true`]
   if (status) conditions.push(sql`v.status = ${status}`)
   if (contact_id) conditions.push(sql`v.contact_id = ${contact_id}`)
   if (channel) conditions.push(sql`v.channel = ${channel}`)
   if (connection_id) conditions.push(sql`v.connection_id = ${connection_id}`)
   if (agentId) conditions.push(sql`${agentOf(sql)} = ${agentId === 'none' ? unassigned : agentId}::uuid`)
+  if (teamId) conditions.push(teamId === 'none' ? sql`v.team_id is null` : sql`v.team_id = ${teamId}::uuid`)
   if (handled_by) conditions.push(handled_by === 'bot' ? sql`v.bot_run_id is not null` : sql`v.bot_run_id is null`)
   if (label !== undefined) {
     const labeled = await findLabeled(sql, workspaceId, [label])

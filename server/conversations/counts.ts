@@ -12,7 +12,8 @@ import type { Session } from '../accounts/callers.ts'
 import { type Db, type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
-import { agentOf, unassigned } from './conversations.ts'
+import { type Reader, type RestrictedReader, restrictionOf, teamsOf, visibleTo } from '../teams/visibility.ts'
+import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
 import { countMatches } from './inbox.ts'
 import { hasInboxStatus, inboxStatusOf } from './inbox-plan.ts'
 import { readInboxQuery } from './inbox-query.ts'
@@ -38,8 +39,13 @@ const countUpToMax = (sql: Sql, workspaceId: string, condition: Fragment): Fragm
   ) counted
 )`
 
-/** The counts that all members share. */
-export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<InboxCounts, 'mine'>> {
+/** The counts of all conversations, or of those that a restricted member sees. */
+export async function countInbox(sql: Sql, reader: Reader): Promise<Omit<InboxCounts, 'mine'>> {
+  const restricted = restrictionOf(reader)
+  return restricted ? countVisible(sql, restricted) : countAll(sql, reader.workspaceId)
+}
+
+async function countAll(sql: Sql, workspaceId: string): Promise<Omit<InboxCounts, 'mine'>> {
   const count = (condition: Fragment) => countUpToMax(sql, workspaceId, condition)
   const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
     select ${count(hasInboxStatus(sql, workspaceId, 'open'))} as open, ${count(hasInboxStatus(sql, workspaceId, 'pending'))} as pending,
@@ -47,6 +53,45 @@ export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<In
       ${count(sql`v.bot_run_id is not null`)} as bot,
       ${count(sql`v.unread_count > 0 and ${inboxStatusOf(sql)} = 'open'`)} as unread`
   return requireRow(counts, 'the inbox count')
+}
+
+async function countVisible(sql: Sql, reader: RestrictedReader): Promise<Omit<InboxCounts, 'mine'>> {
+  const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
+    with
+    -- Open and pending ones of the member and of the member's teams.
+    visible_conversations as (${visibleIn(sql, reader, ['open', 'pending'])})
+    select least(count(*) filter (where v.inbox_status = 'open'), ${maxCounted})::int as open,
+      least(count(*) filter (where v.inbox_status = 'pending'), ${maxCounted})::int as pending,
+      least(count(*) filter (where v.inbox_status = 'open' and v.assigned_agent_id is null and not v.is_bot), ${maxCounted})::int
+        as unassigned,
+      least(count(*) filter (where v.is_bot), ${maxCounted})::int as bot,
+      least(count(*) filter (where v.inbox_status = 'open' and v.is_unread), ${maxCounted})::int as unread
+    from visible_conversations v`
+  return requireRow(counts, 'the inbox count')
+}
+
+/** Conversations of a member, and of the member's teams, among which a restricted member's counts are made: about 10 ms. */
+const maxVisible = 3_000
+
+/**
+ * The conversations with these statuses in the inbox that a restricted member sees, at most `maxVisible` of each index: those of the member,
+ * and those of the member's teams. The condition is checked outside of the limits, so foreign conversations cost no further reads.
+ */
+function visibleIn(sql: Sql, reader: RestrictedReader, statuses: readonly ConversationStatus[]): Fragment {
+  const { workspaceId, member } = reader
+  const scan = (condition: Fragment) => sql`(
+    select v.workspace_id, v.id, v.assigned_agent_id, v.team_id, ${agentOf(sql)} as agent, ${inboxStatusOf(sql)} as inbox_status,
+      v.bot_run_id is not null as is_bot, v.unread_count > 0 as is_unread
+    from conversations v
+    where v.workspace_id = ${workspaceId} and ${condition} and ${inboxStatusOf(sql)} = any(${[...statuses]}::text[])
+    limit ${maxVisible}
+  )`
+  return sql`
+    select s.workspace_id, s.id, s.assigned_agent_id, s.team_id, s.agent, s.inbox_status, s.is_bot, s.is_unread
+    from (
+      ${scan(sql`${agentOf(sql)} = ${member.id}::uuid`)} union ${scan(sql`v.team_id = any(${teamsOf(sql, reader)})`)}
+    ) s
+    where ${visibleTo(sql, reader, sql`s`)}`
 }
 
 /** The open conversations that are assigned to the member. */
@@ -64,6 +109,7 @@ type Count = { id: string; count: number }
 type OpenCounts = {
   labels: Count[]
   members: Count[]
+  teams: Count[]
   /** There are more open conversations than were counted. */
   has_more: boolean
 }
@@ -79,36 +125,44 @@ const maxViews = 30
 
 /** Counts for the sidebar of a member. */
 export function createSidebarCounter(db: Db, slow: SlowReads): (session: Session) => Promise<SidebarCounts> {
-  const openCounts = createTtlCache((workspaceId) => slow(workspaceId, (sql) => countOpen(sql, workspaceId)), sharedMs)
-  const viewCount = createTtlCache((key) => {
-    const [workspaceId, memberId, filters] = JSON.parse(key) as [string, string, Parameters<typeof readInboxQuery>[1]]
-    const query = readInboxQuery({ member: { id: memberId } }, filters)
-    return slow(workspaceId, (sql) => countMatches(sql, workspaceId, query))
+  const openCounts = createTtlCache((key) => {
+    const reader = JSON.parse(key) as Reader
+    return slow(reader.workspaceId, (sql) => countOpen(sql, reader))
   }, sharedMs)
-  return async ({ workspaceId, member }) => {
-    const open = await openCounts(workspaceId)
+  const viewCount = createTtlCache((key) => {
+    const [reader, memberId, filters] = JSON.parse(key) as [Reader, string, Parameters<typeof readInboxQuery>[1]]
+    const query = readInboxQuery({ member: { id: memberId } }, filters)
+    return slow(reader.workspaceId, (sql) => countMatches(sql, reader, query))
+  }, sharedMs)
+  return async (session) => {
+    const { workspaceId, member } = session
+    // Members who see all share the counts.
+    const reader: Reader = restrictionOf(session) ?? { workspaceId }
+    const open = await openCounts(JSON.stringify(reader))
     const listed = await listViews(db, workspaceId, member.id)
     const views: SidebarCounts['views'] = []
     // A search costs more than a count may.
     for (const { id, filters } of listed.filter((view) => !view.filters.search).slice(0, maxViews)) {
       // Members share the count of a view unless it is about themselves.
       const isPersonal = /\bme\b/.test(filters.assigned ?? '')
-      views.push({ id, ...(await viewCount(JSON.stringify([workspaceId, isPersonal ? member.id : '', filters]))) })
+      views.push({ id, ...(await viewCount(JSON.stringify([reader, isPersonal ? member.id : '', filters]))) })
     }
     return { ...open, views }
   }
 }
 
-async function countOpen(sql: Sql, workspaceId: string): Promise<OpenCounts> {
-  const counted = await sql<(Count & { kind: 'label' | 'member' | 'all' })[]>`
+async function countOpen(sql: Sql, reader: Reader): Promise<OpenCounts> {
+  const { workspaceId } = reader
+  const restricted = restrictionOf(reader)
+  const all = sql`
+    select v.workspace_id, v.id, ${agentOf(sql)} as agent, v.team_id
+    from conversations v
+    where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, workspaceId, 'open')}
+    limit ${maxOpen + 1}`
+  const counted = await sql<(Count & { kind: 'label' | 'member' | 'team' | 'all' })[]>`
     with
-    -- From one index, at most one more than are counted.
-    open_conversations as (
-      select v.workspace_id, v.id, ${agentOf(sql)} as agent
-      from conversations v
-      where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, workspaceId, 'open')}
-      limit ${maxOpen + 1}
-    )
+    -- From one index, at most one more than are counted; or those that a restricted member sees.
+    open_conversations as (${restricted ? visibleIn(sql, restricted, ['open']) : all})
     select 'label' as kind, cl.label_id as id, count(*)::int as count
     from open_conversations v
     join conversation_labels cl on cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
@@ -116,9 +170,11 @@ async function countOpen(sql: Sql, workspaceId: string): Promise<OpenCounts> {
     union all
     select 'member', v.agent, count(*)::int from open_conversations v group by v.agent
     union all
+    select 'team', v.team_id, count(*)::int from open_conversations v where v.team_id is not null group by v.team_id
+    union all
     select 'all', ${unassigned}::uuid, count(*)::int from open_conversations`
-  const countsOf = (kind: 'label' | 'member'): Count[] =>
+  const countsOf = (kind: 'label' | 'member' | 'team'): Count[] =>
     counted.filter((one) => one.kind === kind && one.id !== unassigned).map(({ id, count }) => ({ id, count }))
   const has_more = counted.some(({ kind, count }) => kind === 'all' && count > maxOpen)
-  return { labels: countsOf('label'), members: countsOf('member'), has_more }
+  return { labels: countsOf('label'), members: countsOf('member'), teams: countsOf('team'), has_more }
 }

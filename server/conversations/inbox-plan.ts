@@ -5,6 +5,7 @@ import { matches } from '../contacts/contacts.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { findTagged } from '../contacts/tags.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
+import { type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
 import { type handlers, statuses } from './filter-fields.ts'
 import { findLabeled } from './labels.ts'
@@ -22,6 +23,8 @@ export type InboxFilters = {
   contact_id?: string | undefined
   /** Ids of members, or `nobody`. */
   agents?: readonly string[] | undefined
+  /** Ids of teams, or `nobody`. */
+  teams?: readonly string[] | undefined
   /** Ids or names of labels. */
   labels?: readonly string[] | undefined
   /** Ids or names of tags of the contact. */
@@ -94,18 +97,23 @@ async function findContacts(
 
 /**
  * The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. `ofConnections`: each range is
- * scanned once for every connection `k` with this condition; otherwise once.
+ * scanned once for every connection `k` with this condition; otherwise once. `isOverlapping`: a row may be in two ranges.
  */
-export type ScanPlan = { ranges: Fragment[]; conditions: Fragment[]; ofConnections?: Fragment | undefined }
+export type ScanPlan = {
+  ranges: Fragment[]
+  conditions: Fragment[]
+  ofConnections?: Fragment | undefined
+  isOverlapping?: boolean | undefined
+}
 
 export function planScan(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader & { teamIds: readonly string[] },
   filters: InboxFilters,
   selection: Selection,
   order: Order,
 ): ScanPlan {
-  const { ranges, conditions, ofConnections } = planRanges(sql, workspaceId, filters, selection, order)
+  const { ranges, conditions, ofConnections, isOverlapping } = planRanges(sql, reader, filters, selection, order)
   // The index of waiting customers is not sorted by the last message: there it is checked for each row.
   return order === 'waiting'
     ? { ranges, conditions: [...conditions, ...periodOf(sql, filters, sql`w.arrived_at`)] }
@@ -113,6 +121,7 @@ export function planScan(
         ranges: ranges.map((range) => joinAnd(sql, [range, ...periodOf(sql, filters, arrival(sql))])),
         conditions,
         ofConnections,
+        isOverlapping,
       }
 }
 
@@ -126,12 +135,14 @@ function periodOf(sql: Sql, { active_after: after, active_before: before }: Inbo
 
 function planRanges(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader & { teamIds: readonly string[] },
   filters: InboxFilters,
   { contactIds, conversationIds, checked }: Selection,
   order: Order,
 ): ScanPlan {
+  const { workspaceId } = reader
   const { status, channels, connections, contact_id, agents, waiting_minutes, has_no_reply, unread, search } = filters
+  const restricted = restrictionOf(reader)
   // Each once: a row of two ranges would be listed twice.
   const agentIds = agents && [...new Set(agents.map((agent) => (agent === 'nobody' ? unassigned : agent)))]
   // A person's conversations are listed whatever their messages are.
@@ -144,6 +155,8 @@ function planRanges(
     channel: channels && sql`w.channel = any(${[...channels]}::text[])`,
     connection: connections && sql`w.connection_id = any(${[...connections]}::uuid[])`,
     agent: agentIds && sql`w.agent = any(${agentIds}::uuid[])`,
+    team: filters.teams && isOfTeams(sql, filters.teams),
+    visible: restricted && visibleTo(sql, restricted, sql`w`),
     unread: unread && sql`w.unread_count > 0`,
     label:
       checked.labelIds &&
@@ -196,12 +209,37 @@ function planRanges(
     // Each number of agents is another text.
     return { ranges: agentIds.length > 1 ? ranges.map((range) => plannedPerCall(sql, range)) : ranges, conditions }
   }
+  const rangesOf = (condition: Fragment) =>
+    scannedStatuses.map((one) => sql`${condition} and ${inboxStatusOf(sql)} = ${one}`)
+  const rangesOfTeams = (ids: readonly string[]) => ids.flatMap((id) => rangesOf(sql`v.team_id = ${id}::uuid`))
+  // Conversations of no team have no index: they are most of the inbox, or there are no teams.
+  if (filters.teams && !filters.teams.includes('nobody')) {
+    const ranges = rangesOfTeams(filters.teams).map((range) => plannedPerCall(sql, range))
+    return { ranges, conditions: conditionsBut('team', ...isCovered) }
+  }
+  if (restricted && reader.teamIds.length <= maxTeamRanges) {
+    const mine = rangesOf(sql`${agentOf(sql)} = ${restricted.member.id}::uuid`)
+    // Of several ranges, each number of teams is another text.
+    const ranges = [...mine, ...rangesOfTeams(reader.teamIds)].map((range) => plannedPerCall(sql, range))
+    const isCoveredToo = restricted.sees === 'teams' ? (['visible'] as const) : []
+    return { ranges, conditions: conditionsBut(...isCovered, ...isCoveredToo), isOverlapping: true }
+  }
   const ranges = scannedStatuses.map((one) => sql`${inboxStatusOf(sql)} = ${one}`)
   const ofConnections = joinAnd(sql, [
     channels ? sql`k.channel_name = any(${[...channels]}::text[])` : sql`true`,
     connections ? sql`k.id = any(${[...connections]}::uuid[])` : sql`true`,
   ])
   return { ranges, conditions: conditionsBut('channel', 'connection', ...isCovered), ofConnections }
+}
+
+/** A restricted member of more teams is checked along the inbox. */
+const maxTeamRanges = 10
+
+/** Condition on the scanned row `w`: it is of one of these teams, or of none (`nobody`). */
+function isOfTeams(sql: Sql, teams: readonly string[]): Fragment {
+  const ids = teams.filter((one) => one !== 'nobody')
+  const isOfOne = sql`w.team_id = any(${ids}::uuid[])`
+  return ids.length < teams.length ? sql`(w.team_id is null or ${isOfOne})` : isOfOne
 }
 
 const joinAnd = (sql: Sql, conditions: readonly Fragment[]): Fragment =>

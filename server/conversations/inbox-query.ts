@@ -31,6 +31,7 @@ export const inboxFilters = {
   assigned: Type.Optional(
     Type.String({ maxLength: maxIdsLength, description: several("`me`, `nobody`, or a member's id") }),
   ),
+  team: Type.Optional(Type.String({ maxLength: maxIdsLength, description: several("`nobody`, or a team's id") })),
   label: Type.Optional(
     Type.String({ maxLength: maxIdsLength, description: "A label's id or name, or several ids separated by commas." }),
   ),
@@ -68,6 +69,10 @@ export function readInboxQuery({ member }: { member: { id: string } }, query: St
   if (agents && !agents.every((one) => one === 'me' || one === 'nobody' || isUuid(one))) {
     throw badRequest("assigned: must be `me`, `nobody` or a member's id")
   }
+  const teams = readList('team', query.team)
+  if (teams && !teams.every((one) => one === 'nobody' || isUuid(one))) {
+    throw badRequest("team: must be `nobody` or a team's id")
+  }
   const connections = readList('connection', query.connection)
   if (connections && !connections.every(isUuid)) throw badRequest("connection: must be a connection's id")
   const days = readWhole('active_days', query.active_days, maxActiveDays)
@@ -77,6 +82,7 @@ export function readInboxQuery({ member }: { member: { id: string } }, query: St
     channels: readChannels(query.channel),
     connections,
     agents: agents && [...new Set(agents.map((one) => (one === 'me' ? member.id : one.toLowerCase())))],
+    teams: teams && [...new Set(teams.map((one) => one.toLowerCase()))],
     labels: readNames('label', query.label),
     tags: readNames('tag', query.tag),
     waiting_minutes: readWhole('waiting_minutes', query.waiting_minutes, maxWaitMinutes),

@@ -22,6 +22,7 @@ import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { listTeamIds, type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 import { agentOf } from './conversations.ts'
 import {
   allOf,
@@ -59,20 +60,28 @@ type Scan = { rows: InboxEntry[]; next: string | null }
 
 export async function listInbox(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   context: InboxContext,
   filters: InboxFilters,
   { limit, cursor }: { limit: number; cursor: unknown },
 ): Promise<Page<InboxRow>> {
+  const { workspaceId } = reader
   const selection = await findSelection(sql, workspaceId, filters)
   if (!selection) return { data: [], meta: { next_cursor: null } }
+  const planner = await toPlanner(sql, reader)
   const scan = (order: Order, from: string, count: number) =>
-    scanPage(sql, workspaceId, planScan(sql, workspaceId, filters, selection, order), order, from, count)
+    scanPage(sql, workspaceId, planScan(sql, planner, filters, selection, order), order, from, count)
   const start = typeof cursor === 'string' ? cursor : ''
   const { sort = 'newest' } = filters
   const { rows, next } =
     sort === 'waiting' ? await scanByWait(scan, filters, start, limit) : await scan(sort, start, limit)
   return { data: await toInboxRows(sql, workspaceId, context, rows), meta: { next_cursor: next } }
+}
+
+/** A reader with the teams that the ranges of a restricted member are of. */
+const toPlanner = async (sql: Sql, reader: Reader) => {
+  const restricted = restrictionOf(reader)
+  return { ...reader, teamIds: restricted ? await listTeamIds(sql, reader.workspaceId, restricted.member.id) : [] }
 }
 
 /** The cursor of the first part starts with this letter. */
@@ -104,8 +113,10 @@ async function scanPage(
 ): Promise<Scan> {
   const { isDescending, direction } = directionOf(sql, order)
   const after = decodePosition(cursor) ?? (isDescending ? newestPosition : oldestPosition)
-  const scanned = plan.conditions.length > 0 ? maxScanned : limit + 1
-  const isMatch = allOf(sql, plan.conditions)
+  const conditions = plan.isOverlapping ? [...plan.conditions, sql`w.is_first`] : plan.conditions
+  // A row is in at most two ranges.
+  const scanned = plan.conditions.length > 0 ? maxScanned : (plan.isOverlapping ? 2 : 1) * (limit + 1)
+  const isMatch = allOf(sql, conditions)
   const merged = mergeRanges(sql, workspaceId, plan, order, after, scanned)
   const rows = await sql<ScannedEntry[]>`
     select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as at_us
@@ -113,7 +124,7 @@ async function scanPage(
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
         select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent,
-          s.is_bot, s.at, ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
+          s.assigned_agent_id, s.team_id, s.is_bot, s.at,${isFirst(sql, plan)} ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
           row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
@@ -150,7 +161,7 @@ function mergeRanges(
     .map(
       (range) => sql`(
         select v.id, v.contact_id, v.channel, v.connection_id, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
-          v.bot_run_id is not null as is_bot, ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
+          v.assigned_agent_id, v.team_id, v.bot_run_id is not null as is_bot, ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
         from conversations v
         where v.workspace_id = ${workspaceId} and ${ofConnection} and ${range}
           and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
@@ -169,6 +180,10 @@ function mergeRanges(
     .reduce((one, other) => sql`${one} union all ${other}`)
 }
 
+/** Of the copies of a row that is in two ranges, the first one counts. */
+const isFirst = (sql: Sql, { isOverlapping }: ScanPlan): Fragment =>
+  isOverlapping ? sql` row_number() over (partition by s.id) = 1 as is_first,` : sql``
+
 function directionOf(sql: Sql, order: Order) {
   const isDescending = order === 'newest' || order === 'not_waiting'
   const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
@@ -181,17 +196,20 @@ const maxScannedForCount = 500
 /** How many of the newest conversations match. `has_more`: not all conversations were scanned, so there may be more. */
 export async function countMatches(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   filters: InboxFilters,
 ): Promise<{ count: number; has_more: boolean }> {
+  const { workspaceId } = reader
   const selection = await findSelection(sql, workspaceId, filters)
   if (!selection) return { count: 0, has_more: false }
-  const plan = planScan(sql, workspaceId, filters, selection, 'newest')
+  const plan = planScan(sql, await toPlanner(sql, reader), filters, selection, 'newest')
+  const conditions = plan.isOverlapping ? [...plan.conditions, sql`w.is_first`] : plan.conditions
   const merged = mergeRanges(sql, workspaceId, plan, 'newest', newestPosition, maxScannedForCount)
   const [row] = await sql<{ count: number; has_more: boolean }[]>`
-    select (count(*) filter (where ${allOf(sql, plan.conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
+    select (count(*) filter (where ${allOf(sql, conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
     from (
-      select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.is_bot
+      select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent,
+        s.assigned_agent_id, s.team_id,${isFirst(sql, plan)} s.is_bot
       from (${merged}) s
       order by s.at desc, s.id desc
       limit ${maxScannedForCount}
@@ -210,19 +228,20 @@ export async function requireInboxRow(
   return row
 }
 
-/** The conversations with these ids that exist, in any order. */
+/** The conversations with these ids that exist and that the reader sees, in any order. */
 export async function listInboxRows(
   sql: Sql,
   workspaceId: string,
   context: InboxContext,
   ids: readonly string[],
+  reader: Reader = { workspaceId },
 ): Promise<InboxRow[]> {
   const rows = await sql<InboxEntry[]>`
     select ${entryColumns(sql)}
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     left join members a on a.workspace_id = v.workspace_id and a.id = v.assigned_agent_id
-    where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
+    where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[]) and ${visibleTo(sql, reader)}`
   return toInboxRows(sql, workspaceId, context, rows)
 }
 

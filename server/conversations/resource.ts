@@ -16,6 +16,7 @@ import {
   toPublic,
   Uuid,
 } from '../lib/schema.ts'
+import { EmbeddedTeam } from '../teams/resource.ts'
 import { handlers, receivedAt, statuses } from './filter-fields.ts'
 import { LabelList } from './labels.ts'
 
@@ -49,6 +50,7 @@ export const conversationExample = {
   contact_id: contactExample.id,
   status: 'open',
   assigned_agent_id: null,
+  assigned_team_id: null,
   last_message_text: 'Is my order on its way?',
   last_message_at: '2026-01-07T11:15:30.000Z',
   last_inbound_at: '2026-01-07T11:15:30.000Z',
@@ -94,6 +96,13 @@ export const ConversationSchema = Type.Object(
     contact_id: Uuid,
     status: OneOf(statuses),
     assigned_agent_id: NullableText({ format: 'uuid', description: 'The member it is assigned to.' }),
+    assigned_team_id: Column(
+      NullableText({
+        format: 'uuid',
+        description: 'The team it is assigned to, with or without a member (`GET /teams`).',
+      }),
+      (sql) => sql`v.team_id`,
+    ),
     last_message_text: NullableText(),
     last_message_at: NullableDateTime,
     last_inbound_at: Column(
@@ -172,6 +181,15 @@ export const ConversationSchema = Type.Object(
         NullableObject({ id: Uuid, name: NullableText(), email: Type.String() }),
         (sql) => sql`
           case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'email', a.email) end`,
+      ),
+    ),
+    assigned_team: ForMembers(
+      Column(
+        NullableObject(EmbeddedTeam),
+        (sql) => sql`(
+          select json_build_object('id', t.id, 'name', t.name, 'color', t.color) from teams t
+          where t.workspace_id = v.workspace_id and t.id = v.team_id
+        )`,
       ),
     ),
     last_message: ForMembers(NoColumn(LastMessage)),

@@ -6,7 +6,7 @@ import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { channels } from '../contacts/resource.ts'
 import { maxTagLength } from '../contacts/tags.ts'
-import { ApiError, badRequest } from '../lib/errors.ts'
+import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
 import { readChangePosition, updatedAfterFilter } from '../lib/postgres/changes.ts'
@@ -26,6 +26,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { Signals } from '../signals/signals.ts'
+import { requireTeamName } from '../teams/teams.ts'
 import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, maxSnoozeDays, updateConversation, updateConversations } from './changes.ts'
 import { listConversations, readConversation, requireConversation, unreadConversation } from './conversations.ts'
@@ -37,6 +38,7 @@ import { maxLabels } from './labels.ts'
 import { listByActivity, listChangedConversations } from './recent.ts'
 import { ConversationSchema, type InboxRow } from './resource.ts'
 import { actorOf } from './timeline.ts'
+import { listVisibleIds } from './visible-step.ts'
 
 const ConversationsQuery = ListQuery({
   sort: Type.Optional(
@@ -62,6 +64,17 @@ const ConversationsQuery = ListQuery({
       }),
     }),
   ),
+  assigned_team_id: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'A uuid: only conversations of this team. `none`: only those of no team.',
+      ...inDocument({
+        anyOf: [{ type: 'string', format: 'uuid' }, { const: 'none' }],
+        type: undefined,
+        maxLength: undefined,
+      }),
+    }),
+  ),
   label: Type.Optional(Type.String({ maxLength: 200, description: 'The id or the name of a label.' })),
   handled_by: Type.Optional(
     OneOf(handlers, { description: '`bot`: only conversations that an automation handles. `team`: only the others.' }),
@@ -77,6 +90,9 @@ const ConversationChanges = Type.Object(
     status: Type.Optional(OneOf(statuses)),
     assigned_agent_id: Type.Optional(
       NullableText({ format: 'uuid', description: 'A member who is not a viewer (`GET /members`). Null unassigns.' }),
+    ),
+    assigned_team_id: Type.Optional(
+      NullableText({ format: 'uuid', description: 'A team (`GET /teams`). Null: of no team.' }),
     ),
     snoozed_until: Type.Optional(
       NullableText({
@@ -98,9 +114,13 @@ const ConversationChanges = Type.Object(
 )
 
 /** Refuses filters that cannot be combined or read. */
-function requireUsable({ assigned_agent_id: agentId, sort, updated_after }: Static<typeof ConversationsQuery>): void {
+function requireUsable({ sort, updated_after, ...query }: Static<typeof ConversationsQuery>): void {
+  const { assigned_agent_id: agentId, assigned_team_id: teamId } = query
   if (agentId !== undefined && agentId !== 'none' && !isUuid(agentId)) {
     throw badRequest('assigned_agent_id: must be a uuid or none')
+  }
+  if (teamId !== undefined && teamId !== 'none' && !isUuid(teamId)) {
+    throw badRequest('assigned_team_id: must be a uuid or none')
   }
   if (sort !== undefined && updated_after !== undefined) throw badRequest('sort: not together with updated_after')
 }
@@ -134,6 +154,7 @@ const BulkChanges = Type.Object({
 const State = Type.Object({
   status: OneOf(statuses),
   assigned_agent_id: NullableText(),
+  assigned_team_id: NullableText(),
   snoozed_until: NullableDateTime,
   labels: Type.Array(Type.String()),
 })
@@ -147,11 +168,23 @@ const BulkResult = Type.Object({
 const toBulkResult = (result: ChangeResult): Static<typeof BulkResult> =>
   'error' in result ? { id: result.id, error: { code: result.error.code, message: result.error.message } } : result
 
-const summarizeFields = (agent: string | undefined, changes: Static<typeof ConversationChanges>) => {
-  const { status, assigned_agent_id: agentId, snoozed_until: until, labels, add_labels, remove_labels } = changes
+/** The e-mail address of the assigned member and the name of the assigned team. */
+type Assigned = { agent?: string | undefined; team?: string | undefined }
+
+const summarizeFields = ({ agent, team }: Assigned, changes: Static<typeof ConversationChanges>) => {
+  const {
+    status,
+    assigned_agent_id: agentId,
+    assigned_team_id: teamId,
+    snoozed_until: until,
+    labels,
+    add_labels,
+    remove_labels,
+  } = changes
   return [
     status,
     agentId !== undefined && (agent ? `assigned to ${agent}` : 'unassigned'),
+    teamId !== undefined && (team ? `team ${team}` : 'no team'),
     until !== undefined && (until ? `snoozed until ${until}` : 'not snoozed'),
     labels && `labels: ${labels.join(', ') || 'none'}`,
     add_labels && `added labels: ${add_labels.join(', ')}`,
@@ -160,13 +193,14 @@ const summarizeFields = (agent: string | undefined, changes: Static<typeof Conve
     .filter(Boolean)
     .join('; ')
 }
-const summarizeChanges = ({ assigned_agent }: InboxRow, body: Static<typeof ConversationChanges>) =>
-  summarizeFields(assigned_agent?.email, body)
-/** The response schema removes `assignee`. */
+const summarizeChanges = ({ assigned_agent, assigned_team }: InboxRow, body: Static<typeof ConversationChanges>) =>
+  summarizeFields({ agent: assigned_agent?.email, team: assigned_team?.name }, body)
+/** The response schema removes `assigned`. */
 const summarizeBulk = (
-  results: (Static<typeof BulkResult> & { assignee?: string })[],
+  results: (Static<typeof BulkResult> & { assigned?: Assigned })[],
   body: Static<typeof BulkChanges>,
-) => `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(results[0]?.assignee, body)}`
+) =>
+  `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(results[0]?.assigned ?? {}, body)}`
 
 type ConversationOptions = { db: Db; reads: Db; slow: SlowReads; context: InboxContext; signals: Signals }
 
@@ -189,8 +223,10 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
         requireUsable(query)
         const changes = readChangePosition(query)
         const position = readPosition(query)
-        const { label, assigned_agent_id, handled_by } = query
-        const hasFixedPlan = [label, assigned_agent_id, handled_by].every((filter) => filter === undefined)
+        const { label, assigned_agent_id, assigned_team_id, handled_by } = query
+        const hasFixedPlan = [label, assigned_agent_id, assigned_team_id, handled_by].every(
+          (filter) => filter === undefined,
+        )
         const list = (sql: Sql) => {
           if (changes) return listChangedConversations(sql, workspaceId, query, changes)
           if (query.sort) return listByActivity(sql, workspaceId, query, { ...position, cursor: query.cursor })
@@ -216,7 +252,7 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       operation: 'updateConversation',
       summary: 'Change a conversation',
       description:
-        'Changes the status, the assigned member, the snooze or the labels. Updates only the fields present. A line in the thread names the key.',
+        'Changes the status, the assigned member or team, the snooze or the labels. Updates only the fields present. A line in the thread names the key.',
       scope: 'conversations:write',
       members: writers,
       audit: { action: 'conversation.changed', summary: summarizeChanges },
@@ -270,7 +306,7 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       run: async ({ caller, query }) => {
         const filters = { ...readInboxQuery(caller, query), contact_id: query.contact_id }
         const position = { limit: readPosition(query).limit, cursor: query.cursor }
-        const list = (sql: Sql) => listInbox(sql, caller.workspaceId, context, filters, position)
+        const list = (sql: Sql) => listInbox(sql, caller, context, filters, position)
         return filters.search || filters.labels || filters.tags ? slow(caller.workspaceId, list) : list(db)
       },
     }),
@@ -278,8 +314,9 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       call: 'GET /conversations/counts',
       members: roles,
       data: Counts,
-      run: async ({ caller: { workspaceId, member } }) => {
-        const [counts, mine] = await Promise.all([countInbox(db, workspaceId), countMine(db, workspaceId, member.id)])
+      run: async ({ caller }) => {
+        const { workspaceId, member } = caller
+        const [counts, mine] = await Promise.all([countInbox(db, caller), countMine(db, workspaceId, member.id)])
         return { ...counts, mine }
       },
     }),
@@ -290,12 +327,25 @@ export function conversationTable({ db, reads, slow, context, signals }: Convers
       isQuiet: true,
       body: BulkChanges,
       data: Type.Array(BulkResult),
-      run: async ({ caller: { workspaceId, member }, body: { ids, ...changes } }) => {
-        const { assigned_agent_id: agentId } = changes
-        const assignee = agentId ? await requireAssignee(db, workspaceId, agentId) : undefined
-        const results = await updateConversations(db, workspaceId, { memberId: member.id }, ids, changes)
-        signals.inboxChanged(workspaceId, ids)
-        return results.map((result) => ({ ...toBulkResult(result), assignee: assignee?.email }))
+      run: async ({ caller, body: { ids, ...changes } }) => {
+        const { workspaceId, member } = caller
+        const { assigned_agent_id: agentId, assigned_team_id: teamId } = changes
+        const agent = agentId ? (await requireAssignee(db, workspaceId, agentId)).email : undefined
+        const team = teamId ? await requireTeamName(db, workspaceId, teamId, 'assigned_team_id') : undefined
+        const visible = await listVisibleIds(db, caller, ids)
+        const isVisible = (id: string) => visible.has(id.toLowerCase())
+        const changed = await updateConversations(
+          db,
+          workspaceId,
+          { memberId: member.id },
+          ids.filter(isVisible),
+          changes,
+        )
+        signals.inboxChanged(workspaceId, ids.filter(isVisible))
+        const byId = new Map(changed.map((result) => [result.id, result]))
+        const requested = [...new Set(ids.map((id) => id.toLowerCase()))]
+        const results = requested.map((id) => byId.get(id) ?? { id, error: notFound('conversation') })
+        return results.map((result) => ({ ...toBulkResult(result), assigned: { agent, team } }))
       },
     }),
   ]

@@ -242,7 +242,7 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
       from input i join locked_contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
       order by i.workspace_id, i.contact_id, i.connection_id
       on conflict do nothing
-      returning v.workspace_id, v.connection_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at, v.bot_run_id
+      returning v.workspace_id, v.connection_id, v.team_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at, v.bot_run_id
     ),
     ${emit(sql, {
       event: 'conversation.created',

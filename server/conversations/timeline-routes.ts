@@ -12,6 +12,7 @@ import {
   IdParams,
   ListQuery,
   NullableDateTime,
+  NullableObject,
   NullableText,
   OneOf,
   Type,
@@ -40,6 +41,9 @@ const EntryView = Type.Object({
     mentions: Type.Optional(Type.Array(MemberRef)),
     status: Type.Optional(OneOf(statuses)),
     assignee: Type.Optional(Type.Unsafe<TimelineEntry['member']>(memberOrNull)),
+    team: Type.Optional(
+      NullableObject({ id: Uuid, name: Type.String() }, { description: 'Null: it is of no team any more.' }),
+    ),
     added: Type.Optional(Type.Array(Type.String())),
     removed: Type.Optional(Type.Array(Type.String())),
     until: Type.Optional(DateTime),

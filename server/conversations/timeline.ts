@@ -46,6 +46,8 @@ export type StoredDetails = {
   status?: (typeof statuses)[number]
   /** `assigned`: null when the conversation became unassigned. */
   assignee_id?: string | null
+  /** `assigned`: null when the conversation left its team. With its name, so that the line outlives it. */
+  team?: { id: string; name: string } | null
   /** `labeled`: the names of labels, so that the line outlives them. */
   added?: string[]
   removed?: string[]

@@ -24,6 +24,8 @@ export type Signals = {
   changed(workspaceId: string): void
   /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
   inboxChanged(workspaceId: string, conversationIds?: readonly string[]): void
+  /** Members may see more or fewer conversations than before: their streams end and begin again. */
+  accessChanged(workspaceId: string): void
   /** Something that only this member sees changed: the pages of the member load it again. */
   memberChanged(memberId: string): void
   /** A member opened or left a conversation, or started or stopped to write in it. */
@@ -50,6 +52,7 @@ type EngineSignal =
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
+export const accessTopic = (workspaceId: string): string => `access:${workspaceId}`
 export const memberTopic = (memberId: string): string => `member:${memberId}`
 export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
 export const visitTopic = (workspaceId: string): string => `visits:${workspaceId}`
@@ -88,6 +91,7 @@ export function createSignals(live: Live): Signals {
     scheduledReady: send('scheduledReady'),
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
     inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
+    accessChanged: (workspaceId) => live.announce(accessTopic(workspaceId)),
     memberChanged: (memberId) => live.announce(memberTopic(memberId)),
     presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
     visited: (workspaceId, contactId) => live.announce(visitTopic(workspaceId), [contactId]),

@@ -8,7 +8,7 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../../lib/schema.ts'
 import { nameFields } from '../audit.ts'
 import type { Session } from '../callers.ts'
-import { acceptInvitation, requireInvitation, roles } from '../members.ts'
+import { acceptInvitation, requireInvitation, roles, visibilities } from '../members.ts'
 import { isOperator, type OperatorWorkspace } from '../operator.ts'
 import { type Row, row } from '../table.ts'
 import { clearSessionCookie, readDevice } from './cookies.ts'
@@ -65,6 +65,7 @@ const SignIn = Type.Object({
 const SessionView = Type.Object({
   member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText(), role: OneOf(roles) }),
   role: OneOf(roles),
+  sees: OneOf(visibilities, { description: 'Which conversations the member sees.' }),
   workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
   has_password: Type.Boolean(),
   second_factor_due: Type.Boolean(),
@@ -311,6 +312,7 @@ export function sessionTable({
 
 function toView({
   member,
+  sees,
   workspaceId,
   workspaceName,
   defaultCountry,
@@ -321,6 +323,7 @@ function toView({
   return {
     member: { id, email, name, role },
     role,
+    sees,
     workspace: { id: workspaceId, name: workspaceName, default_country: defaultCountry },
     has_password: hasPassword,
     second_factor_due: secondFactorDue,

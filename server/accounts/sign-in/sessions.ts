@@ -13,7 +13,7 @@ import { isUuid, newId, timeOfId } from '../../lib/id.ts'
 import { requireRow, type Sql } from '../../lib/postgres/db.ts'
 import { fold } from '../../lib/text.ts'
 import type { Session } from '../callers.ts'
-import { type Member, type MemberRole, writers } from '../members.ts'
+import { type Member, type MemberRole, type Sees, seesColumn, writers } from '../members.ts'
 import { type Device, newSessionToken, readSessionToken, setSessionCookie } from './cookies.ts'
 import { forgetDevices, isKnownDevice, rememberDevice } from './devices.ts'
 import { sweepResets } from './password-resets.ts'
@@ -230,11 +230,13 @@ async function getSession(sql: Sql, token: string): Promise<Session | undefined>
     is_fresh: boolean
     has_password: boolean
     second_factor_due: boolean
+    sees: Sees
   }
   const [row] = await sql<Row[]>`
     select s.id as session_id, s.workspace_id, s.second_factor_due, w.name as workspace_name, w.default_country,
       coalesce(s.last_seen_at >= date_trunc('minute', now()), false) as is_fresh,
-      m.password_hash like '$argon2id$%' as has_password, m.id, m.email, m.name, m.role, m.created_at
+      m.password_hash like '$argon2id$%' as has_password, m.id, m.email, m.name, m.role, m.created_at,
+      ${seesColumn(sql)} as sees
     from sessions s
     join members m on m.workspace_id = s.workspace_id and m.id = s.member_id
     join workspaces w on w.id = s.workspace_id
@@ -248,6 +250,7 @@ async function getSession(sql: Sql, token: string): Promise<Session | undefined>
     is_fresh,
     has_password,
     second_factor_due,
+    sees,
     ...member
   } = row
   return {
@@ -256,6 +259,7 @@ async function getSession(sql: Sql, token: string): Promise<Session | undefined>
     workspaceName: workspace_name,
     defaultCountry: default_country,
     member,
+    sees,
     hasPassword: has_password,
     isFresh: is_fresh,
     secondFactorDue: second_factor_due,
@@ -328,11 +332,15 @@ export async function endAllSessions(sql: Sql, { workspaceId, member }: Session)
   return ended.count
 }
 
-/** Whether the session still exists. */
-export async function isSignedIn(sql: Sql, { id, workspaceId }: Session): Promise<boolean> {
-  const [session] = await sql`
-    select 1 from sessions where workspace_id = ${workspaceId} and id = ${id} and expires_at > now()`
-  return session !== undefined
+/** Whether the session still exists, and its member still sees the same conversations. */
+export async function isUnchanged(sql: Sql, { id, workspaceId, sees }: Session): Promise<boolean> {
+  const [session] = await sql<{ sees: Sees }[]>`
+    select ${seesColumn(sql)} as sees
+    from sessions s
+    join members m on m.workspace_id = s.workspace_id and m.id = s.member_id
+    join workspaces w on w.id = s.workspace_id
+    where s.workspace_id = ${workspaceId} and s.id = ${id} and s.expires_at > now()`
+  return session?.sees === sees
 }
 
 export async function endSession(sql: Sql, { id, workspaceId }: Session): Promise<void> {

@@ -46,8 +46,8 @@ export type ThreadState = ConversationState & {
 }
 
 export const newState = (): ThreadState => ({
-  ...{ status: 'open', assigned_agent_id: null, snoozed_until: null, labels: [], isBlocked: false },
-  ...{ statusBeforeBlock: undefined, isOptedOut: false },
+  ...{ status: 'open', assigned_agent_id: null, assigned_team_id: null, snoozed_until: null, labels: [] },
+  ...{ isBlocked: false, statusBeforeBlock: undefined, isOptedOut: false },
   ...{ receivedMs: null, inboundMs: null, inboxMs: null, waitingSinceMs: null },
 })
 
@@ -73,7 +73,7 @@ export function reply(state: ThreadState, ms: number): void {
 
 /** The conversation after an entry of the timeline. One by the customer is part of the message that reopened it. */
 export function applyEntry(state: ThreadState, { kind, details }: PastEntry, ms: number): void {
-  const { status, by, assignee_id, added = [], removed = [], until } = details
+  const { status, by, assignee_id, team, added = [], removed = [], until } = details
   if (by === 'customer') return
   if (kind === 'status' && status) {
     state.statusBeforeBlock = undefined
@@ -85,7 +85,8 @@ export function applyEntry(state: ThreadState, { kind, details }: PastEntry, ms:
     state.status = 'pending'
     state.snoozed_until = until ?? null
   }
-  if (kind === 'assigned') state.assigned_agent_id = assignee_id ?? null
+  if (assignee_id !== undefined) state.assigned_agent_id = assignee_id
+  if (team !== undefined) state.assigned_team_id = team?.id ?? null
   if (kind === 'labeled') state.labels = changeLabels(state.labels, added, removed)
   if (kind === 'blocked') {
     state.isBlocked = true
