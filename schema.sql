@@ -726,6 +726,7 @@ CREATE INDEX conversations_of_member ON public.conversations USING btree (worksp
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_with_bot ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (bot_run_id IS NOT NULL);
+CREATE TRIGGER close_episode AFTER UPDATE OF status ON public.conversations FOR EACH ROW WHEN (((new.status = 'closed'::text) AND (new.episode_id IS NOT NULL))) EXECUTE FUNCTION close_episode();
 CREATE TRIGGER connect_conversation BEFORE INSERT ON public.conversations FOR EACH ROW WHEN ((new.connection_id IS NULL)) EXECUTE FUNCTION connect_conversation();
 CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
@@ -769,6 +770,16 @@ create table encryption_checks (
 );
 comment on table encryption_checks is 'A known text sealed with the encryption key, to detect a wrong key at start.';
 
+create table episode_history (
+  is_only boolean not null default true,
+  after_workspace_id uuid not null default '00000000-0000-0000-0000-000000000000'::uuid,
+  after_id uuid not null default '00000000-0000-0000-0000-000000000000'::uuid,
+  finished_at timestamp with time zone,
+  constraint episode_history_pkey PRIMARY KEY (is_only),
+  constraint episode_history_only_check CHECK (is_only)
+);
+comment on table episode_history is 'One row: the last conversation whose past episodes were written from its messages and timeline, and when all were.';
+
 create table episodes (
   workspace_id uuid not null,
   id uuid not null,
@@ -789,24 +800,30 @@ create table episodes (
   member_id uuid,
   labels uuid[] not null default '{}'::uuid[],
   updated_at timestamp with time zone not null default now(),
+  office_first_reply_s integer,
+  office_closing_s integer,
   constraint episodes_pkey PRIMARY KEY (workspace_id, id),
   constraint episodes_conversation_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint episodes_closed_by_check CHECK ((closed_by = ANY (ARRAY['member'::text, 'automation'::text, 'api'::text, 'silence'::text, 'block'::text]))),
   constraint episodes_opened_by_check CHECK ((opened_by = ANY (ARRAY['customer'::text, 'member'::text])))
 ) with (fillfactor=80);
 comment on table episodes is 'Stretches of work in a conversation, from the message that opens one to its closing. At most one of a conversation is open.';
-comment on column episodes.id is 'The id of the message that opened it.';
+comment on column episodes.id is 'The id of the message that opened it. Of an episode that was open during the upgrade to this version: of its first message after it.';
 comment on column episodes.first_reply_at is 'Of a member. Messages of bots, broadcasts and API keys are no reply.';
 comment on column episodes.replies is 'Replies of members. While the episode is open, conversations.episode_replies has the number.';
 comment on column episodes.customer_messages is 'While the episode is open, conversations.episode_messages has the number.';
+comment on column episodes.closed_by is 'Null if it is not known: a process of an earlier version closed it, or no entry of the timeline says when.';
 comment on column episodes.closed_by_id is 'The member, the API key or the run of the automation that closed it. It may not exist any more.';
 comment on column episodes.reopened_from is 'The episode before, if it was closed less than 24 hours before this one opened.';
 comment on column episodes.team_id is 'The team of the conversation when the episode closed; while it is open, the conversation has it. So are member_id and labels.';
+comment on column episodes.office_first_reply_s is 'Seconds in office hours from the opening to the first reply. Null until the loop episode-hours has computed it.';
+comment on column episodes.office_closing_s is 'The same to the closing.';
 CREATE INDEX episodes_by_change ON public.episodes USING btree (workspace_id, updated_at, id);
 CREATE INDEX episodes_by_closing ON public.episodes USING btree (workspace_id, closed_at, id) WHERE (closed_at IS NOT NULL);
 CREATE INDEX episodes_by_opening ON public.episodes USING btree (workspace_id, opened_at, id);
 CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at);
 CREATE UNIQUE INDEX episodes_open ON public.episodes USING btree (workspace_id, conversation_id) WHERE (closed_at IS NULL);
+CREATE INDEX episodes_without_hours ON public.episodes USING btree (workspace_id, id) WHERE (((first_reply_at IS NOT NULL) AND (office_first_reply_s IS NULL)) OR ((closed_at IS NOT NULL) AND (office_closing_s IS NULL)));
 
 create table idempotency_keys (
   workspace_id uuid not null,

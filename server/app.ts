@@ -44,6 +44,7 @@ import { releaseConversations, unassignMember } from './conversations/assignees.
 import { deletePersonalReplies } from './conversations/canned-replies.ts'
 import { cannedReplyTable } from './conversations/canned-reply-routes.ts'
 import { draftTable } from './conversations/draft-routes.ts'
+import { episodeTable } from './conversations/episodes/routes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { identityList } from './conversations/identities.ts'
 import { inboxFeed } from './conversations/inbox-feed.ts'
@@ -268,6 +269,7 @@ async function registerApi(
     ['Segments', segmentTable({ db, reads, slow, fields: filterFields })],
     ['Conversations', teamTable({ db, signals, release: releaseConversations })],
     ['Conversations', conversationTable({ db, reads, slow, context: inboxContext, signals })],
+    ['Conversations', episodeTable(db)],
     ['Conversations', noteTable(db, signals)],
     ['', timelineTable(db, signals)],
     ['', presenceTable(db, signals)],

@@ -72,6 +72,7 @@ const tables: Record<string, readonly string[]> = {
   conversations: [
     'conversations',
     'episodes',
+    'episode_history',
     'member_presence',
     'visitor_presence',
     'mentions',

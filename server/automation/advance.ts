@@ -39,7 +39,7 @@ export async function advance(context: AdvanceContext, run: Run): Promise<void> 
       const facts = await readFacts(db, run)
       if (!definition || !facts) throw new RunLost()
       const placed = findStep(definition, run.position)
-      const actor = { runId: run.id, automation: facts.automation, depth: run.depth }
+      const actor = { runId: run.id, automation: facts.automation, depth: run.depth, isSilence: facts.is_silence }
       if (!placed) {
         await end(context, run, 'finished', { path: 'steps', type: 'end', outcome: 'done' })
         break

@@ -6,6 +6,8 @@ import type { Run } from './runs.ts'
 export type RunFacts = {
   /** The name of the automation. */
   automation: string
+  /** Whether the automation waits for silence. */
+  is_silence: boolean
   /** Sealed. */
   secret: string
   default_country: string
@@ -26,7 +28,7 @@ type FactsRow = Omit<RunFacts, 'contact' | 'message'> & {
 export async function readFacts(sql: Sql, run: Run): Promise<RunFacts | undefined> {
   const { workspace_id, automation_id, contact_id, conversation_id, message_id } = run
   const [row] = await sql<FactsRow[]>`
-    select a.name as automation, a.secret, w.default_country, w.preview_of, c.opted_out_at is not null as is_opted_out,
+    select a.name as automation, a.kind = 'silence' as is_silence, a.secret, w.default_country, w.preview_of, c.opted_out_at is not null as is_opted_out,
       json_build_object('name', c.name, 'phone', c.phone, 'email', c.email, 'company', c.company, 'attributes', c.attributes) as contact, (
         select json_build_object('text', m.content_text, 'type', m.content_type) from messages m
         where m.workspace_id = ${workspace_id} and m.conversation_id = ${conversation_id} and m.id = ${message_id}

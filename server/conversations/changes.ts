@@ -15,6 +15,7 @@ import { notTeam, requireTeamName } from '../teams/teams.ts'
 import { type ConversationChange, type ConversationState, recordChanges, recordReopenings } from './activity.ts'
 import { notMember, requireAssignee } from './assignees.ts'
 import type { ConversationStatus } from './conversations.ts'
+import { assignEpisodes, closeEpisodes, closingOf, episodeColumns, reopenEpisodes } from './episodes/writing.ts'
 import { type Label, labelKind, labelsJson, maxLabels } from './labels.ts'
 import type { Actor } from './timeline.ts'
 
@@ -93,8 +94,9 @@ export async function changeConversations(
       : { id, before, after }
   })
   const changed = results.filter((one): one is LockedChange => !('error' in one) && isChanged(one))
-  await writeStates(sql, workspaceId, changed)
+  // Labels first: an episode that closes keeps those at its end.
   await writeLabels(sql, workspaceId, changed)
+  await writeStates(sql, workspaceId, actor, changed)
   await recordChanges(sql, workspaceId, actor, changed.map(toChange))
   return results.map((one) => ('error' in one ? one : toChange(one)))
 }
@@ -113,7 +115,7 @@ export async function assignReplier(db: Db, workspaceId: string, id: string, mem
       const before = (await lockConversations(sql, workspaceId, [id])).get(id)
       if (!before || before.assigned_agent_id !== null) return false
       const change = { id, before, after: { ...before, assigned_agent_id: memberId } }
-      await writeStates(sql, workspaceId, [change])
+      await writeStates(sql, workspaceId, { memberId }, [change])
       await recordChanges(sql, workspaceId, { memberId }, [toChange(change)])
       return true
     }),
@@ -260,14 +262,41 @@ const toChange = ({ id, before, after }: LockedChange): ConversationChange => ({
   after: toState(after),
 })
 
-async function writeStates(sql: Sql, workspaceId: string, changed: readonly LockedChange[]): Promise<void> {
-  const rows = changed.map(({ id, after: { labels: _, ...state } }) => ({ id, ...state }))
+/** Writes the states after the change, and what they are for the episodes of the conversations. */
+async function writeStates(
+  sql: Sql,
+  workspaceId: string,
+  actor: Actor,
+  changed: readonly LockedChange[],
+): Promise<void> {
+  const rows = changed.map(({ id, before, after: { labels: _, ...state } }) => ({
+    id,
+    ...state,
+    closes: before.status !== 'closed' && state.status === 'closed',
+    reopens: before.status === 'closed' && state.status !== 'closed',
+    assigns: state.assigned_agent_id !== null && state.assigned_agent_id !== before.assigned_agent_id,
+  }))
   if (rows.length === 0) return
   await sql`
+    with
+    -- The states after the change.
+    input as (
+      select ${workspaceId}::uuid as workspace_id, i.id, i.status, i.assigned_agent_id, i.assigned_team_id, i.snoozed_until, i.closes,
+        i.reopens, i.assigns
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
+        id uuid, status text, assigned_agent_id uuid, assigned_team_id uuid, snoozed_until timestamptz, closes boolean,
+        reopens boolean, assigns boolean
+      )
+    ),
+    ${closeEpisodes(sql, sql`(select workspace_id, id, assigned_agent_id, assigned_team_id as team_id from input where closes)`, closingOf(actor))},
+    ${reopenEpisodes(sql, sql`(select workspace_id, id, assigned_agent_id from input where reopens)`)},
+    ${assignEpisodes(sql, sql`(select workspace_id, id from input where assigns and not closes)`)}
     update conversations v set status = i.status, assigned_agent_id = i.assigned_agent_id,
-      team_id = i.assigned_team_id, snoozed_until = i.snoozed_until, updated_at = now()
-    from json_to_recordset(${JSON.stringify(rows)}::text::json)
-      as i (id uuid, status text, assigned_agent_id uuid, assigned_team_id uuid, snoozed_until timestamptz)
+      team_id = i.assigned_team_id, snoozed_until = i.snoozed_until,
+      ${episodeColumns(sql, sql`i.closes`)},
+      updated_at = now()
+    from input i
+    left join reopened_episodes r on r.workspace_id = i.workspace_id and r.conversation_id = i.id
     where v.workspace_id = ${workspaceId} and v.id = i.id`
 }
 

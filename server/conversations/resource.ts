@@ -17,6 +17,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import { EmbeddedTeam } from '../teams/resource.ts'
+import { OpenEpisode } from './episodes/resource.ts'
 import { handlers, receivedAt, statuses } from './filter-fields.ts'
 import { LabelList } from './labels.ts'
 
@@ -57,6 +58,17 @@ export const conversationExample = {
   unread_count: 1,
   handled_by: 'team',
   labels: [{ id: '0199c1d2-9f42-7d61-8a05-1b2c3d4e5f60', name: 'Delivery', color: '#2563eb' }],
+  episode: {
+    id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d5',
+    opened_at: '2026-01-07T11:15:30.000Z',
+    opened_by: 'customer',
+    first_assigned_at: null,
+    first_reply_at: null,
+    first_reply_by: null,
+    replies: 0,
+    customer_messages: 1,
+    reopened_from: null,
+  },
   snoozed_until: null,
   created_at: '2026-01-07T11:15:30.000Z',
   updated_at: '2026-01-07T11:15:30.000Z',
@@ -125,6 +137,7 @@ export const ConversationSchema = Type.Object(
       (sql) => sql`case when v.bot_run_id is null then 'team' else 'bot' end`,
     ),
     labels: LabelList,
+    episode: OpenEpisode,
     snoozed_until: NullableText({
       format: 'date-time',
       description: 'The status is `pending` until then. Null when the conversation is not snoozed.',

@@ -25,6 +25,8 @@ export type Thread = {
   connection_id: string | null
   last_inbound_at: string | null
   last_broadcast_message_id: string | null
+  /** The open episode of the conversation. */
+  episode_id: string | null
   /** Whether this call created the contact, for the first of several entries of the same person. */
   contact_created: boolean
 }
@@ -75,11 +77,11 @@ export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promi
       order by p.index, p.rank
     )
     select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username, c.username,
-      v.id as conversation_id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.bot_run_id
+      v.id as conversation_id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.episode_id, v.bot_run_id
     from known_people p
     join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
     left join lateral (
-      select v.id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.bot_run_id from conversations v
+      select v.id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.episode_id, v.bot_run_id from conversations v
       where v.workspace_id = p.workspace_id and v.contact_id = p.contact_id and v.channel = p.channel
         and case when p.connection_id is not null then v.connection_id = p.connection_id else exists (
           select from channel_connections k
@@ -135,7 +137,7 @@ function toNewThread(who: PersonRef, created: CreatedPerson): FoundThread {
   return {
     ...{ contact_id, phone, name, email, social_username, username, identity_count },
     ...{ conversation_id: null, connection_id: null, last_inbound_at: null, last_broadcast_message_id: null },
-    bot_run_id: null,
+    ...{ episode_id: null, bot_run_id: null },
   }
 }
 
@@ -242,7 +244,8 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
       from input i join locked_contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
       order by i.workspace_id, i.contact_id, i.connection_id
       on conflict do nothing
-      returning v.workspace_id, v.connection_id, v.team_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at, v.bot_run_id
+      returning v.workspace_id, v.connection_id, v.team_id, ${publicConversation.storedColumns(sql)}, v.last_inbound_at, v.last_received_at,
+        v.bot_run_id, v.episode_id, v.episode_messages, v.episode_replies
     ),
     ${emit(sql, {
       event: 'conversation.created',

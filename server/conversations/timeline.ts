@@ -16,8 +16,8 @@ import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import type { statuses } from './filter-fields.ts'
 
-/** A run of an automation. `depth`: how many automations caused one another before it. */
-export type RunActor = { runId: string; automation: string; depth: number }
+/** A run of an automation. `depth`: how many automations caused one another before it. `isSilence`: its automation waits for silence. */
+export type RunActor = { runId: string; automation: string; depth: number; isSilence: boolean }
 
 /** Who wrote a note or changed a conversation: a member, an API key or a run of an automation. */
 export type Actor = { memberId: string } | { keyId: string } | RunActor

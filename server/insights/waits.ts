@@ -3,15 +3,16 @@
  *
  * Preparing a reply ends the wait at once (`messages/sending/prepare.ts`). A reply that fails later was no reply, and one that arrives after it
  * failed was one. The statement that changes the status requests the message for the digest (`messages/reindex-requests.ts`), which calls
- * this function within a second: a crash loses no request, and sending does not pay for it.
+ * this function within a second: a crash loses no request, and sending does not pay for it. The replies of the episode are counted again too.
  */
 import { bottom } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { recountReplies } from './episode-replies.ts'
 
 type MessageRef = { workspace_id: string; id: string }
 
 export type RestoredWaits = {
-  /** The conversations in which a wait changed. */
+  /** The conversations in which a wait or the replies of an episode changed. */
   changed: { workspace_id: string; id: string }[]
   /** Ids of replies whose conversation another transaction has locked. */
   lockedOut: string[]
@@ -74,8 +75,12 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
     from waits w
     where v.workspace_id = w.workspace_id and v.id = w.id and v.waiting_since is distinct from w.since
     returning v.workspace_id, v.id`
+  const recounted = await recountReplies(
+    sql,
+    replies.filter(({ conversation_id }) => lockedIds.has(conversation_id)),
+  )
   return {
-    changed,
+    changed: [...changed, ...recounted],
     lockedOut: replies.filter(({ conversation_id }) => !lockedIds.has(conversation_id)).map(({ id }) => id),
   }
 }

@@ -6,6 +6,7 @@
 import { moveRuns } from '../automation/move-runs.ts'
 import { moveScheduled } from '../automation/scheduled.ts'
 import type { ChannelName } from '../contacts/resource.ts'
+import { mergeEpisodes } from '../conversations/episodes/merging.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import type { Merge } from './merge-contact-rows.ts'
 
@@ -59,6 +60,7 @@ export async function moveConversationRows(sql: Sql, workspaceId: string, fromId
 
 /** Adds the state of a conversation to the one that took its content, and deletes it. Its id leads to the other one from now on. */
 export async function foldConversation(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
+  await mergeEpisodes(sql, workspaceId, fromId, toId)
   await sql`
     update conversations t set
       unread_count = t.unread_count + f.unread_count,

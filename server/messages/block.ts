@@ -10,6 +10,7 @@
 import type { BlockAnswer, Channel } from '../channels/channel.ts'
 import { getConnectionById } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/resource.ts'
+import { closeEpisodes, episodeColumns, reopenEpisodes } from '../conversations/episodes/writing.ts'
 import { type Actor, authorOf } from '../conversations/timeline.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -72,7 +73,25 @@ function requireUnblocked(isChannelBlocked: boolean, answers: readonly BlockAnsw
 }
 
 /** Returns false when another member did it meanwhile. */
-async function storeBlock(
+function storeBlock(
+  db: Db,
+  workspaceId: string,
+  actor: Actor,
+  conversationId: string,
+  isBlocked: boolean,
+): Promise<boolean> {
+  return db.begin(async (sql) => {
+    // Locked first, so that the next statement reads the open episode as it is then.
+    const [locked] = await sql`
+      select from conversations
+      where workspace_id = ${workspaceId} and id = ${conversationId} and (blocked_at is null) = ${isBlocked}
+      for no key update`
+    return locked !== undefined && writeBlock(sql, workspaceId, actor, conversationId, isBlocked)
+  }) as Promise<boolean>
+}
+
+/** In a transaction that has locked the conversation. */
+async function writeBlock(
   sql: Sql,
   workspaceId: string,
   actor: Actor,
@@ -83,29 +102,42 @@ async function storeBlock(
   const id = newId()
   const changes = isBlocked
     ? sql`blocked_at = now(), status = 'closed', snoozed_until = null, unread_count = 0`
-    : sql`
-        blocked_at = null, is_channel_blocked = false,
-        status = coalesce(
-          (
-            select case when e.kind = 'blocked' then e.details ->> 'status' end from timeline_entries e
-            where e.workspace_id = ${workspaceId} and e.conversation_id = ${conversationId}
-              and e.kind in ('blocked', 'status', 'snoozed')
-            order by e.id desc
-            limit 1
-          ),
-          v.status
-        )`
+    : sql`blocked_at = null, is_channel_blocked = false, status = b.status_after`
+  const statusAfter = isBlocked
+    ? sql`'closed'`
+    : sql`coalesce(
+        (
+          select case when e.kind = 'blocked' then e.details ->> 'status' end from timeline_entries e
+          where e.workspace_id = ${workspaceId} and e.conversation_id = ${conversationId}
+            and e.kind in ('blocked', 'status', 'snoozed')
+          order by e.id desc
+          limit 1
+        ),
+        v.status
+      )`
   const stored = await sql`
-    with before as (
-      select workspace_id, id, status from conversations
-      where workspace_id = ${workspaceId} and id = ${conversationId} and (blocked_at is null) = ${isBlocked}
-      for update
-    ), changed_conversation as (
-      update conversations v set ${changes}, updated_at = now()
-      from before
-      where v.workspace_id = ${workspaceId} and v.id = before.id
+    with
+    -- The conversation before the change, and its status after it.
+    before as (
+      select v.workspace_id, v.id, v.status, v.assigned_agent_id, v.team_id, ${statusAfter} as status_after from conversations v
+      where v.workspace_id = ${workspaceId} and v.id = ${conversationId}
+    ),
+    ${closeEpisodes(
+      sql,
+      sql`(select workspace_id, id, assigned_agent_id, team_id from before where status_after = 'closed' and status <> 'closed')`,
+      {
+        by: 'block',
+        byId: memberId,
+      },
+    )},
+    ${reopenEpisodes(sql, sql`(select workspace_id, id, assigned_agent_id from before where status_after <> 'closed' and status = 'closed')`)},
+    changed_conversation as (
+      update conversations v set ${changes}, ${episodeColumns(sql, sql`b.status_after = 'closed'`)}, updated_at = now()
+      from before b
+      left join reopened_episodes r on r.workspace_id = b.workspace_id and r.conversation_id = b.id
+      where v.workspace_id = ${workspaceId} and v.id = b.id
       returning v.workspace_id, v.id,
-        case when ${isBlocked} and before.status <> 'closed' then jsonb_build_object('status', before.status) else '{}' end
+        case when ${isBlocked} and b.status <> 'closed' then jsonb_build_object('status', b.status) else '{}' end
           as closed
     )
     insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)

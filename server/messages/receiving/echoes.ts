@@ -7,6 +7,7 @@
 import type { Times } from '../../../common/times.ts'
 import type { Report } from '../../channels/channel.ts'
 import type { PersonRef } from '../../contacts/people.ts'
+import { answerEpisodes, teamOfOpening } from '../../conversations/episodes/writing.ts'
 import { resolveThreads, retryMoved } from '../../conversations/threads.ts'
 import { newId, timeOfId } from '../../lib/id.ts'
 import { type Db, requireRow, type Sql } from '../../lib/postgres/db.ts'
@@ -104,8 +105,25 @@ async function storeEcho(
     ${countOutcomes(sql, sql`inserted_message`)}
     select 1`
   await sql`
-    update conversations set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)},
-      inbox_at = ${timeOfId(id)}, waiting_since = null, updated_at = now()
-    where workspace_id = ${workspaceId} and id = ${conversationId}`
+    with
+    -- The conversation as the transaction has locked it.
+    locked_conversations as (
+      select workspace_id, id, status, connection_id, assigned_agent_id, episode_id, episode_replies from conversations
+      where workspace_id = ${workspaceId} and id = ${conversationId}
+    ),
+    ${answerEpisodes(
+      sql,
+      sql`(
+        select workspace_id, id as conversation_id, ${id}::uuid as id, ${timeOfId(id)}::timestamptz as at, null::uuid as member_id
+        from locked_conversations
+      )`,
+    )}
+    update conversations v set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)},
+      inbox_at = ${timeOfId(id)}, waiting_since = null,
+      episode_replies = case when v.episode_id is null and v.status = 'closed' then 0 else v.episode_replies + 1 end,
+      episode_id = case when v.episode_id is null and v.status <> 'closed' then ${id}::uuid else v.episode_id end,
+      team_id = case when v.episode_id is null and v.status <> 'closed' then ${teamOfOpening(sql)} else v.team_id end,
+      updated_at = now()
+    where v.workspace_id = ${workspaceId} and v.id = ${conversationId}`
   return true
 }

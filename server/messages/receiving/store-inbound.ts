@@ -3,14 +3,15 @@
  * fetch, their opt-outs, the responses to broadcasts that they are and the automations that they may start, and updates their conversations. A message that is
  * already stored changes nothing.
  *
- * A contact may be erased or merged after its thread was found. The statement then skips the message, and it is stored again
- * where the sender's identity leads.
+ * A contact may be erased or merged after its thread was found, or the episode of its conversation may close. The statement then skips the
+ * message, and it is stored again where the sender's identity leads.
  */
 import { isVisitMessageId } from '../../channels/web/web.ts'
 import { type Decision, recordDecisions } from '../../contacts/opt-out.ts'
 import { identitiesOf } from '../../contacts/people.ts'
 import { contactJson } from '../../contacts/resource.ts'
 import { recordReopenings } from '../../conversations/activity.ts'
+import { openEpisodes, teamOfOpening } from '../../conversations/episodes/writing.ts'
 import { type Lookup, lookUp, resolveLookups, retryMoved, threadOf } from '../../conversations/threads.ts'
 import { timeOfId } from '../../lib/id.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
@@ -83,7 +84,7 @@ async function findStarts(sql: Sql, arrivals: readonly Arrival[], context: Inbou
   })
 }
 
-/** Returns the messages whose conversation is gone or has another contact since its thread was found. */
+/** Returns the messages whose conversation is gone, has another contact or has no open episode any more since its thread was found. */
 async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], context: InboundContext): Promise<Arrival[]> {
   await lookUp(sql, arrivals)
   // No contact is created for a repeated message: its sender may have another phone number by now.
@@ -122,6 +123,12 @@ async function insertMessages(
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
   // So is that of batches in which no message concerns an automation: building and starting this part costs a tenth of storing a message.
   const isQueued = arrivals.some(mayBeQueued)
+  // And that of batches whose conversations all have an open episode: those messages are only counted.
+  const withoutEpisode = arrivals.flatMap(({ thread }) =>
+    thread?.conversation_id && !thread.episode_id ? thread.conversation_id : [],
+  )
+  const opens = withoutEpisode.length > 0
+  const isOpening = sql`v.episode_id is null and v.blocked_at is null`
   const answers = follower ? arrivals.flatMap(toAnswer) : []
   const responded =
     follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers, decisions.length > 0)},` : sql``
@@ -137,11 +144,14 @@ async function insertMessages(
         mime_type text, filename text, is_stop boolean, may_start text
       )
     ),
-    -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
+    -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here. Without those whose
+    -- episode was open when the thread was found and is not any more: this statement may not see its closing.
     locked_conversations as (
       select v.workspace_id, v.id, v.contact_id, v.status, v.blocked_at, v.last_received_at, v.bot_run_id
+        ${opens ? sql`, v.connection_id, v.assigned_agent_id, v.episode_id` : sql``}
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
+        and ${opens ? sql`(v.episode_id is not null or v.id = any(${withoutEpisode}::uuid[]))` : sql`v.episode_id is not null`}
       order by v.id
       for no key update
     ),
@@ -190,9 +200,18 @@ async function insertMessages(
         end,
         status = case when v.blocked_at is null then 'open' else v.status end,
         snoozed_until = case when v.blocked_at is not null then v.snoozed_until end,
+        episode_messages = case when v.blocked_at is null then v.episode_messages + n.count else v.episode_messages end,
+        ${
+          opens
+            ? sql`
+              episode_id = case when ${isOpening} then n.first_id else v.episode_id end,
+              team_id = case when ${isOpening} then ${teamOfOpening(sql)} else v.team_id end,`
+            : sql``
+        }
         updated_at = now()
       from (
         select m.workspace_id, m.conversation_id, count(*)::int as count, max(m.sent_at) as sent_at,
+          ${opens ? sql`(array_agg(m.id order by m.id))[1] as first_id,` : sql``}
           max(m.created_at) as created_at,
           min(m.created_at) filter (where m.content_type <> 'reaction') as waiting_since,
           (array_agg(m.content_text order by m.id desc))[1] as content_text,
@@ -202,6 +221,18 @@ async function insertMessages(
       ) n
       where v.workspace_id = n.workspace_id and v.id = n.conversation_id
     ),
+    ${
+      opens
+        ? sql`${openEpisodes(
+            sql,
+            sql`(
+              select workspace_id, conversation_id, (array_agg(id order by id))[1] as id, min(created_at) as at
+              from inserted_messages
+              group by workspace_id, conversation_id
+            )`,
+          )},`
+        : sql``
+    }
     -- A line in the thread of each conversation that was not open.
     ${recordReopenings(
       sql,

@@ -6,11 +6,12 @@
  */
 import { countQuota, quotaError, requireQuota } from '../../accounts/quota.ts'
 import type { PersonRef } from '../../contacts/people.ts'
+import { answerEpisodes, teamOfOpening } from '../../conversations/episodes/writing.ts'
 import { resolveThreads } from '../../conversations/threads.ts'
 import { createBatch } from '../../lib/batch.ts'
 import { notFound } from '../../lib/errors.ts'
 import { timeOfId } from '../../lib/id.ts'
-import { type Db, requireRow, type Sql, withRetries } from '../../lib/postgres/db.ts'
+import { type Db, type Fragment, requireRow, type Sql, withRetries } from '../../lib/postgres/db.ts'
 import type { Target, TargetThread } from './target.ts'
 
 export type OutboundMessage = {
@@ -147,6 +148,9 @@ async function prepareMessages(
   { isReserved = false } = {},
 ): Promise<boolean[]> {
   const rows = messages.map((message) => ({ ...message, created_at: timeOfId(message.id) }))
+  // Most batches have no reply of a member; the statement of the others is shorter.
+  const hasReplies = messages.some(({ sender_id }) => sender_id !== null)
+  const isOpening = sql`v.episode_id is null and v.status <> 'closed'`
   const sendable = sql`input i join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id`
   const inserted = await sql<{ id: string }[]>`
     with
@@ -162,6 +166,7 @@ async function prepareMessages(
     -- Their conversations, locked in the order of their ids, so that two batches cannot deadlock.
     locked_conversations as (
       select v.workspace_id, v.id, v.last_message_at
+        ${hasReplies ? sql`, v.status, v.connection_id, v.assigned_agent_id, v.episode_id, v.episode_replies` : sql``}
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -186,6 +191,7 @@ async function prepareMessages(
       join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
       returning workspace_id, conversation_id, id, sender_id, content_text, created_at
     ),
+    ${hasReplies ? sql`${countReplies(sql)},` : sql``}
     -- The last message that lists show, unless a newer one is stored. A member's reply moves the conversation in the inbox
     -- and ends the customer's wait; an automated message changes no indexed column.
     updated_conversations as (
@@ -195,14 +201,25 @@ async function prepareMessages(
         inbox_at = greatest(v.inbox_at, n.replied_at),
         waiting_since = case when n.replied_at is null then v.waiting_since end,
         ${isReserved ? sql`last_broadcast_message_id = greatest(v.last_broadcast_message_id, n.id),` : sql``}
+        ${
+          hasReplies
+            ? sql`
+              episode_replies = case
+                when v.episode_id is null and v.status = 'closed' then 0 else v.episode_replies + coalesce(n.reply_count, 0) end,
+              episode_id = case when ${isOpening} then n.reply_id else v.episode_id end,
+              team_id = case when ${isOpening} and n.reply_id is not null then ${teamOfOpening(sql)} else v.team_id end,`
+            : sql``
+        }
         updated_at = now()
       from (
         select distinct on (i.workspace_id, i.conversation_id) i.workspace_id, i.conversation_id, i.id, i.content_text,
           i.created_at, l.last_message_at is null or l.last_message_at <= i.created_at as is_last,
+          ${hasReplies ? sql`r.id as reply_id, r.count as reply_count,` : sql``}
           max(i.created_at) filter (where i.sender_id is not null)
             over (partition by i.workspace_id, i.conversation_id) as replied_at
         from inserted_messages i
         join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
+        ${hasReplies ? sql`left join replies r on r.workspace_id = i.workspace_id and r.conversation_id = i.conversation_id` : sql``}
         order by i.workspace_id, i.conversation_id, i.id desc
       ) n
       where v.workspace_id = n.workspace_id and v.id = n.conversation_id
@@ -212,3 +229,15 @@ async function prepareMessages(
   const ids = new Set(inserted.map(({ id }) => id))
   return messages.map(({ id }) => ids.has(id))
 }
+
+/** Members of a `with` list: the replies of members among `inserted_messages`, by conversation, and what they are for its episode. */
+const countReplies = (sql: Sql): Fragment => sql`
+  -- The replies of members in each conversation.
+  replies as (
+    select i.workspace_id, i.conversation_id, count(*)::int as count, (array_agg(i.id order by i.id))[1] as id,
+      min(i.created_at) as at, (array_agg(i.sender_id order by i.id))[1] as member_id
+    from inserted_messages i
+    where i.sender_id is not null
+    group by i.workspace_id, i.conversation_id
+  ),
+  ${answerEpisodes(sql, sql`replies`)}`
