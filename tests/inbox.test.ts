@@ -458,8 +458,14 @@ test('a bulk change answers for each conversation with its state before and afte
   assert.equal(answer.body.data.length, 6)
   assert.deepEqual(answer.body.data[0], {
     id: ids[0],
-    before: { status: 'open', assigned_agent_id: null, snoozed_until: null, labels: ['Old'] },
-    after: { status: 'closed', assigned_agent_id: me.id, snoozed_until: null, labels: ['Old', 'Done'] },
+    before: { status: 'open', assigned_agent_id: null, assigned_team_id: null, snoozed_until: null, labels: ['Old'] },
+    after: {
+      status: 'closed',
+      assigned_agent_id: me.id,
+      assigned_team_id: null,
+      snoozed_until: null,
+      labels: ['Old', 'Done'],
+    },
   })
   assert.equal(answer.body.data[4].before.status, 'closed')
   assert.deepEqual([answer.body.data[5].id, answer.body.data[5].error.code], [missing, 'not_found'])
