@@ -97,6 +97,8 @@ test('the engines wait as long as documented', () => {
       sweepEarlyReportsMs: 10_000,
       wakeSnoozedMs: 1_000,
       mergesMs: 1_000,
+      episodeHistoryMs: 1_000,
+      episodeHoursMs: 5_000,
       sweepDeliveriesMs: 60_000,
       sweepListenersMs: 600_000,
       daysOfEventsMs: 3_600_000,

@@ -151,6 +151,8 @@ export const times = {
     sweepEarlyReportsMs: 10 * secondMs,
     wakeSnoozedMs: secondMs,
     mergesMs: secondMs,
+    episodeHistoryMs: secondMs,
+    episodeHoursMs: 5 * secondMs,
     sweepDeliveriesMs: minuteMs,
     sweepListenersMs: 10 * minuteMs,
     daysOfEventsMs: hourMs,

@@ -17,7 +17,7 @@ const scopeTexts: Record<string, string> = {
   'contacts:read': 'read contacts, tags and segments',
   'contacts:write': 'create and change contacts and segments',
   'contacts:erase': 'erase and merge contacts, which cannot be undone',
-  'conversations:read': 'read conversations and teams',
+  'conversations:read': 'read conversations, their episodes, and teams',
   'conversations:write': 'change conversations; read and write internal notes; read members',
   'broadcasts:send': 'create, start, stop and read broadcasts',
   'automations:manage':

@@ -24,6 +24,7 @@ import type { WorkerPools } from './config/pools.ts'
 import type { ChannelName } from './contacts/resource.ts'
 import { createSearchMerge } from './contacts/search-index.ts'
 import { wakeSnoozed } from './conversations/changes.ts'
+import { computeEpisodeHours } from './conversations/episodes/hours.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { foldInboxCounts } from './conversations/inbox-counts.ts'
 import { startImports } from './imports/run.ts'
@@ -203,6 +204,7 @@ export function startWorker(parts: WorkerParts): Loop {
         for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
       },
     }),
+    repeat({ name: 'episode-hours', everyMs: every.episodeHoursMs, run: () => computeEpisodeHours(db) }),
     repeat({
       name: 'merges',
       everyMs: every.mergesMs,

@@ -39,6 +39,7 @@ from .types import (
     DeleteContactResult,
     DeleteSegmentResult,
     DeleteWebhookResult,
+    Episode,
     Me,
     Member,
     Message,
@@ -1236,6 +1237,70 @@ class AsyncConversations:
         )
 
 
+class AsyncEpisodes:
+    """The methods of `parley.episodes`."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        conversation_id: Optional[str] = None,
+        updated_after: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncListing[Episode]:
+        """List episodes.
+
+        The stretches of work in conversations, each from the message that opened it to its closing. Newest first.
+        With `updated_after`, oldest change first: for a data warehouse.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param cursor: The `meta.next_cursor` of the page before.
+        :param conversation_id: Only episodes of this conversation.
+        :param updated_after: Only episodes changed after this date-time, oldest change first, for synchronisation.
+            Read all pages, then continue with the `updated_at` of the last row: no change is skipped.
+        """
+        return self._caller.list(
+            "GET",
+            "/episodes",
+            query={"limit": limit, "cursor": cursor, "conversation_id": conversation_id, "updated_after": updated_after},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def changes(
+        self,
+        position: ChangePosition,
+        *,
+        limit: Optional[int] = None,
+        conversation_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AsyncIterator[ChangePage[Episode]]:
+        """Iterate over pages of changes after a position, oldest change first.
+
+        Store the `position` of each page after you have processed it. No change is skipped.
+
+        :param limit: Page size, 1 to 100; 50 when absent or unusable.
+        :param conversation_id: Only episodes of this conversation.
+        """
+        return async_change_pages(
+            position,
+            lambda start: self.list(
+                updated_after=start["updated_after"],
+                cursor=start.get("cursor"),
+                limit=limit,
+                conversation_id=conversation_id,
+                timeout=timeout,
+                max_retries=max_retries,
+            ),
+        )
+
+
 class AsyncMembers:
     """The methods of `parley.members`."""
 
@@ -1883,6 +1948,7 @@ class AsyncApi:
         self.connections = AsyncConnections(caller)
         self.contacts = AsyncContacts(caller)
         self.conversations = AsyncConversations(caller)
+        self.episodes = AsyncEpisodes(caller)
         self.members = AsyncMembers(caller)
         self.messages = AsyncMessages(caller)
         self.segments = AsyncSegments(caller)

@@ -43,6 +43,7 @@ __all__ = [
     "ConversationConnection",
     "ConversationCreated",
     "ConversationCreatedData",
+    "ConversationEpisode",
     "CountedSegment",
     "CountedTag",
     "CreateContactsResult",
@@ -55,6 +56,7 @@ __all__ = [
     "DryRunRun",
     "DryRunStep",
     "EmbeddedContact",
+    "Episode",
     "ErrorBody",
     "ErrorBodyError",
     "Event",
@@ -547,6 +549,8 @@ class Conversation(TypedDict):
     handled_by: Literal["team", "bot"]
     # By name.
     labels: List[Label]
+    # The open episode: the work since its first message. Null when there is none (`GET /episodes`).
+    episode: Optional[ConversationEpisode]
     # The status is `pending` until then. Null when the conversation is not snoozed.
     snoozed_until: Optional[str]
     created_at: str
@@ -594,6 +598,23 @@ class ConversationCreatedData(TypedDict):
     conversation_id: str
     contact_id: str
     conversation: Conversation
+
+
+class ConversationEpisode(TypedDict):
+    """The open episode: the work since its first message. Null when there is none (`GET /episodes`)."""
+
+    id: str
+    opened_at: str
+    # Whose message opened it.
+    opened_by: Literal["customer", "member"]
+    first_assigned_at: Optional[str]
+    first_reply_at: Optional[str]
+    first_reply_by: Optional[str]
+    # Replies of members.
+    replies: int
+    # Messages of the customer.
+    customer_messages: int
+    reopened_from: Optional[str]
 
 
 class CountedSegment(TypedDict):
@@ -707,6 +728,51 @@ class EmbeddedContact(TypedDict):
     email: Optional[str]
     company: Optional[str]
     tags: List[Tag]
+
+
+class Episode(TypedDict):
+    # In general the id of the message that opened it.
+    id: str
+    conversation_id: str
+    # The number, social account or site.
+    connection_id: Optional[str]
+    # When its first message was stored.
+    opened_at: str
+    # Whose message opened it.
+    opened_by: Literal["customer", "member"]
+    # When it was first assigned to a member. The time of the opening if the conversation was assigned then.
+    first_assigned_at: Optional[str]
+    # When a member first replied. Messages of automations, broadcasts and API keys are no reply. The time of the
+    # opening if a member opened it.
+    first_reply_at: Optional[str]
+    # The member who first replied. Null without a reply, and for one from the provider's own app.
+    first_reply_by: Optional[str]
+    # Replies of members.
+    replies: int
+    # Messages of the customer.
+    customer_messages: int
+    # Null while it is open.
+    closed_at: Optional[str]
+    # `silence`: an automation that waits for silence. `block`: a member blocked the contact. Null while it is open,
+    # and for closings before episodes were recorded if the timeline does not say it.
+    closed_by: Literal["member", "automation", "api", "silence", "block", null]
+    # The member, the API key or the run of the automation that closed it.
+    closed_by_id: Optional[str]
+    # The episode before, if it closed less than 24 hours before this one opened.
+    reopened_from: Optional[str]
+    # The team of the conversation: now, or when the episode closed.
+    team_id: Optional[str]
+    # The member to whom the conversation is assigned: now, or when the episode closed.
+    member_id: Optional[str]
+    # Of the conversation: now, or when the episode closed, without labels that were deleted. By name.
+    labels: List[Label]
+    # Seconds in office hours from the opening to the first reply. Computed within a minute.
+    office_first_reply_s: Optional[int]
+    # Seconds in office hours from the opening to the closing. Computed within a minute.
+    office_closing_s: Optional[int]
+    # When a field of the episode changed. Counts, team, member and labels of an open episode do not change it; its
+    # closing does.
+    updated_at: str
 
 
 class ErrorBody(TypedDict):

@@ -34,12 +34,14 @@ import type {
   DeleteContactResult,
   DeleteSegmentResult,
   DeleteWebhookResult,
+  Episode,
   GetTemplateQuery,
   ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
   ListBroadcastsQuery,
   ListContactsQuery,
   ListConversationsQuery,
+  ListEpisodesQuery,
   ListMembersQuery,
   ListMessagesQuery,
   ListNotesQuery,
@@ -106,6 +108,7 @@ export type Calls = {
   'GET /conversations/{id}/messages': { params: { id: string }; query: ListMessagesQuery; item: Message }
   'GET /conversations/{id}/notes': { params: { id: string }; query: ListNotesQuery; item: Note }
   'GET /conversations/{id}/scheduled-messages': { params: { id: string }; query: ListScheduledMessagesQuery; item: ScheduledMessage }
+  'GET /episodes': { query: ListEpisodesQuery; item: Episode }
   'GET /me': { data: Me }
   'GET /members': { query: ListMembersQuery; item: Member }
   'GET /messages/{id}': { params: { id: string }; data: Message }

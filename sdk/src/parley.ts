@@ -13,6 +13,7 @@ import {
   contactsOf,
   conversationsOf,
   createCaller,
+  episodesOf,
   eventsOf,
   membersOf,
   messagesOf,
@@ -42,6 +43,7 @@ export class Parley {
   readonly tags: ReturnType<typeof tagsOf>
   readonly segments: ReturnType<typeof segmentsOf>
   readonly conversations: ReturnType<typeof conversationsOf>
+  readonly episodes: ReturnType<typeof episodesOf>
   readonly connections: ReturnType<typeof connectionsOf>
   readonly members: ReturnType<typeof membersOf>
   readonly teams: ReturnType<typeof teamsOf>
@@ -68,6 +70,7 @@ export class Parley {
     this.tags = tagsOf(caller)
     this.segments = segmentsOf(caller)
     this.conversations = conversationsOf(caller)
+    this.episodes = episodesOf(caller)
     this.connections = connectionsOf(caller)
     this.members = membersOf(caller)
     this.teams = teamsOf(caller)

@@ -25,6 +25,7 @@ import type {
   ListBroadcastsQuery,
   ListContactsQuery,
   ListConversationsQuery,
+  ListEpisodesQuery,
   ListMembersQuery,
   ListMessagesQuery,
   ListNotesQuery,
@@ -170,6 +171,17 @@ export const conversationsOf = ({ call, list }: Caller) => ({
   /** Newest first. */
   listScheduled: (id: string, query: ListScheduledMessagesQuery = {}, options?: CallOptions) =>
     list('GET /conversations/{id}/scheduled-messages', { params: { id }, query }, options),
+})
+
+export const episodesOf = ({ list }: Caller) => ({
+  /** Newest first: the stretches of work in conversations. */
+  list: (query: ListEpisodesQuery = {}, options?: CallOptions) => list('GET /episodes', { query }, options),
+  /** Pages of the episodes that changed after a position. Store the `position` of each page after you have processed it. */
+  changes: (
+    position: ChangePosition,
+    query: Omit<ListEpisodesQuery, keyof ChangePosition> = {},
+    options?: CallOptions,
+  ) => changePages(position, (from) => list('GET /episodes', { query: { ...query, ...from } }, options)),
 })
 
 export const connectionsOf = ({ call, list }: Caller) => ({

@@ -386,6 +386,21 @@ export type Conversation = {
   handled_by: "team" | "bot"
   /** By name. */
   labels: (Label)[]
+  /** The open episode: the work since its first message. Null when there is none (`GET /episodes`). */
+  episode: {
+    id: string
+    opened_at: string
+    /** Whose message opened it. */
+    opened_by: "customer" | "member"
+    first_assigned_at: string | null
+    first_reply_at: string | null
+    first_reply_by: string | null
+    /** Replies of members. */
+    replies: number
+    /** Messages of the customer. */
+    customer_messages: number
+    reopened_from: string | null
+  } | null
   /** The status is `pending` until then. Null when the conversation is not snoozed. */
   snoozed_until: string | null
   created_at: string
@@ -532,6 +547,48 @@ export type EmbeddedContact = {
   email: string | null
   company: string | null
   tags: (Tag)[]
+}
+
+export type Episode = {
+  /** In general the id of the message that opened it. */
+  id: string
+  conversation_id: string
+  /** The number, social account or site. */
+  connection_id: string | null
+  /** When its first message was stored. */
+  opened_at: string
+  /** Whose message opened it. */
+  opened_by: "customer" | "member"
+  /** When it was first assigned to a member. The time of the opening if the conversation was assigned then. */
+  first_assigned_at: string | null
+  /** When a member first replied. Messages of automations, broadcasts and API keys are no reply. The time of the opening if a member opened it. */
+  first_reply_at: string | null
+  /** The member who first replied. Null without a reply, and for one from the provider's own app. */
+  first_reply_by: string | null
+  /** Replies of members. */
+  replies: number
+  /** Messages of the customer. */
+  customer_messages: number
+  /** Null while it is open. */
+  closed_at: string | null
+  /** `silence`: an automation that waits for silence. `block`: a member blocked the contact. Null while it is open, and for closings before episodes were recorded if the timeline does not say it. */
+  closed_by: "member" | "automation" | "api" | "silence" | "block" | null
+  /** The member, the API key or the run of the automation that closed it. */
+  closed_by_id: string | null
+  /** The episode before, if it closed less than 24 hours before this one opened. */
+  reopened_from: string | null
+  /** The team of the conversation: now, or when the episode closed. */
+  team_id: string | null
+  /** The member to whom the conversation is assigned: now, or when the episode closed. */
+  member_id: string | null
+  /** Of the conversation: now, or when the episode closed, without labels that were deleted. By name. */
+  labels: (Label)[]
+  /** Seconds in office hours from the opening to the first reply. Computed within a minute. */
+  office_first_reply_s: number | null
+  /** Seconds in office hours from the opening to the closing. Computed within a minute. */
+  office_closing_s: number | null
+  /** When a field of the episode changed. Counts, team, member and labels of an open episode do not change it; its closing does. */
+  updated_at: string
 }
 
 export type ErrorBody = {
@@ -706,6 +763,17 @@ export type ListConversationsQuery = {
   /** `bot`: only conversations that an automation handles. `team`: only the others. */
   handled_by?: "team" | "bot" | undefined
   /** Only conversations changed after this date-time, oldest change first, for synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped. */
+  updated_after?: string | undefined
+}
+
+export type ListEpisodesQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** Only episodes of this conversation. */
+  conversation_id?: string | undefined
+  /** Only episodes changed after this date-time, oldest change first, for synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped. */
   updated_after?: string | undefined
 }
 
