@@ -5,6 +5,8 @@
  *
  * A contact may be erased or merged after its thread was found, or the episode of its conversation may close. The statement then skips the
  * message, and it is stored again where the sender's identity leads.
+ *
+ * Over 400 lines because it is one statement with all its parts.
  */
 import { isVisitMessageId } from '../../channels/web/web.ts'
 import { type Decision, recordDecisions } from '../../contacts/opt-out.ts'
