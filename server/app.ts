@@ -53,6 +53,7 @@ import { presenceFeed, presenceTable } from './conversations/presence-routes.ts'
 import { conversationTable } from './conversations/routes.ts'
 import { timelineTable } from './conversations/timeline-routes.ts'
 import { labelTable, viewTable } from './conversations/view-routes.ts'
+import { requireMergeable, seesContact } from './conversations/visible-step.ts'
 import { scheduleTable } from './hours/routes.ts'
 import { importTable } from './imports/routes.ts'
 import { nameSubjects } from './insights/audit-subjects.ts'
@@ -228,6 +229,7 @@ async function registerApi(
       completeMerges: (workspaceId: string, ids: readonly string[]) => completeMergesOf(merging, workspaceId, ids),
     }),
     mergeContacts: createMerger(merging),
+    requireMergeable,
   }
   const onEventSent = async (workspaceId: string) => {
     if (await noteEventHeard(db, workspaceId)) signals.changed(workspaceId)
@@ -264,7 +266,7 @@ async function registerApi(
     ['', widgetTable({ db, sealer, signals })],
     ['', scheduleTable(db)],
     ['Contacts', contactTable(contactOptions)],
-    ['', contactPanelTable({ db, slow })],
+    ['', contactPanelTable({ db, slow, seesContact })],
     ['', importTable({ db, store, signals })],
     ['Segments', segmentTable({ db, reads, slow, fields: filterFields })],
     ['Conversations', teamTable({ db, signals, release: releaseConversations })],

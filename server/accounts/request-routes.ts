@@ -48,6 +48,7 @@ export const requestTable = (db: Db, slow: SlowReads): readonly Row[] => [
   row({
     call: 'GET /requests',
     members: roles,
+    needsAll: true,
     query: ListQuery(Filters),
     list: RequestView,
     run: ({ caller: { workspaceId }, query }) =>
@@ -56,6 +57,7 @@ export const requestTable = (db: Db, slow: SlowReads): readonly Row[] => [
   row({
     call: 'GET /requests/:id',
     members: roles,
+    needsAll: true,
     params: IdParams,
     data: WholeRequest,
     run: async ({ caller, params }) => {

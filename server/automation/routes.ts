@@ -215,6 +215,7 @@ export function automationTable({
         'Which conversations of the last days the automation would have touched, and what it would have sent. Changes nothing and sends nothing. Tries the `definition` of the body, else the draft, else the published version. An automation that is started by hand, or by tags or attributes, is a 400: there is no past to try it on. A workspace has one dry run at a time: another one is a 429.',
       scope,
       members: writers,
+      needsAll: true,
       audit: false,
       // Nothing is changed, and the answer may be long: a repeat runs again.
       storeAnswer: false,
@@ -309,7 +310,12 @@ export function automationTable({
       run: async ({ caller, params, query }) => {
         const { id } = await requireAutomation(db, caller.workspaceId, params.id)
         const { state, reason } = query
-        return listRuns(db, caller.workspaceId, { automation_id: id, state, reason }, readPosition(query))
+        return listRuns(
+          db,
+          caller.workspaceId,
+          { automation_id: id, state, reason, reader: caller },
+          readPosition(query),
+        )
       },
     }),
     row({
@@ -330,7 +336,7 @@ export function automationTable({
       status: 201,
       run: async ({ caller, params, body, idempotency }) => {
         const key = idempotency?.subject.id ?? newId()
-        const started = await startRuns(db, caller.workspaceId, params.id, body.conversation_ids, { key })
+        const started = await startRuns(db, caller, params.id, body.conversation_ids, { key })
         signals.changesQueued()
         return started
       },
@@ -344,7 +350,7 @@ export function automationTable({
       members: roles,
       params: IdParams,
       data: RunDetailSchema,
-      run: ({ caller, params }) => requireRun(db, caller.workspaceId, params.id),
+      run: ({ caller, params }) => requireRun(db, caller, params.id),
     }),
     row({
       call: 'GET /conversations/:id/automation-runs',

@@ -1,10 +1,12 @@
 /** Reads runs and their logs, starts runs by hand, and takes conversations over. */
 import { memberName } from '../accounts/members.ts'
 import { requireConversation } from '../conversations/conversations.ts'
+import { listVisibleIds } from '../conversations/visible-step.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 import { getDefinition } from './active.ts'
 import { requireAutomation } from './automations.ts'
 import { evaluate } from './conditions.ts'
@@ -18,6 +20,8 @@ type RunFilters = {
   conversation_id?: string | undefined
   state?: string | undefined
   reason?: string | undefined
+  /** Only runs in conversations that it sees. */
+  reader?: Reader | undefined
 }
 type RunRow = Omit<RunResource, 'path'> & { position: string }
 
@@ -25,7 +29,7 @@ type RunRow = Omit<RunResource, 'path'> & { position: string }
 export async function listRuns(
   sql: Sql,
   workspaceId: string,
-  { automation_id, conversation_id, state, reason }: RunFilters,
+  { automation_id, conversation_id, state, reason, reader = { workspaceId } }: RunFilters,
   { limit, before }: Position,
 ): Promise<Page<RunResource>> {
   const conditions = [
@@ -33,6 +37,7 @@ export async function listRuns(
     ...(conversation_id ? [sql`r.conversation_id = ${conversation_id}`] : []),
     ...(state === 'open' ? [sql`r.state <> 'ended'`] : state === 'ended' ? [sql`r.state = 'ended'`] : []),
     ...(reason ? [sql`r.reason = ${reason}`] : []),
+    ...isShownTo(sql, reader),
     sql`r.id < ${before}`,
   ]
   const rows = await selectRuns(
@@ -43,6 +48,17 @@ export async function listRuns(
   )
   return toPage(await Promise.all(rows.map((row) => toRun(sql, workspaceId, row))), limit)
 }
+
+/** Condition on run `r`. A run without a conversation is about a contact, and its log may have the customer's data. */
+const isShownTo = (sql: Sql, reader: Reader): Fragment[] =>
+  restrictionOf(reader)
+    ? [
+        sql`exists (
+          select from conversations v
+          where v.workspace_id = r.workspace_id and v.id = r.conversation_id and ${visibleTo(sql, reader)}
+        )`,
+      ]
+    : []
 
 async function selectRuns(sql: Sql, workspaceId: string, condition: Fragment, limit: number): Promise<RunRow[]> {
   return sql<RunRow[]>`
@@ -66,10 +82,12 @@ async function toRun(sql: Sql, workspaceId: string, { position, ...run }: RunRow
 
 export async function requireRun(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   id: string,
 ): Promise<RunResource & { definition: Record<string, unknown>; steps: StepResource[] }> {
-  const [row] = isUuid(id) ? await selectRuns(sql, workspaceId, sql`r.id = ${id}`, 1) : []
+  const { workspaceId } = reader
+  const isShown = [sql`r.id = ${id}`, ...isShownTo(sql, reader)].reduce((one, other) => sql`${one} and ${other}`)
+  const [row] = isUuid(id) ? await selectRuns(sql, workspaceId, isShown, 1) : []
   const definition = row && (await getDefinition(sql, workspaceId, row.automation_id, row.version))
   if (!definition) throw notFound('run')
   const steps = await sql<StepResource[]>`
@@ -85,12 +103,14 @@ export type StartedRun = { conversation_id: string; run_id: string | null; error
 /** Starts an automation on conversations. `key`: of the request; the same request starts no second run. */
 export async function startRuns(
   db: Db,
-  workspaceId: string,
+  reader: Reader,
   automationId: string,
   conversationIds: readonly string[],
   { key }: { key: string },
 ): Promise<StartedRun[]> {
+  const { workspaceId } = reader
   const { state, version } = await requireAutomation(db, workspaceId, automationId)
+  const visible = await listVisibleIds(db, reader, conversationIds)
   const definition = await getDefinition(db, workspaceId, automationId, version)
   if (state !== 'active' || !definition) throw badRequest('the automation is not active')
   if (definition.trigger.type !== 'manual') throw badRequest('the automation has another trigger than manual')
@@ -99,7 +119,8 @@ export async function startRuns(
   for (const id of new Set(conversationIds)) {
     const start = (sql: Sql) =>
       startRun(sql, workspaceId, id.toLowerCase(), automation, { key, conditions: definition.conditions })
-    const error = isUuid(id) ? await withRetries(() => db.begin(start)) : { error: 'conversation not found' }
+    const isVisible = isUuid(id) && visible.has(id.toLowerCase())
+    const error = isVisible ? await withRetries(() => db.begin(start)) : { error: 'conversation not found' }
     results.push({ conversation_id: id, run_id: null, error: null, ...error })
   }
   return results

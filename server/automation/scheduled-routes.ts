@@ -7,6 +7,8 @@
 import type { AnyCaller } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
+import { listVisibleIds } from '../conversations/visible-step.ts'
+import { notFound } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { IdParams, ListQuery, OneOf, type Static, Type } from '../lib/schema.ts'
@@ -80,6 +82,13 @@ export function scheduledTable({ db, sender, signals, publicUrl }: ScheduledOpti
     await sender.checkContent({ workspaceId, to: { conversationId }, requested, replyTo, memberId: member?.id })
     return { author: authorOf(caller), content: toScheduledContent(body, requested), replyTo, publicUrl }
   }
+  /** 404 when the caller does not see its conversation. */
+  const requireShown = async (caller: AnyCaller, id: string): Promise<ScheduledMessage> => {
+    const message = await requireScheduled(db, caller.workspaceId, id)
+    const visible = await listVisibleIds(db, caller, [message.conversation_id])
+    if (!visible.has(message.conversation_id)) throw notFound('scheduled message')
+    return message
+  }
   return [
     row({
       call: 'POST /conversations/:id/scheduled-messages',
@@ -133,7 +142,7 @@ export function scheduledTable({ db, sender, signals, publicUrl }: ScheduledOpti
       members: roles,
       params: IdParams,
       data: ScheduledMessageSchema,
-      run: ({ caller, params }) => requireScheduled(db, caller.workspaceId, params.id),
+      run: ({ caller, params }) => requireShown(caller, params.id),
     }),
     row({
       call: 'PATCH /scheduled-messages/:id',
@@ -151,7 +160,7 @@ export function scheduledTable({ db, sender, signals, publicUrl }: ScheduledOpti
       data: ScheduledMessageSchema,
       run: async ({ caller, params, body }) => {
         const { send_at, hold_if_customer_writes: isHoldable, ...content } = body
-        const { conversation_id: conversationId } = await requireScheduled(db, caller.workspaceId, params.id)
+        const { conversation_id: conversationId } = await requireShown(caller, params.id)
         const sendAt = send_at === undefined ? undefined : readSendAt(send_at)
         const written = hasContent(content) ? await readContent(caller, conversationId, content) : undefined
         const changes = { written, sendAt, isHoldable }
@@ -169,8 +178,10 @@ export function scheduledTable({ db, sender, signals, publicUrl }: ScheduledOpti
       isQuiet: true,
       params: IdParams,
       data: ScheduledMessageSchema,
-      run: async ({ caller: { workspaceId }, params }) =>
-        announce(workspaceId, await cancelScheduled(db, workspaceId, params.id)),
+      run: async ({ caller, params }) => {
+        const { id } = await requireShown(caller, params.id)
+        return announce(caller.workspaceId, await cancelScheduled(db, caller.workspaceId, id))
+      },
     }),
     row({
       call: 'POST /scheduled-messages/:id/send',
@@ -179,8 +190,10 @@ export function scheduledTable({ db, sender, signals, publicUrl }: ScheduledOpti
       isQuiet: true,
       params: IdParams,
       data: ScheduledMessageSchema,
-      run: async ({ caller: { workspaceId }, params }) =>
-        announce(workspaceId, await sendScheduledNow(db, workspaceId, params.id)),
+      run: async ({ caller, params }) => {
+        const { id } = await requireShown(caller, params.id)
+        return announce(caller.workspaceId, await sendScheduledNow(db, caller.workspaceId, id))
+      },
     }),
   ]
 }

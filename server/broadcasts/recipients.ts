@@ -9,6 +9,7 @@ import { byteOrderMark, writeRow } from '../lib/csv.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
+import { type Reader, visibleTo } from '../teams/visibility.ts'
 import { requireBroadcast } from './broadcasts.ts'
 import type { RecipientStatus } from './counts.ts'
 import type { Broadcast } from './resource.ts'
@@ -27,6 +28,7 @@ export type ListedRecipient = {
   status: ShownStatus
   reason: string | null
   message_id: string | null
+  /** Null also if the reader does not see it. */
   conversation_id: string | null
 }
 
@@ -35,15 +37,15 @@ const maxScanned = 50_000
 
 export async function listRecipients(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   id: string,
   { status }: { status?: ShownStatus | undefined },
   { limit, after }: { limit: number; after: number },
 ): Promise<Page<ListedRecipient>> {
-  const broadcast = await requireBroadcast(sql, workspaceId, id)
+  const broadcast = await requireBroadcast(sql, reader.workspaceId, id)
   if (status && countOf(broadcast, status) === 0) return { data: [], meta: { next_cursor: null } }
   const last = status ? after + maxScanned : maxPosition
-  const rows = await readRecipients(sql, workspaceId, id, { status, after, last, limit: limit + 1 })
+  const rows = await readRecipients(sql, reader, id, { status, after, last, limit: limit + 1 })
   const data = rows.slice(0, limit)
   if (rows.length > limit) return { data, meta: { next_cursor: encodeCursor(data.at(-1)?.place ?? last) } }
   return { data, meta: { next_cursor: last < broadcast.total_count ? encodeCursor(last) : null } }
@@ -77,10 +79,11 @@ type RecipientRange = { status?: ShownStatus | undefined; after: number; last: n
 
 async function readRecipients(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   id: string,
   { status, after, last, limit }: RecipientRange,
 ): Promise<ListedRecipient[]> {
+  const { workspaceId } = reader
   return sql<ListedRecipient[]>`
     select r.place, r.phone, coalesce(r.name, c.name) as name, c.username, c.id as contact_id,
       case when r.status = 'sending' then 'pending' else r.status end as status, r.reason, r.message_id,
@@ -105,7 +108,7 @@ async function readRecipients(
     left join lateral (
       select v.id
       from conversations v
-      where v.workspace_id = ${workspaceId} and v.contact_id = c.id and v.channel = 'msgapp'
+      where v.workspace_id = ${workspaceId} and v.contact_id = c.id and v.channel = 'msgapp' and ${visibleTo(sql, reader)}
       limit 1
     ) v on true
     order by r.place`
@@ -130,7 +133,7 @@ export async function* writeRecipients(sql: Sql, workspaceId: string, id: string
   yield byteOrderMark + writeRow(columns)
   let after = 0
   while (isUuid(id)) {
-    const rows = await readRecipients(sql, workspaceId, id, { after, last: maxPosition, limit: chunkSize })
+    const rows = await readRecipients(sql, { workspaceId }, id, { after, last: maxPosition, limit: chunkSize })
     const end = rows.at(-1)
     if (!end) return
     yield rows.map((row) => writeRow(columns.map((column) => row[column]))).join('')

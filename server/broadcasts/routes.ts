@@ -134,7 +134,7 @@ export const broadcastTable = ({ context, signals }: BroadcastOptions): readonly
     list: RecipientView,
     run: async ({ caller, params, query }) => {
       const position = { limit: readPosition(query).limit, after: readCursor(query.cursor) }
-      const { data, meta } = await listRecipients(context.db, caller.workspaceId, params.id, query, position)
+      const { data, meta } = await listRecipients(context.db, caller, params.id, query, position)
       return { data: data.map((recipient) => ({ ...recipient, to: recipient.phone })), meta }
     },
   }),

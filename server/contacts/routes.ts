@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { nameFields } from '../accounts/audit.ts'
+import type { AnyCaller } from '../accounts/callers.ts'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -59,6 +60,8 @@ export type ContactOptions = {
   eraseContact: (workspaceId: string, id: string) => Promise<void>
   /** Moves everything of the contact `otherId` to the contact `id`, in all modules, and deletes it. */
   mergeContacts: (workspaceId: string, id: string, otherId: string) => Promise<void>
+  /** Refuses a member who does not see all conversations of these contacts. */
+  requireMergeable: (sql: Sql, caller: AnyCaller, contactIds: readonly string[]) => Promise<void>
   /** Condition on contact `c`: it is in this segment. Throws 404 when the segment does not exist. */
   inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>
   /** The expression of the identities of contact `c`, as JSON. */
@@ -326,7 +329,9 @@ export function contactTable(options: ContactOptions): readonly Row[] {
       params: IdParams,
       body: ContactMerge,
       data: ContactSchema,
-      run: async ({ caller: { workspaceId }, params, body }) => {
+      run: async ({ caller, params, body }) => {
+        const { workspaceId } = caller
+        await options.requireMergeable(db, caller, [params.id, body.contact_id])
         await mergeContacts(workspaceId, params.id, body.contact_id)
         return requireContact(db, workspaceId, params.id)
       },

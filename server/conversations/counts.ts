@@ -14,6 +14,7 @@ import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { type Reader, type RestrictedReader, restrictionOf, teamsOf, visibleTo } from '../teams/visibility.ts'
 import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
+import { statuses } from './filter-fields.ts'
 import { countMatches } from './inbox.ts'
 import { hasInboxStatus, inboxStatusOf } from './inbox-plan.ts'
 import { readInboxQuery } from './inbox-query.ts'
@@ -77,13 +78,17 @@ const maxVisible = 3_000
  * The conversations with these statuses in the inbox that a restricted member sees, at most `maxVisible` of each index: those of the member,
  * and those of the member's teams. The condition is checked outside of the limits, so foreign conversations cost no further reads.
  */
-function visibleIn(sql: Sql, reader: RestrictedReader, statuses: readonly ConversationStatus[]): Fragment {
+function visibleIn(
+  sql: Sql,
+  reader: RestrictedReader,
+  inboxStatuses: readonly (ConversationStatus | 'automated')[],
+): Fragment {
   const { workspaceId, member } = reader
   const scan = (condition: Fragment) => sql`(
     select v.workspace_id, v.id, v.assigned_agent_id, v.team_id, ${agentOf(sql)} as agent, ${inboxStatusOf(sql)} as inbox_status,
       v.bot_run_id is not null as is_bot, v.unread_count > 0 as is_unread
     from conversations v
-    where v.workspace_id = ${workspaceId} and ${condition} and ${inboxStatusOf(sql)} = any(${[...statuses]}::text[])
+    where v.workspace_id = ${workspaceId} and ${condition} and ${inboxStatusOf(sql)} = any(${[...inboxStatuses]}::text[])
     limit ${maxVisible}
   )`
   return sql`
@@ -92,6 +97,23 @@ function visibleIn(sql: Sql, reader: RestrictedReader, statuses: readonly Conver
       ${scan(sql`${agentOf(sql)} = ${member.id}::uuid`)} union ${scan(sql`v.team_id = any(${teamsOf(sql, reader)})`)}
     ) s
     where ${visibleTo(sql, reader, sql`s`)}`
+}
+
+/** How many conversations with each label a restricted member sees. Of very many conversations it is a minimum. */
+export async function countVisibleLabels(
+  sql: Sql,
+  reader: RestrictedReader,
+): Promise<{ id: string; conversation_count: number }[]> {
+  return sql<{ id: string; conversation_count: number }[]>`
+    with visible_conversations as (${visibleIn(sql, reader, [...statuses, 'automated'])})
+    select l.id, (
+      select count(*)::int from visible_conversations v
+      join conversation_labels cl on cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
+      where cl.label_id = l.id
+    ) as conversation_count
+    from labels l
+    where l.workspace_id = ${reader.workspaceId}
+    order by l.name_key`
 }
 
 /** The open conversations that are assigned to the member. */

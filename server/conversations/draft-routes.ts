@@ -17,7 +17,7 @@ export const draftTable = (db: Db, signals: Pick<Signals, 'memberChanged'>): rea
     call: 'GET /drafts',
     members: roles,
     data: Type.Array(DraftView),
-    run: ({ caller }) => listDrafts(db, caller.workspaceId, caller.member.id),
+    run: ({ caller }) => listDrafts(db, caller),
   }),
   row({
     call: 'PUT /conversations/:id/draft',

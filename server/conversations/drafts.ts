@@ -3,10 +3,12 @@
  *
  * The page that is typed in decides what the draft is: the last write wins. An empty text deletes the draft.
  */
+import type { Session } from '../accounts/callers.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { isDangling, isoTime, type Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
+import { restrictionOf, visibleTo } from '../teams/visibility.ts'
 
 export type Draft = { conversation_id: string; text: string; updated_at: string }
 
@@ -15,12 +17,17 @@ const maxDraftLength = 20_000
 /** The list shows the newest drafts only. */
 const maxListed = 500
 
-/** The member's drafts, newest first. */
-export async function listDrafts(sql: Sql, workspaceId: string, memberId: string): Promise<Draft[]> {
+/** The member's drafts in conversations that the member sees, newest first. */
+export async function listDrafts(sql: Sql, reader: Session): Promise<Draft[]> {
+  const { workspaceId, member } = reader
+  const isVisible = sql`exists (
+    select from conversations v
+    where v.workspace_id = drafts.workspace_id and v.id = drafts.conversation_id and ${visibleTo(sql, reader)}
+  )`
   return sql<Draft[]>`
     select conversation_id, text, ${isoTime(sql, sql`updated_at`)} as updated_at
     from drafts
-    where workspace_id = ${workspaceId} and member_id = ${memberId}
+    where workspace_id = ${workspaceId} and member_id = ${member.id} and ${restrictionOf(reader) ? isVisible : sql`true`}
     order by drafts.updated_at desc
     limit ${maxListed}`
 }

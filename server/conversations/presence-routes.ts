@@ -7,7 +7,9 @@ import { createCoalescer } from '../lib/coalescer.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { NullableText, OneOf, Type } from '../lib/schema.ts'
 import { presenceTopic, type Signals } from '../signals/signals.ts'
+import { keyOf } from '../teams/visibility.ts'
 import { listPresence, recordPresence, removePresence, typingKinds } from './presence.ts'
+import { listVisibleIds } from './visible-step.ts'
 import { listVisitorsTyping } from './visitor-presence.ts'
 
 const PageReport = Type.Object({
@@ -27,14 +29,15 @@ export const presenceTable = (db: Db, signals: Signals): readonly Row[] => [
     isQuiet: true,
     body: PageReport,
     data: Type.Object({ is_changed: Type.Boolean() }),
-    run: async ({ caller: { workspaceId, member }, body }, reply) => {
+    run: async ({ caller, body }, reply) => {
+      const { workspaceId, member } = caller
       // A page that only sends heartbeats keeps no connection open but its stream.
       reply.header('connection', 'close')
       const { page_id: pageId, conversation_id: conversationId = null, typing = null } = body
       const isChanged =
         body.state === 'closed'
           ? await removePresence(db, workspaceId, member.id, pageId)
-          : await recordPresence(db, workspaceId, member.id, { pageId, conversationId, typing })
+          : await recordPresence(db, caller, { pageId, conversationId, typing })
       if (isChanged) signals.presenceChanged(workspaceId)
       return { is_changed: isChanged }
     },
@@ -43,7 +46,7 @@ export const presenceTable = (db: Db, signals: Signals): readonly Row[] => [
 
 /**
  * The event `presence` of the members' stream: members in conversations, and the conversations whose visitor types. The streams of
- * a workspace share the reads.
+ * a workspace that see the same share the reads.
  */
 export function presenceFeed(db: Db): StreamFeed {
   const coalesce = createCoalescer()
@@ -51,13 +54,18 @@ export function presenceFeed(db: Db): StreamFeed {
     event: 'presence',
     isSentFirst: true,
     topicOf: presenceTopic,
-    read: ({ workspaceId }) =>
-      coalesce(workspaceId, async () => {
+    read: (reader) =>
+      coalesce(keyOf(reader), async () => {
         const [members, visitors] = await Promise.all([
-          listPresence(db, workspaceId),
-          listVisitorsTyping(db, workspaceId),
+          listPresence(db, reader.workspaceId),
+          listVisitorsTyping(db, reader.workspaceId),
         ])
-        return { members, visitors }
+        const ids = new Set([...members.map((one) => one.conversation_id), ...visitors])
+        const visible = await listVisibleIds(db, reader, [...ids])
+        return {
+          members: members.filter((one) => visible.has(one.conversation_id)),
+          visitors: visitors.filter((id) => visible.has(id)),
+        }
       }),
   }
 }

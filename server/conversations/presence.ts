@@ -5,9 +5,11 @@
  * heartbeat writes no log and locks no logged row. A report also removes the expired rows of the workspace: every page that shows
  * presence sends heartbeats itself, so a page that vanished disappears within `expirySeconds` and one heartbeat.
  */
+import type { Session } from '../accounts/callers.ts'
 import { type MemberRole, memberName } from '../accounts/members.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { visibleTo } from '../teams/visibility.ts'
 import { removeExpiredVisitors } from './visitor-presence.ts'
 
 export const typingKinds = ['reply', 'note'] as const
@@ -36,10 +38,11 @@ const maxListed = 500
 /** Stores the state of a page. Returns whether other members must be notified. */
 export async function recordPresence(
   sql: Sql,
-  workspaceId: string,
-  memberId: string,
+  reader: Session,
   { pageId, conversationId, typing }: PageState,
 ): Promise<boolean> {
+  const { workspaceId } = reader
+  const memberId = reader.member.id
   const [stored] = await sql<{ is_changed: boolean }[]>`
     with
     -- The page before this report.
@@ -60,13 +63,13 @@ export async function recordPresence(
       returning p.conversation_id
     ),
     ${removeExpiredVisitors(sql, workspaceId)},
-    -- A conversation that does not exist is stored as none.
+    -- A conversation that does not exist, or that the member does not see, is stored as none.
     stored as (
       insert into member_presence (workspace_id, member_id, page_id, conversation_id, typing, seen_at)
       select ${workspaceId}::uuid, ${memberId}::uuid, ${pageId}::uuid, v.id,
         case when v.id is not null then ${typing}::text end, now()
       from (values (${conversationId}::uuid)) as requested (id)
-      left join conversations v on v.workspace_id = ${workspaceId} and v.id = requested.id
+      left join conversations v on v.workspace_id = ${workspaceId} and v.id = requested.id and ${visibleTo(sql, reader)}
       where (
         select count(*) from member_presence
         where workspace_id = ${workspaceId} and member_id = ${memberId} and page_id <> ${pageId}

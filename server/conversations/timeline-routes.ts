@@ -115,8 +115,7 @@ export const timelineTable = (db: Db, signals: Signals): readonly Row[] => [
     members: roles,
     query: ListQuery({ unread: Type.Optional(OneOf(['true'])) }),
     list: MentionView,
-    run: ({ caller: { workspaceId, member }, query }) =>
-      listMentions(db, workspaceId, member.id, { unread: query.unread === 'true' }, readPosition(query)),
+    run: ({ caller, query }) => listMentions(db, caller, { unread: query.unread === 'true' }, readPosition(query)),
   }),
   row({
     call: 'POST /mentions/read',

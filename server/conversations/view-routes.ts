@@ -6,7 +6,8 @@ import { maxTagLength } from '../contacts/tags.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
 import { Deleted, IdParams, type Static, TrimmedText, Type, Uuid } from '../lib/schema.ts'
-import { createSidebarCounter } from './counts.ts'
+import { restrictionOf } from '../teams/visibility.ts'
+import { countVisibleLabels, createSidebarCounter } from './counts.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { countLabels, deleteLabel, LabelSchema, listLabels, resolveLabel, updateLabel } from './labels.ts'
 import { createView, deleteView, listViews, updateView } from './views.ts'
@@ -44,7 +45,10 @@ export const labelTable = (db: Db): readonly Row[] => [
     call: 'GET /labels/counts',
     members: roles,
     data: Type.Array(LabelCount),
-    run: ({ caller }) => countLabels(db, caller.workspaceId),
+    run: ({ caller }) => {
+      const restricted = restrictionOf(caller)
+      return restricted ? countVisibleLabels(db, restricted) : countLabels(db, caller.workspaceId)
+    },
   }),
   row({
     call: 'POST /labels',

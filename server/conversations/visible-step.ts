@@ -2,10 +2,10 @@
  * A conversation that a member does not see does not exist for that member: every call below `/conversations/{id}` is refused with
  * 404. Members who see all conversations pay nothing for it.
  */
-import { notFound } from '../lib/errors.ts'
+import { forbidden, notFound } from '../lib/errors.ts'
 import type { Step } from '../lib/http/apply-steps.ts'
 import { isUuid } from '../lib/id.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import { type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 
 /** Comes before `followMerges`, so that it checks the conversation that has the content of a merged one. */
@@ -23,7 +23,7 @@ export const requireVisible = (sql: Sql): Step => ({
 })
 
 /** Throws 404 when the reader does not see the conversation. */
-export async function requireVisibleConversation(sql: Sql, reader: Reader, id: string): Promise<void> {
+async function requireVisibleConversation(sql: Sql, reader: Reader, id: string): Promise<void> {
   if (!restrictionOf(reader)) return
   const visible = await listVisibleIds(sql, reader, [id])
   if (!visible.has(id.toLowerCase())) throw notFound('conversation')
@@ -36,4 +36,53 @@ export async function listVisibleIds(sql: Sql, reader: Reader, ids: readonly str
     select v.id from conversations v
     where v.workspace_id = ${reader.workspaceId} and v.id = any(${ids.filter(isUuid)}::uuid[]) and ${visibleTo(sql, reader)}`
   return new Set(rows.map(({ id }) => id))
+}
+
+/**
+ * Condition: the reader sees what members know about a contact, such as notes about it. It is hidden from a restricted member if the
+ * contact has conversations and the member sees none of them.
+ */
+export const isContactShown = (sql: Sql, reader: Reader, contactId: Fragment): Fragment =>
+  restrictionOf(reader)
+    ? sql`coalesce((
+        select bool_or(${visibleTo(sql, reader)}) from conversations v
+        where v.workspace_id = ${reader.workspaceId} and v.contact_id = ${contactId}
+      ), true)`
+    : sql`true`
+
+/** Whether the reader sees what members know about the contact. */
+export async function seesContact(sql: Sql, reader: Reader, contactId: string): Promise<boolean> {
+  if (!restrictionOf(reader) || !isUuid(contactId)) return true
+  const [row] = await sql<{ is_shown: boolean }[]>`
+    select ${isContactShown(sql, reader, sql`${contactId}::uuid`)} as is_shown`
+  return row?.is_shown === true
+}
+
+/** Refuses to merge contacts if the reader does not see all of their conversations: afterwards one would have the messages of the other. */
+export async function requireMergeable(sql: Sql, reader: Reader, contactIds: readonly string[]): Promise<void> {
+  if (!restrictionOf(reader)) return
+  const [foreign] = await sql`
+    select from conversations v
+    where v.workspace_id = ${reader.workspaceId} and v.contact_id = any(${contactIds.filter(isUuid)}::uuid[])
+      and not ${visibleTo(sql, reader)}
+    limit 1`
+  if (foreign) throw forbidden('a conversation of these contacts belongs to another team')
+}
+
+/**
+ * Refuses to start a conversation on the primary channel with a contact whose conversation there the reader does not see. `connectionId`:
+ * the connection that sends.
+ */
+export async function requireReachable(
+  sql: Sql,
+  reader: Reader,
+  { contactId, connectionId = null }: { contactId: string; connectionId?: string | undefined | null },
+): Promise<void> {
+  if (!restrictionOf(reader) || !isUuid(contactId)) return
+  const [foreign] = await sql`
+    select from conversations v
+    where v.workspace_id = ${reader.workspaceId} and v.contact_id = ${contactId} and v.channel = 'msgapp'
+      and (${connectionId}::uuid is null or v.connection_id = ${connectionId}::uuid) and not ${visibleTo(sql, reader)}
+    limit 1`
+  if (foreign) throw forbidden('the conversation with this contact belongs to another team')
 }

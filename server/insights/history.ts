@@ -8,9 +8,11 @@ import { memberName } from '../accounts/members.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { requireContact } from '../contacts/contacts.ts'
 import { channels } from '../contacts/resource.ts'
+import { isContactShown } from '../conversations/visible-step.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { DateTime, NullableObject, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import { type Reader, visibleTo } from '../teams/visibility.ts'
 
 const kinds = ['message', 'broadcast', 'note', 'conversation', 'change'] as const
 
@@ -48,18 +50,19 @@ const maxTextLength = 300
 /** 404 when the workspace does not have the contact. */
 export async function listHistory(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   broadcastNames: BroadcastNames,
   contactId: string,
   { limit, before }: Position,
 ): Promise<Page<HistoryEntry>> {
+  const { workspaceId } = reader
   const { id } = await requireContact(sql, workspaceId, contactId)
   const count = limit + 1
   const rows = await sql<StoredEntry[]>`
     with
-    -- One conversation per channel.
+    -- One conversation per connection, of those that the reader sees.
     conversations_of_contact as (
-      select v.id, v.channel from conversations v where v.workspace_id = ${workspaceId} and v.contact_id = ${id}
+      select v.id, v.channel from conversations v where v.workspace_id = ${workspaceId} and v.contact_id = ${id} and ${visibleTo(sql, reader)}
     ),
     -- Changes of many contacts at once: few of each contact, so all are read. Materialized, or the plan may walk the whole log.
     bulk_changes as materialized (
@@ -97,6 +100,7 @@ export async function listHistory(
         select n.id, 'note', left(n.text, ${maxTextLength}), null, null, null, '{}', n.member_id, null, null, null, n.created_at
         from contact_notes n
         where n.workspace_id = ${workspaceId} and n.contact_id = ${id} and n.id < ${before}
+          and ${isContactShown(sql, reader, sql`n.contact_id`)}
         order by n.id desc
         limit ${count}
       )

@@ -119,16 +119,16 @@ export const insightsTable = ({ db, slow, broadcastNames }: InsightsOptions): re
     members: roles,
     query: ListQuery({ q: Type.String() }),
     list: SearchResultSchema,
-    run: ({ caller: { workspaceId }, query }) =>
-      slow(workspaceId, (sql) => searchMessages(sql, workspaceId, query.q, readPosition(query))),
+    run: ({ caller, query }) =>
+      slow(caller.workspaceId, (sql) => searchMessages(sql, caller, query.q, readPosition(query))),
   }),
   row({
     call: 'GET /search/notes',
     members: roles,
     query: ListQuery({ q: Type.String() }),
     list: FoundNoteSchema,
-    run: ({ caller: { workspaceId }, query }) =>
-      slow(workspaceId, (sql) => searchNotes(sql, workspaceId, query.q, readPosition(query))),
+    run: ({ caller, query }) =>
+      slow(caller.workspaceId, (sql) => searchNotes(sql, caller, query.q, readPosition(query))),
   }),
   row({
     call: 'GET /contacts/:id/history',
@@ -136,8 +136,8 @@ export const insightsTable = ({ db, slow, broadcastNames }: InsightsOptions): re
     params: IdParams,
     query: ListQuery({}),
     list: HistoryEntrySchema,
-    run: ({ caller: { workspaceId }, params, query }) =>
-      slow(workspaceId, (sql) => listHistory(sql, workspaceId, broadcastNames, params.id, readPosition(query))),
+    run: ({ caller, params, query }) =>
+      slow(caller.workspaceId, (sql) => listHistory(sql, caller, broadcastNames, params.id, readPosition(query))),
   }),
   row({
     call: 'GET /overview',

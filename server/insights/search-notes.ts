@@ -7,9 +7,11 @@
 import { memberName } from '../accounts/members.ts'
 import { type ContactName, contactName } from '../contacts/contact-name.ts'
 import type { ChannelName } from '../contacts/resource.ts'
+import { isContactShown } from '../conversations/visible-step.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { createYielder } from '../lib/time.ts'
+import { type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 import { readQuery } from './search.ts'
 import { excerpt, findTerms, maxSearchedLength } from './words.ts'
 
@@ -36,17 +38,18 @@ const timeoutMs = 1_000
 /** Notes that contain every word of the query; the last word matches as a prefix. */
 export async function searchNotes(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   query: string,
   { limit, before }: Position,
 ): Promise<Page<FoundNote>> {
+  const { workspaceId } = reader
   const terms = readQuery(query)
   const found: (ReadNote & { snippet: string })[] = []
   const deadline = performance.now() + timeoutMs
   const yieldIfDue = createYielder()
   let below: string | undefined = terms.length > 0 ? before : undefined
   while (below !== undefined && found.length <= limit && performance.now() < deadline) {
-    const notes: ReadNote[] = await readNotes(sql, workspaceId, below)
+    const notes: ReadNote[] = await readNotes(sql, reader, below)
     for (const note of notes) {
       const first = findTerms(note.text, terms)
       if (first !== undefined) found.push({ ...note, snippet: excerpt(note.text, first) })
@@ -62,7 +65,9 @@ export async function searchNotes(
 }
 
 /** The next notes of both kinds, from their indexes by id. */
-async function readNotes(sql: Sql, workspaceId: string, before: string): Promise<ReadNote[]> {
+async function readNotes(sql: Sql, reader: Reader, before: string): Promise<ReadNote[]> {
+  const { workspaceId } = reader
+  const isRestricted = restrictionOf(reader) !== undefined
   return sql<ReadNote[]>`
     select id, text, created_at, member_id, contact_id, conversation_id
     from (
@@ -71,6 +76,14 @@ async function readNotes(sql: Sql, workspaceId: string, before: string): Promise
           e.conversation_id
         from timeline_entries e
         where e.workspace_id = ${workspaceId} and e.kind = 'note' and e.id < ${before}
+          and ${
+            isRestricted
+              ? sql`exists (
+            select from conversations v
+            where v.workspace_id = e.workspace_id and v.id = e.conversation_id and ${visibleTo(sql, reader)}
+          )`
+              : sql`true`
+          }
         order by e.id desc
         limit ${chunkSize}
       )
@@ -79,6 +92,7 @@ async function readNotes(sql: Sql, workspaceId: string, before: string): Promise
         select n.id, left(n.text, ${maxSearchedLength}), n.created_at, n.member_id, n.contact_id, null
         from contact_notes n
         where n.workspace_id = ${workspaceId} and n.id < ${before}
+          and ${isRestricted ? isContactShown(sql, reader, sql`n.contact_id`) : sql`true`}
         order by n.id desc
         limit ${chunkSize}
       )

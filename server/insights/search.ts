@@ -7,11 +7,13 @@
  */
 import { listConversationsById } from '../conversations/conversations.ts'
 import type { Conversation } from '../conversations/resource.ts'
+import { listVisibleIds } from '../conversations/visible-step.ts'
 import { badRequest } from '../lib/errors.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
 import { createYielder } from '../lib/time.ts'
+import type { Reader } from '../teams/visibility.ts'
 import { type Candidate, listCandidates, listSlices, type SliceRef } from './word-index.ts'
 import { excerpt, findTerms, readTerms, type Term } from './words.ts'
 
@@ -26,16 +28,16 @@ const timeoutMs = 1_500
 /** Messages that contain every word of the query; the last word matches as a prefix. */
 export async function searchMessages(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   query: string,
   { limit, before }: Position,
 ): Promise<Page<SearchResult>> {
   const terms = readQuery(query)
   if (terms.length === 0) return { data: [], meta: { next_cursor: null } }
-  const { matches, restId } = await findMatches(sql, workspaceId, terms, { limit, before })
+  const { matches, restId } = await findMatches(sql, reader, terms, { limit, before })
   const shown = matches.slice(0, limit)
   const nextId = matches.length > limit ? shown.at(-1)?.message.id : restId
-  const data = await toResults(sql, workspaceId, shown)
+  const data = await toResults(sql, reader.workspaceId, shown)
   return { data, meta: { next_cursor: nextId === undefined ? null : encodeCursor(nextId) } }
 }
 
@@ -49,7 +51,8 @@ export function readQuery(query: string): Term[] {
 type Match = { message: Candidate; snippet: string }
 
 /** Up to `limit + 1` matches. `restId`: the id below which there may be more, when the search stopped early. */
-async function findMatches(sql: Sql, workspaceId: string, terms: readonly Term[], { limit, before }: Position) {
+async function findMatches(sql: Sql, reader: Reader, terms: readonly Term[], { limit, before }: Position) {
+  const { workspaceId } = reader
   const deadline = performance.now() + timeoutMs
   const slices = await listSlices(sql, workspaceId, before, maxSlices)
   const matches: Match[] = []
@@ -57,9 +60,9 @@ async function findMatches(sql: Sql, workspaceId: string, terms: readonly Term[]
   for (let round = 0, from = 0; from < slices.length; round++) {
     const group = slices.slice(from, from + (roundSizes[round] ?? 128))
     from += group.length
-    for await (const message of walkSlices(sql, workspaceId, terms, group, before, limit + 1)) {
+    for await (const { isVisible, ...message } of walkSlices(sql, reader, terms, group, before, limit + 1)) {
       const text = message.content_text ?? ''
-      const first = findTerms(text, terms)
+      const first = isVisible ? findTerms(text, terms) : undefined
       if (first !== undefined) matches.push({ message, snippet: excerpt(text, first) })
       if (matches.length > limit) return { matches, restId: undefined }
       if (performance.now() > deadline) return { matches, restId: message.id }
@@ -70,18 +73,23 @@ async function findMatches(sql: Sql, workspaceId: string, terms: readonly Term[]
   return { matches, restId: slices.length === maxSlices ? slices.at(-1)?.from_id : undefined }
 }
 
-/** The candidates of these slices, newest first, read in pages of `limit`. */
+/** The candidates of these slices, newest first, read in pages of `limit`, and whether the reader sees their conversation. */
 async function* walkSlices(
   sql: Sql,
-  workspaceId: string,
+  reader: Reader,
   terms: readonly Term[],
   slices: readonly SliceRef[],
   before: string,
   limit: number,
-): AsyncGenerator<Candidate> {
+): AsyncGenerator<Candidate & { isVisible: boolean }> {
   for (let below: string | undefined = before; below !== undefined; ) {
-    const candidates: Candidate[] = await listCandidates(sql, workspaceId, terms, { slices, before: below, limit })
-    yield* candidates
+    const candidates: Candidate[] = await listCandidates(sql, reader.workspaceId, terms, {
+      slices,
+      before: below,
+      limit,
+    })
+    const visible = await listVisibleIds(sql, reader, [...new Set(candidates.map((one) => one.conversation_id))])
+    yield* candidates.map((one) => ({ ...one, isVisible: visible.has(one.conversation_id) }))
     below = candidates.length === limit ? candidates.at(-1)?.id : undefined
   }
 }

@@ -32,6 +32,6 @@ export const notificationTable = (db: Db): readonly Row[] => [
     members: roles,
     query: NotificationQuery,
     data: AnswerView,
-    run: ({ caller: { workspaceId, member }, query }) => listNotifications(db, workspaceId, member.id, query.after),
+    run: ({ caller, query }) => listNotifications(db, caller, query.after),
   }),
 ]

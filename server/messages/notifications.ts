@@ -6,6 +6,8 @@
  * was issued, so an answer repeats the entries of the last `overlapMs`; the browser drops those it has seen. A conversation has at
  * most one entry of each kind, the newest. A conversation that the member has open in a visible page has none.
  */
+
+import type { Session } from '../accounts/callers.ts'
 import { memberName } from '../accounts/members.ts'
 import { type NotificationLevel, type Preferences, requirePreferences } from '../accounts/preferences.ts'
 import type { ContentType } from '../channels/channel.ts'
@@ -14,6 +16,7 @@ import { hasInboxStatus } from '../conversations/inbox-plan.ts'
 import { nowMs } from '../lib/clock.ts'
 import { idAt, msOfId, newId } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { visibleTo } from '../teams/visibility.ts'
 
 export const notificationKinds = ['message', 'mention', 'snooze'] as const
 
@@ -46,27 +49,27 @@ const maxChecked = 500
 /** Notifications since the cursor `after`, oldest first. Without a cursor there are none: the answer is the first cursor. */
 export async function listNotifications(
   sql: Sql,
-  workspaceId: string,
-  memberId: string,
+  reader: Session,
   after: string | undefined,
 ): Promise<NotificationAnswer> {
+  const { workspaceId } = reader
+  const memberId = reader.member.id
   const cursor = newId()
   const { notifications: level, sound, quiet_hours } = await requirePreferences(sql, workspaceId, memberId)
   if (!after || level === 'none') return { items: [], cursor, sound, quiet_hours }
   const sinceMs = Math.max(msOfId(after) - overlapMs, nowMs() - maxAgeMs)
-  return { items: await listSince(sql, workspaceId, { memberId, level, sinceMs }), cursor, sound, quiet_hours }
+  return { items: await listSince(sql, reader, { level, sinceMs }), cursor, sound, quiet_hours }
 }
 
-type Scope = { memberId: string; level: NotificationLevel; sinceMs: number }
+type Scope = { level: NotificationLevel; sinceMs: number }
 
-async function listSince(
-  sql: Sql,
-  workspaceId: string,
-  { memberId, level, sinceMs }: Scope,
-): Promise<MemberNotification[]> {
+async function listSince(sql: Sql, reader: Session, { level, sinceMs }: Scope): Promise<MemberNotification[]> {
+  const { workspaceId } = reader
+  const memberId = reader.member.id
   const since = new Date(sinceMs).toISOString()
+  const isVisible = visibleTo(sql, reader)
   const isWanted = {
-    all: sql`true`,
+    all: isVisible,
     mine: sql`v.assigned_agent_id = ${memberId}::uuid`,
     mentions: sql`false`,
     none: sql`false`,
@@ -114,6 +117,7 @@ async function listSince(
     unread_mentions as (
       select distinct on (n.conversation_id) n.id, n.conversation_id
       from mentions n
+      join conversations v on v.workspace_id = n.workspace_id and v.id = n.conversation_id and ${isVisible}
       where n.workspace_id = ${workspaceId} and n.member_id = ${memberId} and n.read_at is null
         and n.id >= ${idAt(sinceMs)} and n.conversation_id not in (select id from viewed_conversations)
       order by n.conversation_id, n.id desc

@@ -6,10 +6,11 @@ import type { Session } from '../accounts/callers.ts'
 import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import { getConnectionById } from '../channels/connections.ts'
-import { assignReplier } from '../conversations/changes.ts'
+import { assignReplier, updateConversation } from '../conversations/changes.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { type InboxContext, requireInboxRow } from '../conversations/inbox.ts'
 import { ConversationSchema } from '../conversations/resource.ts'
+import { listVisibleIds, requireReachable } from '../conversations/visible-step.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
@@ -131,6 +132,7 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
       status: 201,
       run: async ({ caller, params, body, idempotency }) => {
         const { workspaceId, member, defaultCountry } = caller
+        await requireReachable(db, caller, { contactId: params.id, connectionId: body.from })
         const { conversation_id, message_id } = await sender.send({
           workspaceId,
           to: { contactId: params.id, defaultCountry, from: body.from },
@@ -138,6 +140,12 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
           memberId: member.id,
           subject: idempotency?.subject,
         })
+        // A new conversation has no team: a member who sees only some gets it.
+        if (!(await listVisibleIds(db, caller, [conversation_id])).has(conversation_id)) {
+          const taken = { assigned_agent_id: member.id }
+          await updateConversation(db, workspaceId, { memberId: member.id }, conversation_id, taken)
+          signals.inboxChanged(workspaceId, [conversation_id])
+        }
         return { conversation_id, message_id }
       },
     }),

@@ -58,7 +58,7 @@ export async function readPreview(
   const page = { limit: maxMessages, before: top }
   const messages = conversation ? (await listThread(sql, sandbox.id, context, conversation.id, page)).data : []
   const { data: runs } = await listRuns(sql, sandbox.id, {}, { limit: 20, before: top })
-  const run = runs[0] ? await requireRun(sql, sandbox.id, runs[0].id) : null
+  const run = runs[0] ? await requireRun(sql, { workspaceId: sandbox.id }, runs[0].id) : null
   return {
     ...described,
     ends_at: sandbox.ends_at,

@@ -110,6 +110,6 @@ async function simulateSilence(
 }
 
 async function startByHand(db: Db, { id: workspaceId, copyId }: Sandbox, { id }: Conversation): Promise<void> {
-  const [started] = await startRuns(db, workspaceId, copyId, [id], { key: newId() })
+  const [started] = await startRuns(db, { workspaceId }, copyId, [id], { key: newId() })
   if (started?.error) throw badRequest(started.error)
 }

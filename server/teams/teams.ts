@@ -11,7 +11,7 @@ import { type Db, isDuplicate, type Sql } from '../lib/postgres/db.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 import { type Team, team } from './resource.ts'
 
-export const maxTeams = 100
+const maxTeams = 100
 /** Members and connections of one team. */
 export const maxInTeam = 1_000
 const maxNameLength = 80

@@ -20,6 +20,7 @@ export const eventTable = (db: Db, slow: SlowReads): readonly Row[] => [
   row({
     call: 'GET /events',
     members: roles,
+    needsAll: true,
     query: ListQuery(Filters),
     list: EventView,
     run: async ({ caller: { workspaceId, member }, query }) => {
@@ -30,6 +31,7 @@ export const eventTable = (db: Db, slow: SlowReads): readonly Row[] => [
   row({
     call: 'GET /events/:id',
     members: roles,
+    needsAll: true,
     params: IdParams,
     data: EventWithBody,
     run: async ({ caller, params }) => {

@@ -172,6 +172,7 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals, samples }: Webh
       'deliveries that have not been attempted.',
     scope: 'webhooks:manage',
     members: roles,
+    needsAll: true,
     isShared: true,
     params: IdParams,
     query: ListQuery({
@@ -228,6 +229,7 @@ export const webhookTable = ({ db, bulk, sealer, guard, signals, samples }: Webh
   row({
     call: 'GET /deliveries/:id',
     members: roles,
+    needsAll: true,
     params: IdParams,
     data: DeliveryWithRequest,
     run: ({ caller, params }) => requireDelivery(db, caller.workspaceId, params.id),

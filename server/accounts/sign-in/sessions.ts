@@ -28,6 +28,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The roles that may call a route of the dashboard. `public`: no session is needed. */
     members?: 'public' | readonly MemberRole[]
+    /** The answer can show any conversation: members who see only some of them are refused. */
+    needsAll?: true
     /** A session that waits for the setup of a second factor may call it. */
     isForSetup?: true
   }
@@ -42,7 +44,7 @@ export const admitMember = (sql: Sql, publicUrl: string): Step => ({
   onRequest: async (request, reply) => {
     reply.header('cache-control', 'no-store')
     if (!/^(GET|HEAD)$/.test(request.method)) requireSameOrigin(request, publicUrl)
-    const { members, isForSetup } = request.routeOptions.config
+    const { members, isForSetup, needsAll } = request.routeOptions.config
     if (members === 'public') return
     const session = await getRequestSession(sql, request)
     if (!session) throw new ApiError('unauthorized', 'sign in first')
@@ -50,6 +52,7 @@ export const admitMember = (sql: Sql, publicUrl: string): Step => ({
     if (session.secondFactorDue && !isForSetup) {
       throw new ApiError('forbidden', 'set up two-step sign-in first', {}, { second_factor: 'setup_required' })
     }
+    if (needsAll && session.sees !== 'all') throw forbidden('only members who see all conversations may do this')
     request.caller = session
     // The request does not wait for this. A failure costs one minute of accuracy.
     if (!session.isFresh) {
