@@ -34,13 +34,6 @@ export function* stretchesOf(
   }
 }
 
-/** How far the local clock is ahead of UTC at an instant. */
-export function offsetAt(zone: string, atMs: number): number {
-  let offset = 0
-  for (const { fromMs, offsetMs } of offsetsOf(zone, yearOf(atMs))) if (fromMs <= atMs) offset = offsetMs
-  return offset
-}
-
 const yearOf = (atMs: number): number => new Date(atMs).getUTCFullYear()
 const startOfYear = (year: number): number => Date.UTC(year, 0, 1)
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { say, startAutomated } from './automated.ts'
 import {
   assertBadRequest,
   assertFields,
@@ -162,4 +163,90 @@ test('a team, a connection and the default have one schedule, which the last cha
     assertRefused(await stranger.call(method, `/schedules/${first.id}`, body), 404, 'not_found')
   }
   assertBadRequest(await stranger.call('POST', '/schedules', { ...support, team_ids: [team] }), /^team_ids\[0\]/)
+})
+
+const allDay = [0, 1, 2, 3, 4, 5, 6].map((day) => ({ day, from: '00:00', to: '24:00' }))
+
+test('an automation asks whether it is open: of the team, of the connection, of the workspace', async (t) => {
+  const world = await startAutomated(t)
+  const { ask, provider, publish, untilSent, untilEnded, conversationOf, db, api } = world
+  const isClosed = { match: 'all', rules: [{ field: 'hours', op: 'is', value: 'closed' }] }
+  const isOpen = { match: 'all', rules: [{ field: 'hours', op: 'is', value: 'open' }] }
+  const away = await publish('Away', { trigger: { type: 'message' }, conditions: isClosed, steps: [say('Closed.')] })
+  await publish('Here', {
+    trigger: { type: 'message' },
+    steps: [{ type: 'branch', cases: [{ when: isOpen, steps: [say('Open.')] }] }],
+  })
+  const phone = '+14155550100'
+  await provider.writes({ from: phone, text: 'one' })
+  await untilSent(phone, ['Open.'])
+
+  const create = async (name: string, more: Json) =>
+    (await ask('POST', '/schedules', { name, time_zone: 'UTC', periods: [], ...more }, 201)).data.id
+  await create('Never', { is_default: true })
+  await provider.writes({ from: phone, text: 'two' })
+  await untilSent(phone, ['Open.', 'Closed.'])
+  await untilEnded(away)
+
+  const { id } = await conversationOf(phone)
+  const { data: channels } = await ask('GET', '/channels')
+  const connection = channels.find((one: Json) => one.channel === 'msgapp')
+  const always = await create('Always', { periods: allDay, connection_ids: [connection.id] })
+  await provider.writes({ from: phone, text: 'three' })
+  await untilSent(phone, ['Open.', 'Closed.', 'Open.'])
+
+  const team = await createTeam(world, 'Night')
+  await create('Night', { team_ids: [team] })
+  await db`update conversations set team_id = ${team} where workspace_id = ${api.workspaceId} and id = ${id}`
+  await provider.writes({ from: phone, text: 'four' })
+  await untilSent(phone, ['Open.', 'Closed.', 'Open.', 'Closed.'])
+
+  const today = new Date().toISOString().slice(0, 10)
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const holidays = [today, tomorrow].map((date) => ({ date, name: 'Holiday' }))
+  await ask('PATCH', `/schedules/${always}`, { team_ids: [team], holidays })
+  await provider.writes({ from: phone, text: 'five' })
+  await untilSent(phone, ['Open.', 'Closed.', 'Open.', 'Closed.', 'Closed.'])
+})
+
+test('a run waits until the opening, goes on at once while it is open, and fails without an opening', async (t) => {
+  const world = await startAutomated(t)
+  const { ask, provider, publish, untilSent, untilWaiting, untilEnded, stepsOf, makeDue, runsOf } = world
+  const id = await publish('Later', {
+    trigger: { type: 'message' },
+    steps: [{ type: 'wait', until: 'opening' }, say('Good morning.')],
+  })
+  const [first, second, third] = ['+14155550101', '+14155550102', '+14155550103']
+  await provider.writes({ from: first, text: 'open' })
+  await untilSent(first, ['Good morning.'])
+  const [atOnce] = await untilEnded(id)
+  assert.deepEqual(pluck(await stepsOf(atOnce?.id), 'type', 'outcome', 'reason')[0], ['wait', 'done', 'open already'])
+
+  // Open for one minute a week, which begins two days from now.
+  const opens = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 2 * 86_400_000 + 9 * 3_600_000)
+  const periods = [{ day: (opens.getUTCDay() + 6) % 7, from: '09:00', to: '09:01' }]
+  const schedule = { name: 'Rare', time_zone: 'UTC', periods, is_default: true }
+  const { data } = await ask('POST', '/schedules', schedule, 201)
+  await provider.writes({ from: second, text: 'closed' })
+  const waiting = await untilWaiting(id)
+  assert.ok(Math.abs(Date.parse(waiting.due_at) - opens.getTime()) < 5_000, waiting.due_at)
+  assert.deepEqual(pluck(await stepsOf(waiting.id), 'outcome', 'reason'), [['waiting', 'until opening']])
+  await makeDue(id)
+  await untilSent(second, ['Good morning.'])
+
+  await ask('PATCH', `/schedules/${data.id}`, { periods: [] })
+  await provider.writes({ from: third, text: 'never' })
+  await untilEnded(id, 3)
+  assertFields((await runsOf(id))[0], { reason: 'failed', error: 'the office hours have no opening' })
+})
+
+test('a dry run applies the office hours of today to the past', async (t) => {
+  const { ask, api, publish, converse } = await startAutomated(t)
+  const isClosed = { match: 'all', rules: [{ field: 'hours', op: 'is', value: 'closed' }] }
+  const id = await publish('Away', { trigger: { type: 'message' }, conditions: isClosed, steps: [say('Closed.')] })
+  await converse('+14155550100')
+  const runs = async () => dataOf(await api.post(`/automations/${id}/dry-run`, { days: 1 })).counts.runs
+  assert.equal(await runs(), 0)
+  await ask('POST', '/schedules', { name: 'Never', time_zone: 'UTC', periods: [], is_default: true }, 201)
+  assert.equal(await runs(), 1)
 })

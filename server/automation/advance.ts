@@ -21,9 +21,10 @@ import {
   requireText,
   toFailure,
 } from './decisions.ts'
-import type { Step } from './definition.ts'
+import type { Step, WaitStep } from './definition.ts'
 import { toMs } from './durations.ts'
 import { readFacts } from './facts.ts'
+import { msUntilOpening, readHours } from './office-hours.ts'
 import { type EndReason, endRun, type LoggedStep, type Run, RunLost } from './runs.ts'
 import { sendMessage } from './send-message.ts'
 import { applySet } from './set.ts'
@@ -98,11 +99,7 @@ async function executeStep(context: StepContext, step: Step): Promise<boolean> {
       return move(context, { position: chosen.position }, { ...done, reason: chosen.reason })
     }
     case 'wait':
-      return move(
-        context,
-        { position: next, wait: { seconds: toMs(step.for) / 1000 } },
-        { ...done, outcome: 'waiting', reason: step.for },
-      )
+      return wait(context, step, next)
     case 'set':
       return change(context, { position: next }, done, (sql) => applySet(sql, context, step))
     case 'note':
@@ -124,6 +121,16 @@ async function executeStep(context: StepContext, step: Step): Promise<boolean> {
       await end(context, run, 'finished', done)
       return false
   }
+}
+
+async function wait(context: StepContext, step: WaitStep, next: string): Promise<boolean> {
+  const { db, run, placed } = context
+  const logged = { path: placed.path, type: step.type }
+  const isForTime = 'for' in step
+  const ms = isForTime ? toMs(step.for) : msUntilOpening(await readHours(db, run.workspace_id, run.conversation_id))
+  if (ms === 0) return move(context, { position: next }, { ...logged, outcome: 'done', reason: 'open already' })
+  const reason = isForTime ? step.for : `until ${step.until}`
+  return move(context, { position: next, wait: { seconds: ms / 1000 } }, { ...logged, outcome: 'waiting', reason })
 }
 
 async function send(context: StepContext, step: Extract<Step, { type: 'send' }>, next: string): Promise<boolean> {

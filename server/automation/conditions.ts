@@ -1,7 +1,9 @@
 /** Evaluates conditions of automations for a contact and a conversation. */
+import { nowMs } from '../lib/clock.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
-import { type Filter, toCondition } from '../segments/filter.ts'
+import { type Filter, type Rule, toCondition } from '../segments/filter.ts'
 import { automationFields, type Constants, resolveConstants } from './fields.ts'
+import { asksHours, meetsHours, readHours } from './office-hours.ts'
 
 export type Subject = { workspaceId: string; contactId: string; conversationId: string | null }
 
@@ -12,7 +14,10 @@ export async function evaluate(
   filters: readonly (Filter | undefined)[],
   constants: Constants,
 ): Promise<boolean[]> {
-  const resolved = filters.map((filter) => (filter ? resolveConstants(filter, constants) : true))
+  const hasHours = filters.some((filter) => filter && asksHours(filter))
+  const schedule = hasHours ? await readHours(sql, workspaceId, conversationId) : undefined
+  const known = (rule: Rule) => meetsHours(rule, schedule, nowMs())
+  const resolved = filters.map((filter) => (filter ? resolveConstants(filter, constants, known) : true))
   const open = resolved.filter((one): one is Filter => typeof one !== 'boolean')
   if (open.length === 0) return resolved as boolean[]
   const conditions = open.map((filter): Fragment => {

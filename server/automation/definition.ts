@@ -35,6 +35,8 @@ export type Trigger =
   | { type: 'silence'; event: (typeof silenceEvents)[number]; after: Duration }
   | { type: 'manual' }
 
+export const waitEvents = ['opening'] as const
+
 export const mediaTypes = ['image', 'video', 'audio', 'document'] as const
 
 /** What a step sends: the content fields of a send request. */
@@ -53,6 +55,8 @@ export type Answer =
   /** One of the buttons or rows of the question's message. */
   | { type: 'choice' }
 
+/** For a time, or until the office hours of the conversation begin. */
+export type WaitStep = { type: 'wait'; for: Duration } | { type: 'wait'; until: (typeof waitEvents)[number] }
 type SendStep = { type: 'send'; message: Message; on_error?: Step[] }
 export type AskStep = {
   type: 'ask'
@@ -84,7 +88,7 @@ export type Step =
   | SendStep
   | AskStep
   | BranchStep
-  | { type: 'wait'; for: Duration }
+  | WaitStep
   | SetStep
   | { type: 'note'; text: string }
   | CallStep

@@ -3,7 +3,8 @@
  *
  * A condition is evaluated on contact `c` and conversation `v` of one statement. `v` may be a row of nulls: a contact has perhaps no
  * conversation. So every condition on `v` is true or false, never null. `channel` and `connection` are those of the conversation.
- * The message and the answers of a run are constants: `resolveConstants` decides their rules before the statement.
+ * The message and the answers of a run are constants, and so are the office hours of a moment: `resolveConstants` decides their rules
+ * before the statement.
  */
 import { contentTypes } from '../channels/channel.ts'
 import { channels } from '../contacts/resource.ts'
@@ -32,6 +33,8 @@ const memberValue = {
   fault: (value: string) => (isUuid(value) ? undefined : 'must be the id of a member'),
 } as const
 const contentTypeValue = { value: 'content_type', fault: notOneOf(contentTypes) } as const
+
+const hoursValue = { value: 'hours', fault: notOneOf(['open', 'closed']) } as const
 
 /** The ops of a table without their SQL. */
 const asConstants = (ops: Ops = {}): Ops =>
@@ -78,6 +81,7 @@ export const automationFields: FilterFields = {
     is_set: { condition: (sql) => sql`v.assigned_agent_id is not null` },
     is_not_set: { condition: (sql) => sql`v.assigned_agent_id is null` },
   },
+  hours: { is: constant(hoursValue) },
   'message.text': asConstants(contactFields.name),
   'message.type': { is: constant(contentTypeValue), is_not: constant(contentTypeValue) },
   'answers.NAME': answerOps,

@@ -22,6 +22,7 @@ import {
   type SetStep,
   type Step,
   type Trigger,
+  type WaitStep,
 } from './definition.ts'
 import { type DurationRange, durationRanges, findDurationFault } from './durations.ts'
 import { answerOf, isOfMessage } from './fields.ts'
@@ -124,8 +125,7 @@ function readStep(step: Step, path: string, scope: Scope): ReadStep {
     case 'branch':
       return readBranch(step, path, scope)
     case 'wait':
-      requireDuration(step.for, `${path}.for`, durationRanges.wait)
-      return goesOn(step)
+      return goesOn(readWait(step, path))
     case 'set':
       return goesOn(readSet(step, path, scope))
     case 'note':
@@ -187,6 +187,14 @@ function readBranch(step: BranchStep, path: string, scope: Scope): ReadStep {
     },
     isEnd: otherwise !== undefined && lists.every(({ isEnd }) => isEnd),
   }
+}
+
+function readWait(step: WaitStep, path: string): Step {
+  const duration = 'for' in step ? step.for : undefined
+  if (duration === undefined && !('until' in step)) throw badRequest(`${path}.for: required, or until`)
+  if (duration !== undefined && 'until' in step) throw badRequest(`${path}.until: not together with for`)
+  if (duration !== undefined) requireDuration(duration, `${path}.for`, durationRanges.wait)
+  return step
 }
 
 function readSet(step: SetStep, path: string, scope: Scope): Step {

@@ -25,6 +25,7 @@ import {
   type Step,
   silenceEvents,
   type Trigger,
+  waitEvents,
 } from './definition.ts'
 import { type DurationRange, durationPattern, durationRanges } from './durations.ts'
 import { automationFields } from './fields.ts'
@@ -221,8 +222,14 @@ const stepSchemas = [
     { description: 'Chooses steps by conditions.' },
   ),
   Type.Object(
-    { type: Type.Literal('wait'), for: Duration(durationRanges.wait, 'How long.') },
-    { description: 'Waits.' },
+    {
+      type: Type.Literal('wait'),
+      for: Type.Optional(Duration(durationRanges.wait, 'How long.')),
+      until: Type.Optional(
+        OneOf(waitEvents, { description: 'Until the office hours begin; not at all while it is open.' }),
+      ),
+    },
+    { description: 'Waits: either `for` or `until`.', ...inDocument({ minProperties: 2, maxProperties: 2 }) },
   ),
   Type.Object(
     {

@@ -118,7 +118,7 @@ function detailOf(step: Step): string {
     case 'branch':
       return step.cases.map(({ name }, i) => name ?? `case ${i + 1}`).join(', ')
     case 'wait':
-      return step.for
+      return 'for' in step ? step.for : `until ${step.until}`
     case 'set':
       return Object.keys(step)
         .filter((name) => name !== 'type')

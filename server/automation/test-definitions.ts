@@ -117,6 +117,7 @@ export const steps: readonly Step[] = [
     otherwise: [{ type: 'wait', for: '10s' }],
   },
   { type: 'wait', for: '90d' },
+  { type: 'wait', until: 'opening' },
   {
     ...{
       type: 'set',
@@ -144,6 +145,7 @@ const isOfAnswer = fc.constantFrom(
   { field: 'message.text', op: 'contains', value: 'refund' },
   { field: 'status', op: 'is', value: 'open' },
   { field: 'attributes.plan', op: 'is_set' },
+  { field: 'hours', op: 'is', value: 'closed' },
 )
 const filter = fc.record({
   match: fc.constantFrom('all' as const, 'any' as const),

@@ -281,6 +281,13 @@ export const malformed: readonly [unknown, string][] = [
   // Other steps.
   [withSteps({ type: 'wait', for: '9s' }), 'steps[0].for: must be 10s to 90d'],
   [withSteps({ type: 'wait', for: '10' }), `steps[0].for: ${durationRule}`],
+  [withSteps({ type: 'wait' }), 'steps[0].for: required, or until'],
+  [withSteps({ type: 'wait', for: '1h', until: 'opening' }), 'steps[0].until: not together with for'],
+  [withSteps({ type: 'wait', until: 'closing' }), 'steps[0].until: must be one of opening'],
+  [
+    withSteps(branch({ field: 'hours', op: 'is', value: 'open soon' })),
+    'steps[0].cases[0].when.rules[0].value: must be one of open, closed',
+  ],
   [withSteps({ type: 'set' }), 'steps[0]: must change something'],
   [withSteps({ type: 'set', status: 'snoozed' }), 'steps[0].status: must be one of open, pending, closed'],
   [

@@ -152,11 +152,21 @@ export async function scheduleOf(sql: Sql, workspaceId: string, ref: HoursRef): 
       (select t.schedule_id from teams t where t.workspace_id = ${workspaceId} and t.id = ${ref.teamId ?? null}::uuid),
       (
         select c.schedule_id from channel_connections c
-        where c.workspace_id = ${workspaceId} and c.id = ${ref.connectionId ?? null}::uuid
+        where c.workspace_id = ${workspaceId} and c.id = ${ref.connectionId ?? null}::uuid and c.disconnected_at is null
       ),
       (select w.schedule_id from workspaces w where w.id = ${workspaceId})
     )`
   return schedule
+}
+
+/** Finds the office hours of many teams and connections of a workspace, from one read. */
+export type ScheduleFinder = (ref: HoursRef) => Schedule | undefined
+
+export async function readSchedules(sql: Sql, workspaceId: string): Promise<ScheduleFinder> {
+  const schedules = await listSchedules(sql, workspaceId)
+  const byUse = new Map(schedules.flatMap((one) => [...one.team_ids, ...one.connection_ids].map((id) => [id, one])))
+  const standard = schedules.find(({ is_default }) => is_default)
+  return ({ teamId, connectionId }) => byUse.get(teamId ?? '') ?? byUse.get(connectionId ?? '') ?? standard
 }
 
 async function lockSchedules(sql: Sql, workspaceId: string): Promise<void> {

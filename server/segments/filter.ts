@@ -46,6 +46,7 @@ export const valueKinds = [
   'label',
   'member',
   'content_type',
+  'hours',
 ] as const
 
 /** The kind of value of an op. `fault` returns the error of an invalid value. */

@@ -19,6 +19,7 @@ export type Step = {
   timeout?: { steps: Step[] }
   on_error?: Step[]
   for?: string
+  until?: string
   text?: string
   url?: string
   note?: string

@@ -44,7 +44,7 @@ export function describeStep(type: string, step: Step | undefined): string {
     case 'branch':
       return steps.branch
     case 'wait':
-      return steps.wait(step?.for)
+      return step?.until === undefined ? steps.wait(step?.for) : steps.waitForOpening
     case 'set':
       return steps.set(describeFields(step))
     case 'note':

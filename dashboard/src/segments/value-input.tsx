@@ -32,6 +32,8 @@ export function ValueInput({ kind, choices, value, onChange }: ValueInputProps) 
       return <MemberValue value={value} onChange={onChange} />
     case 'content_type':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.contentTypes)} />
+    case 'hours':
+      return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.hours)} />
     case 'boolean':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.booleans)} />
     case 'time':

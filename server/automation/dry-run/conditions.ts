@@ -1,14 +1,17 @@
 /**
  * Conditions at a moment of the past. Pure.
  *
- * The fields of the conversation that its timeline keeps (status, assignee, labels) have their value of that moment. All others have
+ * The fields of the conversation that its timeline keeps (status, assignee, labels) have their value of that moment, and the office hours
+ * of today are applied to it. All others have
  * their value of today, which the database has evaluated rule by rule (`history.ts`), unless a simulated run would have changed them.
  */
+import type { Schedule } from '../../hours/hours.ts'
 import { fold } from '../../lib/text.ts'
 import { attributeOf } from '../../messages/sending/values.ts'
 import { type Filter, isGroup, type Rule } from '../../segments/filter.ts'
 import type { Definition } from '../definition.ts'
 import { answerOf, type Constants, isOfMessage, meetsAnswer, resolveConstants } from '../fields.ts'
+import { meetsHours } from '../office-hours.ts'
 import { listSteps } from '../steps.ts'
 import type { ThreadState } from './state.ts'
 
@@ -23,14 +26,18 @@ export type Situation = {
   facts: ReadonlyMap<string, boolean>
   /** The folded names of the labels and tags whose ids occur in rules. */
   names: ReadonlyMap<string, string>
+  /** Those of today. Undefined: always open. */
+  schedule: Schedule | undefined
+  /** The moment. */
+  ms: number
 }
 
 export const keyOfRule = ({ field, op, value = '' }: Rule): string => JSON.stringify([field, op, value])
 
-const fieldsOfTimeline = ['status', 'assignee', 'label']
+const fieldsOfMoment = ['status', 'assignee', 'label', 'hours']
 
 const isDecidedHere = ({ field }: Rule): boolean =>
-  isOfMessage(field) || answerOf(field) !== undefined || fieldsOfTimeline.includes(field)
+  isOfMessage(field) || answerOf(field) !== undefined || fieldsOfMoment.includes(field)
 
 /** The different rules of a definition that the database evaluates. */
 export function listFacts(definition: Definition): Rule[] {
@@ -55,7 +62,9 @@ export function isMet(filter: Filter | undefined, constants: Constants, situatio
   return result
 }
 
-function decideRule(rule: Rule, { state, changes, facts, names }: Situation): boolean {
+function decideRule(rule: Rule, { state, changes, facts, names, schedule, ms }: Situation): boolean {
+  const isMetByHours = meetsHours(rule, schedule, ms)
+  if (isMetByHours !== undefined) return isMetByHours
   const { field, op, value = '' } = rule
   if (field === 'status') return (state?.status === value) === (op === 'is')
   if (field === 'assignee') {

@@ -119,9 +119,9 @@ async function run(
   const read = <Result>(statements: (sql: Sql) => Promise<Result>) =>
     slow(workspaceId, statements, { field: 'days', text: 'try fewer days' })
   const { trigger } = definition
-  const { memberNames, names, optOutWords } = await read((sql) => readSetting(sql, workspaceId, definition))
+  const { memberNames, names, optOutWords, schedules } = await read((sql) => readSetting(sql, workspaceId, definition))
   const reading: Reading = {
-    ...{ automationId, optOutWords, fromMs: fromMs - lookBackMs(definition, channels), toMs: untilMs },
+    ...{ automationId, optOutWords, schedules, fromMs: fromMs - lookBackMs(definition, channels), toMs: untilMs },
     ...{ rules: listFacts(definition), needsCreation: trigger.type === 'contact' },
     needsFirst: trigger.type === 'message' && trigger.when === 'first',
   }

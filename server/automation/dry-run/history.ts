@@ -9,6 +9,7 @@ import { memberName } from '../../accounts/members.ts'
 import { type OptOutRequest, toKeys } from '../../accounts/opt-out-words.ts'
 import type { ChannelName } from '../../contacts/resource.ts'
 import type { ConversationStatus } from '../../conversations/conversations.ts'
+import { readSchedules, type ScheduleFinder } from '../../hours/schedules.ts'
 import { idAt, isUuid, msOfId } from '../../lib/id.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../../lib/postgres/db.ts'
 import { fold } from '../../lib/text.ts'
@@ -74,6 +75,7 @@ export type Setting = {
   memberNames: Map<string, string>
   /** The folded names of labels and tags by the ids that rules have. */
   names: Map<string, string>
+  schedules: ScheduleFinder
 }
 
 /** What a definition names by id, and the words for opting out. */
@@ -96,6 +98,7 @@ export async function readSetting(sql: Sql, workspaceId: string, definition: Def
     optOutWords: toKeys(workspace?.opt_out_words ?? []),
     memberNames: new Map(members.map(({ id, name }) => [id, name])),
     names: new Map(named.map(({ id, name }) => [id, fold(name)])),
+    schedules: await readSchedules(sql, workspaceId),
   }
 }
 
@@ -105,6 +108,7 @@ export type Reading = Period & {
   automationId: string
   rules: readonly Rule[]
   optOutWords: ReadonlySet<string>
+  schedules: ScheduleFinder
   /** The trigger asks for the creation of contacts, or for their first message. */
   needsCreation: boolean
   needsFirst: boolean
@@ -142,6 +146,8 @@ type ThreadRow = Candidate & {
   channel: ChannelName | null
   status: ConversationStatus | null
   assigned_agent_id: string | null
+  team_id: string | null
+  connection_id: string | null
   labels: string[]
   received_at: string | null
   inbound_at: string | null
@@ -176,7 +182,7 @@ async function readRows(
   return sql<ThreadRow[]>`
     select i.contact_id, i.conversation_id, c.created_at, c.opted_out_at, c.opted_out_by, c.opt_out_decided_at,
       json_build_object('name', c.name, 'phone', c.phone, 'email', c.email, 'company', c.company, 'attributes', c.attributes) as contact,
-      v.channel, v.status, v.assigned_agent_id, array(
+      v.channel, v.status, v.assigned_agent_id, v.team_id, v.connection_id, array(
         select l.name from conversation_labels cl join labels l on l.workspace_id = cl.workspace_id and l.id = cl.label_id
         where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
         order by l.name_key
@@ -290,10 +296,11 @@ type Found = { messages: readonly MessageRow[]; entries: readonly EntryRow[] }
 
 function toThread(row: ThreadRow, found: Found, bots: readonly BotRow[], reading: Reading): PastThread {
   const { contact_id, conversation_id, contact, channel, facts } = row
-  const { rules, toMs } = reading
+  const { rules, schedules, toMs } = reading
   return {
     ...{ contact_id, conversation_id, contact, contact_name: contact.name, channel: channel ?? undefined },
     state: stateBefore(row, found, reading),
+    schedule: schedules({ teamId: row.team_id, connectionId: row.connection_id }),
     facts: new Map(rules.map((rule, i) => [keyOfRule(rule), facts[i] ?? false])),
     events: listEvents(row, found, reading),
     bots: bots.map(({ started_at, ended_at, message_id, wins }): OtherBot => {

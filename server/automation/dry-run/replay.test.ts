@@ -37,6 +37,7 @@ function run(definition: Definition, events: PastEvent[], more: Partial<Thread> 
     channel: 'msgapp',
     state: newState(),
     facts: new Map(),
+    schedule: undefined,
     events,
     bots: [],
     ...more,

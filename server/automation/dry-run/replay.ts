@@ -23,7 +23,7 @@ export type Plan = Pick<Scene, 'definition' | 'channels' | 'memberNames' | 'name
 /** Another automation was in the conversation. `wins`: it is before this one, of two that one message starts. */
 export type OtherBot = { fromMs: number; toMs: number; message_id: string | null; wins: boolean }
 
-export type Thread = Pick<Scene, 'contact' | 'channel' | 'state' | 'facts'> & {
+export type Thread = Pick<Scene, 'contact' | 'channel' | 'state' | 'facts' | 'schedule'> & {
   events: readonly PastEvent[]
   bots: readonly OtherBot[]
 }
@@ -48,7 +48,7 @@ export function* replay(plan: Plan, thread: Thread): Generator<undefined, Simula
 
 type Change = { events: ReturnType<typeof listTriggers>; ms: number; depth: number }
 
-function createReplayer(plan: Plan, { contact, channel, state, facts, bots }: Thread) {
+function createReplayer(plan: Plan, { contact, channel, state, facts, schedule, bots }: Thread) {
   const { definition, channels, memberNames, names } = plan
   const automation = { has_questions: hasQuestions(definition) }
   const runs: SimulatedRun[] = []
@@ -56,7 +56,7 @@ function createReplayer(plan: Plan, { contact, channel, state, facts, bots }: Th
   const changed: Change[] = []
   const silence = createSilence(plan, channel)
   const scene: Scene = {
-    ...{ definition, channels, memberNames, names, contact, channel, state, facts },
+    ...{ definition, channels, memberNames, names, contact, channel, state, facts, schedule },
     changes: { tags: new Map(), attributes: new Map() },
     received: [],
     snoozedMs: null,
@@ -76,7 +76,7 @@ function createReplayer(plan: Plan, { contact, channel, state, facts, bots }: Th
     if (ms < plan.fromMs || state.isOptedOut) return
     if (!causes.some((cause) => matches(definition.trigger, cause))) return
     const constants = { message: message && { text: message.text, type: message.content_type }, answers: {} }
-    if (!isMet(definition.conditions, constants, situationOf(scene))) return
+    if (!isMet(definition.conditions, constants, situationOf(scene, ms))) return
     const run: SimulatedRun = {
       ...{ message, depth, startedMs: ms, endedMs: null, reason: null, error: null, position: firstPosition },
       ...{ variables: {}, tries: 0, askedMs: null, timeoutMs: null, dueMs: null, sentCount: 0, steps: [] },

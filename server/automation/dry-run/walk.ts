@@ -39,8 +39,10 @@ import {
   readSaveAs,
   type SetStep,
   type Step,
+  type WaitStep,
 } from '../definition.ts'
 import { toMs } from '../durations.ts'
+import { msUntilOpening } from '../office-hours.ts'
 import { describeMessage, findStep, type PlacedStep } from '../steps.ts'
 import { fillMessage, type TextValues } from '../texts.ts'
 import { type ContactChanges, isMet, type Situation } from './conditions.ts'
@@ -77,6 +79,7 @@ export type Scene = {
   changes: ContactChanges
   facts: Situation['facts']
   names: Situation['names']
+  schedule: Situation['schedule']
   /** The customer's messages so far. */
   received: PastMessage[]
   /** The end of the snooze that a simulated run has set. */
@@ -176,16 +179,14 @@ function executeStep(walking: Walking, step: Step): void {
       return
     case 'branch': {
       const constants = { message: messageOf(run), answers: run.variables }
-      const met = step.cases.map(({ when }) => isMet(when, constants, situationOf(scene)))
+      const met = step.cases.map(({ when }) => isMet(when, constants, situationOf(scene, ms)))
       const { position, reason } = chooseCase(definition, placed.position, step, met)
       log({ outcome: 'done', reason })
       moveTo(run, position)
       return
     }
     case 'wait':
-      log({ outcome: 'waiting', reason: step.for })
-      moveTo(run, next)
-      run.dueMs = ms + toMs(step.for)
+      wait(walking, step, next)
       return
     case 'set':
       log({ outcome: 'done', text: applySet(walking, step) })
@@ -221,9 +222,17 @@ function executeStep(walking: Walking, step: Step): void {
 /** The message that started the run, as conditions read it. */
 const messageOf = ({ message }: SimulatedRun) => message && { text: message.text, type: message.content_type }
 
-export const situationOf = ({ state, channel, changes, facts, names }: Scene): Situation => ({
-  ...{ state: channel && state, changes, facts, names },
+export const situationOf = ({ state, channel, changes, facts, names, schedule }: Scene, ms: number): Situation => ({
+  ...{ state: channel && state, changes, facts, names, schedule, ms },
 })
+
+function wait({ scene, run, ms, log }: Walking, step: WaitStep, next: string): void {
+  const waitMs = 'for' in step ? toMs(step.for) : msUntilOpening(scene.schedule, ms)
+  if (waitMs === 0) log({ outcome: 'done', reason: 'open already' })
+  else log({ outcome: 'waiting', reason: 'for' in step ? step.for : `until ${step.until}` })
+  moveTo(run, next)
+  if (waitMs > 0) run.dueMs = ms + waitMs
+}
 
 function valuesOf({ scene: { contact, changes }, run }: Pick<Walking, 'scene' | 'run'>): TextValues {
   if (changes.attributes.size === 0) return { contact, answers: run.variables }

@@ -39,6 +39,7 @@ export const editorErrors = {
     'cases[#].when.rules[#].op': (number: number, rule: number) => `Case ${number}, rule ${rule}`,
     cases: () => 'Cases',
     for: () => 'Wait for',
+    until: () => 'Wait',
     text: () => 'Text',
     url: () => 'URL',
     note: () => 'Note',

@@ -79,6 +79,9 @@ export const editorForms = {
 
   duration: (label: string) => `Unit: ${label}`,
   units: { s: 'seconds', m: 'minutes', h: 'hours', d: 'days' },
+  wait: 'Wait',
+  waits: { time: 'For a time', opening: 'Until the office hours begin' },
+  openingHint: 'While it is open, the automation goes on at once. Set the hours under Settings, Hours.',
   waitFor: 'Wait for',
 
   caseName: 'Name of the case',

@@ -73,6 +73,7 @@ export const automationEditor = {
   },
   line: {
     quoted,
+    untilOpening: 'until the office hours begin',
     empty: '…',
     message: {
       image: 'an image',
@@ -145,6 +146,7 @@ export const automationEditor = {
     status: 'Status of the conversation',
     label: 'Label',
     assignee: 'Assigned to',
+    hours: 'Office hours',
     'message.text': 'Text of the message',
     'message.type': 'Type of the message',
     channel: 'Channel of the conversation',

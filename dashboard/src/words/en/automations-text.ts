@@ -77,6 +77,7 @@ export const automationText = {
     ask: (message: string) => `Ask ${message}`,
     branch: 'Choose by conditions',
     wait: (time: string | undefined) => `Wait ${duration(time)}`,
+    waitForOpening: 'Wait until the office hours begin',
     set: (fields: string) => `Change ${fields}`,
     note: 'Add a note',
     call: (host: string) => `Call ${host}`,

@@ -57,7 +57,7 @@ export const automations = {
       'away-message': {
         name: 'Away message',
         title: 'Away message',
-        text: 'Answers a first message with your opening hours when no member has the conversation.',
+        text: 'Outside your office hours, answers the first message of a conversation. Set the hours under Settings, Hours.',
       },
       'lead-questions': {
         name: 'Three lead questions',

@@ -95,6 +95,7 @@ export const segments = {
     interactive: 'Tapped button or row',
     button: 'Tapped button of a template',
   } as Record<string, string>,
+  hours: { open: 'open', closed: 'closed' } as Record<string, string>,
   booleans: { true: 'yes', false: 'no' } as Record<string, string>,
   and: ' and ',
   or: ' or ',

@@ -1,5 +1,5 @@
 /** The form of a step. A form changes the fields that it knows and keeps all others. */
-import { Checkbox, InputField } from '../../../../../ui/controls.tsx'
+import { Checkbox, InputField, SelectField } from '../../../../../ui/controls.tsx'
 import { editorWords } from '../../../words/automation-editor.ts'
 import { useEditing } from '../context.ts'
 import { newAnswerName, renameReferences } from '../model/answers.ts'
@@ -62,9 +62,25 @@ function SendForm({ id, step, onChange }: FormProps<SendStep>) {
   )
 }
 
-const WaitForm = ({ step, onChange }: FormProps<WaitStep>) => (
-  <DurationInput label={text.waitFor} value={step.for} onChange={(span) => onChange({ ...step, for: span }, 'for')} />
-)
+function WaitForm({ step, onChange }: FormProps<WaitStep>) {
+  const { for: span = '1h', until, ...rest } = step
+  return (
+    <>
+      <SelectField
+        label={text.wait}
+        value={until === undefined ? 'time' : 'opening'}
+        options={Object.entries(text.waits)}
+        hint={until === undefined ? undefined : text.openingHint}
+        onChange={({ target }) =>
+          onChange({ ...rest, ...(target.value === 'time' ? { for: span } : { until: 'opening' }) })
+        }
+      />
+      {until === undefined && (
+        <DurationInput label={text.waitFor} value={span} onChange={(next) => onChange({ ...rest, for: next }, 'for')} />
+      )}
+    </>
+  )
+}
 
 const NoteForm = ({ id, step, onChange }: FormProps<NoteStep>) => (
   <FieldsText

@@ -63,7 +63,8 @@ export type SetStep = {
   attributes?: Record<string, AttributeValue>
 }
 export type AttributeValue = string | number | boolean | null
-export type WaitStep = { type: 'wait'; for: string }
+/** Either for a time or until an event. */
+export type WaitStep = { type: 'wait'; for?: string; until?: string }
 export type NoteStep = { type: 'note'; text: string }
 export type CallStep = { type: 'call'; url: string; save_as?: string; on_error?: Step[] }
 export type HandOverStep = { type: 'hand_over'; assigned_agent_id?: string; note?: string }
@@ -164,7 +165,7 @@ function isStep(value: unknown): boolean {
     case 'branch':
       return isListOf(value.cases, isCase) && isOptional(value.otherwise, isSteps)
     case 'wait':
-      return hasTexts(value, 'for')
+      return hasTexts(value, 'for') || hasTexts(value, 'until')
     case 'set':
       return isSet(value)
     case 'note':

@@ -45,7 +45,7 @@ function detailOf(step: Step, names: Names): string {
     case 'branch':
       return step.cases.map((_, i) => describeCase(step.cases, i)).join(', ')
     case 'wait':
-      return describeSpan(step.for)
+      return step.until === undefined ? describeSpan(step.for ?? '') : text.untilOpening
     case 'set':
       return describeSet(step, names)
     case 'note':
@@ -188,6 +188,7 @@ export function describeConditions(filter: Filter, names: Names, definition: Pic
 
 function describeValue(field: string, value: string, names: Names): string | undefined {
   if (field === 'status') return words.statuses[value as keyof typeof words.statuses]
+  if (field === 'hours') return words.segments.hours[value]
   if (field === 'message.type') return words.segments.contentTypes[value]
   return field === 'label' || field === 'assignee' ? names.get(value) : undefined
 }

@@ -4,7 +4,17 @@ import { editorWords as text } from '../../../words/automation-editor.ts'
 import type { Answer } from './answers.ts'
 
 /** Those that conditions compare most, in this order. The others follow. */
-const firstFields = ['message.text', 'label', 'tag', 'status', 'assignee', 'attributes.NAME', 'channel', 'connection']
+const firstFields = [
+  'message.text',
+  'label',
+  'tag',
+  'status',
+  'assignee',
+  'hours',
+  'attributes.NAME',
+  'channel',
+  'connection',
+]
 
 const choiceOps = ['is', 'is_not', 'is_set', 'is_not_set']
 
