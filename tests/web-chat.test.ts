@@ -724,7 +724,7 @@ test('members configure the appearance of the chat, and every page may read it',
   const { url, siteId, browser, page, workspace } = await startSite(t)
   const looks = () => page.call('GET', '/settings')
   const look = { title: null, greeting: null, color: '#5442dc', position: 'right', ask_details: 'never' }
-  const plain = { ...look, reply_time: null }
+  const plain = { ...look, reply_time: null, hint: null }
   assert.deepEqual((await looks()).body, { data: plain })
   const set = (changes: Json) => browser.call('PATCH', '/channels/web/widget', changes)
   const changed = await set({ title: ' Help ', color: '#FFD400', position: 'left', ask_details: 'optional' })
@@ -732,7 +732,7 @@ test('members configure the appearance of the chat, and every page may read it',
   const team = { member_names: 'first', show_reply_time: true }
   const stored = { ...now, ...team, id: siteId, allowed_origins: [], identity_secret_at: null }
   assert.deepEqual(changed.body.data, stored)
-  assert.deepEqual((await looks()).body.data, { ...now, reply_time: null })
+  assert.deepEqual((await looks()).body.data, { ...now, reply_time: null, hint: null })
   assert.deepEqual((await set({ title: ' ' })).body.data.title, null)
   assert.deepEqual((await browser.call('PUT', '/channels/web', {})).status, 200)
   assert.equal((await looks()).body.data.color, '#ffd400', 'connecting again changes nothing of it')
@@ -1087,14 +1087,32 @@ test('read marks of a visitor reach the members, and replies in the web chat do 
 
 test('visitors see how soon members usually reply, once there are enough replies', async (t) => {
   const { page, browser, db, api } = await startSite(t)
-  const replyTime = async () => (await page.call('GET', '/settings')).body.data.reply_time
+  const replyTime = async () => {
+    const { reply_time, hint } = dataOf(await page.call('GET', '/settings?language=en'))
+    return [reply_time, hint]
+  }
   await db`
     insert into message_periods (workspace_id, at, channel, connection_id, inbound, outbound, answers, answer_seconds,
       within_five_minutes, within_one_hour, within_one_day)
     values (${api.workspaceId}, now(), 'web', gen_random_uuid(), 9, 9, 9, 9000, 2, 5, 9)`
-  assert.equal(await replyTime(), 'hour')
+  assert.deepEqual(await replyTime(), ['hour', 'We usually reply within 1 hour'])
   await browser.call('PATCH', '/channels/web/widget', { show_reply_time: false })
-  assert.equal(await replyTime(), null)
+  assert.deepEqual(await replyTime(), [null, null])
+})
+
+test('while it is closed, visitors see when members answer, in their language and time', async (t) => {
+  const { page, browser, siteId } = await startSite(t)
+  // Open for one minute a week, which begins two days from now.
+  const opens = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 2 * 86_400_000 + 9 * 3_600_000)
+  const periods = [{ day: (opens.getUTCDay() + 6) % 7, from: '09:00', to: '09:01' }]
+  const schedule = { name: 'Rare', time_zone: 'UTC', periods, connection_ids: [siteId] }
+  await browser.ask('POST', '/schedules', schedule, 201)
+  const day = new Intl.DateTimeFormat('de', { weekday: 'long', timeZone: 'UTC' }).format(opens)
+  const hint = async (query: string, headers = {}) =>
+    dataOf(await page.call('GET', `/settings?language=de&${query}`, undefined, headers)).hint
+  assert.equal(await hint('time_zone=Europe/Moscow'), `Wir antworten ab ${day}, 12:00`)
+  assert.equal(await hint('time_zone=Mars/Base', { 'accept-language': '%%%' }), `Wir antworten ab ${day}, 09:00`)
+  assert.equal(await hint('', { 'accept-language': 'de-AT,de;q=0.9' }), `Wir antworten ab ${day}, 09:00`)
 })
 
 test('marking as unread and merging do not show a visitor more than members have read', async (t) => {

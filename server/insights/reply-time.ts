@@ -1,6 +1,6 @@
 /** How soon members usually reply in the web chat, for its visitors. */
+import type { ReplyTime } from '../../common/chat-hint.ts'
 import type { Sql } from '../lib/postgres/db.ts'
-import type { ReplyTime } from '../webchat/routes.ts'
 import { countedPeriods } from './periods.ts'
 
 /** Fewer replies say nothing. */

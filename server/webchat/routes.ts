@@ -13,6 +13,7 @@
  * `parse` → `messages/receiving/inbound.ts` → `messages/receiving/intake.ts` → `messages/receiving/store-inbound.ts` → 201.
  */
 import type { FastifyRequest } from 'fastify'
+import type { ReplyTime } from '../../common/chat-hint.ts'
 import type { Times } from '../../common/times.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { type CallbackConnection, createConnectionReader } from '../channels/connections.ts'
@@ -20,6 +21,7 @@ import { toVisitMessageId } from '../channels/web/web.ts'
 import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
 import { recordCustomer, recordVisit } from '../contacts/visits.ts'
 import { getReadUpTo } from '../conversations/conversations.ts'
+import { isOpen } from '../hours/hours.ts'
 import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { ApiError, badRequest, forbidden, notFound } from '../lib/errors.ts'
@@ -47,14 +49,13 @@ import { requireText } from '../messages/sending/requested-content.ts'
 import type { Live } from '../signals/live.ts'
 import { type Signals, siteTopic } from '../signals/signals.ts'
 import { visitorFileRoutes } from './files.ts'
+import { hintOf, readSiteHours } from './hint.ts'
 import { findConversation, findStart, listSenderNames, streamMessages, toVisible, visitorTopic } from './stream.ts'
 import { createTypingFeed } from './typing.ts'
 import { visitorRoutes } from './visitor-routes.ts'
 import { countMessage, countStream, openVisitor, type Visitor } from './visitors.ts'
 
-/** The span in which members usually reply: some minutes, an hour, a day. */
-const replyTimes = ['minutes', 'hour', 'day'] as const
-export type ReplyTime = (typeof replyTimes)[number]
+const replyTimes = ['minutes', 'hour', 'day'] as const satisfies ReplyTime[]
 
 export type WebChatOptions = {
   db: Db
@@ -88,8 +89,8 @@ const maxLists = 500
 const maxPageChars = 100_000
 const heartbeatMs = 25_000
 const retryMs = 3_000
-/** Every page view of a site reads it, and it changes slowly. */
-const replyTimeTtlMs = 60_000
+/** Every page view of a site reads the reply time and the office hours, and they change slowly. */
+const hintTtlMs = 60_000
 
 const Site = Type.Object({ site_id: Type.String() })
 const WidgetSettings = Type.Object({
@@ -98,7 +99,13 @@ const WidgetSettings = Type.Object({
   color: Type.String(),
   position: OneOf(positions),
   ask_details: OneOf(detailPolicies),
+  /** Scripts of the previous release make the hint of it. */
   reply_time: Type.Unsafe<ReplyTime | null>({ type: ['string', 'null'], enum: [...replyTimes, null] }),
+  hint: NullableText(),
+})
+const SettingsQuery = Type.Object({
+  language: Type.Optional(Type.String({ maxLength: 10, description: 'Of the texts of the widget.' })),
+  time_zone: Type.Optional(Type.String({ maxLength: 80, description: 'Of the visitor.' })),
 })
 const { content, error: _, broadcast_id: __, ...visitorFields } = messageFields
 const VisitorMessage = Type.Object({
@@ -139,7 +146,11 @@ export const webChatRoutes =
   ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs, times, ...options }: WebChatOptions) =>
   async (app: App) => {
     const typing = createTypingFeed({ db, live, log: app.log })
-    const replyTimeOf = createTtlCache(options.readReplyTime, replyTimeTtlMs)
+    const replyTimeOf = createTtlCache(options.readReplyTime, hintTtlMs)
+    const hoursOf = createTtlCache(async (key) => {
+      const [workspaceId = '', siteId = ''] = key.split(' ')
+      return { schedule: await readSiteHours(db, workspaceId, siteId) }
+    }, hintTtlMs)
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     const lists = createOpenLimits(maxLists, 'lists of messages')
     const ownOrigin = new URL(publicUrl).origin
@@ -199,10 +210,19 @@ export const webChatRoutes =
 
     app.get(
       '/web-chat/:site_id/settings',
-      { schema: { params: Site, response: { 200: DataOf(WidgetSettings) } } },
-      async ({ visit: { site, widget } }) => {
-        const reply_time = widget.show_reply_time ? await replyTimeOf(site.workspace_id) : null
-        return { data: { ...widget, reply_time } }
+      { schema: { params: Site, querystring: SettingsQuery, response: { 200: DataOf(WidgetSettings) } } },
+      async ({ visit: { site, widget }, query, headers }) => {
+        const [usual, { schedule }] = await Promise.all([
+          widget.show_reply_time ? replyTimeOf(site.workspace_id) : null,
+          hoursOf(`${site.workspace_id} ${site.id}`),
+        ])
+        const { language = 'en', time_zone: timeZone } = query
+        const hint = hintOf(schedule, usual, nowMs(), {
+          language,
+          timeZone,
+          acceptLanguage: headers['accept-language'],
+        })
+        return { data: { ...widget, reply_time: isOpen(schedule, nowMs()) ? usual : null, hint } }
       },
     )
 

@@ -5,8 +5,8 @@ export type Settings = {
   color: string
   position: 'right' | 'left'
   ask_details: 'never' | 'optional' | 'required'
-  /** How soon members usually reply; null: not shown. */
-  reply_time: 'minutes' | 'hour' | 'day' | null
+  /** When members answer, in the language of the widget. */
+  hint: string | null
 }
 
 /** Content that the visitor sees besides the text: choices, a link, a location. */
@@ -54,7 +54,8 @@ type Result<Data> =
 type NewMessage = { text: string; client_id: string; file?: string; tap?: Tap; name?: string; email?: string }
 
 export type Api = {
-  getSettings(): Promise<Result<Settings>>
+  /** `language`: of the hint. */
+  getSettings(language: string): Promise<Result<Settings>>
   createVisitor(): Promise<Result<{ visitor_token: string }>>
   /** The visitor of an identity token that the site's server signed. */
   identify(token: string): Promise<Result<{ visitor_token: string; visitor_id: string }>>
@@ -109,7 +110,8 @@ export function createApi(baseUrl: string, siteId: string): Api {
   }
 
   return {
-    getSettings: () => call('/settings'),
+    getSettings: (language) =>
+      call(`/settings?language=${language}&time_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`),
     createVisitor: () => call('/visitors', undefined, undefined, 'POST'),
     identify: (token) => call('/identity', undefined, { token }, 'POST'),
     sendTyping: (token, isTyping) => void call('/typing', token, { is_typing: isTyping }, 'POST'),

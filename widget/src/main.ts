@@ -176,12 +176,12 @@ function createWidget(baseUrl: string, siteId: string) {
     host.attachShadow({ mode: 'open' })
     document.documentElement.append(host)
 
-    const result = await api.getSettings()
+    const words = wordsFor([document.documentElement.lang, ...navigator.languages])
+    const result = await api.getSettings(words.lang)
     await identified
     if (result.ok) anonymous.update(() => ({ settings: result.data }))
     const settings = result.ok || !navigator.onLine ? anonymous.read().settings : undefined
     if (settings) {
-      const words = wordsFor([document.documentElement.lang, ...navigator.languages])
       showPanel = () => {
         const isOpen = panel?.isOpen()
         panel = createPanel({ host, settings, words, chat })

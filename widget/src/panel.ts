@@ -37,7 +37,7 @@ const smallScreen = '(max-width: 480px), (max-height: 480px)'
 
 /** Shows a conversation in the host element, and removes what it showed before. */
 export function createPanel({ host, settings, words, chat }: PanelOptions): Panel {
-  const { position, color, ask_details: askDetails, reply_time: replyTime } = settings
+  const { position, color, ask_details: askDetails, hint } = settings
   const badge = element('span', { class: 'badge', 'aria-hidden': 'true', hidden: true })
   const launcher = element('button', { type: 'button', class: 'launcher', 'aria-controls': 'panel' })
   launcher.append(icon('message-circle'), badge)
@@ -57,11 +57,10 @@ export function createPanel({ host, settings, words, chat }: PanelOptions): Pane
     onTyping: chat.setTyping,
   })
   const title = element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title)
-  const hint = replyTime ? [element('p', {}, `${words.replyTime} ${spanOf(replyTime, words.lang)}`)] : []
   const panel = element(
     'section',
     { id: 'panel', class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: '-1', hidden: true },
-    ...[element('header', {}, title, ...hint, close), thread.root, composer.root],
+    ...[element('header', {}, title, ...(hint ? [element('p', {}, hint)] : []), close), thread.root, composer.root],
   )
   const status = element('p', { class: 'visually-hidden', role: 'status' })
   const root = element('div', { class: 'root', 'data-side': position }, panel, launcher, status)
@@ -138,12 +137,6 @@ export function createPanel({ host, settings, words, chat }: PanelOptions): Pane
     },
     scrollToEnd: thread.scrollToEnd,
   }
-}
-
-/** Five minutes, an hour or a day, in words. */
-function spanOf(replyTime: NonNullable<Settings['reply_time']>, lang: string): string {
-  const [count, unit] = replyTime === 'minutes' ? [5, 'minute'] : [1, replyTime]
-  return new Intl.NumberFormat(lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
 }
 
 const openKey = 'parley-chat-open'

@@ -28,8 +28,6 @@ export type Words = {
   seen: string
   /** After the name of a member. */
   typing: string
-  /** Before a time, such as 5 minutes. */
-  replyTime: string
 }
 
 const en: Words = {
@@ -60,7 +58,6 @@ const en: Words = {
   reply: 'Reply:',
   seen: 'Seen',
   typing: 'is typing…',
-  replyTime: 'We usually reply within',
 }
 
 const de: Words = {
@@ -91,7 +88,6 @@ const de: Words = {
   reply: 'Antwort:',
   seen: 'Gesehen',
   typing: 'schreibt…',
-  replyTime: 'Wir antworten meist innerhalb von',
 }
 
 const es: Words = {
@@ -122,7 +118,6 @@ const es: Words = {
   reply: 'Respuesta:',
   seen: 'Visto',
   typing: 'está escribiendo…',
-  replyTime: 'Solemos responder en',
 }
 
 const fr: Words = {
@@ -153,7 +148,6 @@ const fr: Words = {
   reply: 'Réponse :',
   seen: 'Vu',
   typing: 'écrit…',
-  replyTime: 'Nous répondons souvent en',
 }
 
 const pt: Words = {
@@ -184,7 +178,6 @@ const pt: Words = {
   reply: 'Resposta:',
   seen: 'Visto',
   typing: 'está a escrever…',
-  replyTime: 'Costumamos responder em',
 }
 
 const ar: Words = {
@@ -215,7 +208,6 @@ const ar: Words = {
   reply: 'الرد:',
   seen: 'شوهدت',
   typing: 'يكتب…',
-  replyTime: 'نرد عادة خلال',
 }
 
 const all: Record<string, Words> = { en, de, es, fr, pt, ar }

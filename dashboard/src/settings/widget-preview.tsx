@@ -3,6 +3,7 @@
  * the window of the site. It cannot be operated.
  */
 import { useEffect, useRef } from 'react'
+import { describeReplyTime } from '../../../common/chat-hint.ts'
 import type { Settings } from '../../../widget/src/api.ts'
 import type { Chat } from '../../../widget/src/chat.ts'
 import { createPanel } from '../../../widget/src/panel.ts'
@@ -23,11 +24,12 @@ export function WidgetPreview(props: Props) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const host = document.createElement('parley-chat')
-    const reply_time = showsReplyTime ? 'minutes' : null
+    const widgetWords = wordsFor(navigator.languages)
+    const hint = showsReplyTime ? describeReplyTime('minutes', widgetWords.lang) : null
     const panel = createPanel({
       host,
-      settings: { title, greeting, color, position, ask_details: askDetails, reply_time },
-      words: wordsFor(navigator.languages),
+      settings: { title, greeting, color, position, ask_details: askDetails, hint },
+      words: widgetWords,
       chat: sampleChat(memberNames),
     })
     box.current?.replaceChildren(host)
