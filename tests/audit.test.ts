@@ -30,6 +30,7 @@ const unrecorded: Record<string, string> = {
   'POST /checklist/dismiss': 'a page looks different, nothing else does',
   'POST /templates/preview': 'nothing is kept',
   'POST /conversations/:id/templates/preview': 'nothing is kept',
+  'POST /schedules/holidays': 'nothing is kept',
   'POST /segments/count': 'nothing is kept',
   'POST /broadcasts/preview': 'nothing is sent or kept',
   'POST /broadcasts/drafts': 'a draft names its author, and nothing is sent',

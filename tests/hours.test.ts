@@ -250,3 +250,19 @@ test('a dry run applies the office hours of today to the past', async (t) => {
   await ask('POST', '/schedules', { name: 'Never', time_zone: 'UTC', periods: [], is_default: true }, 201)
   assert.equal(await runs(), 1)
 })
+
+test('the holidays of an iCalendar file are read and not stored', async (t) => {
+  const browser = await signIn(await start(t))
+  const year = new Date().getUTCFullYear() + 1
+  const text = `BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:${year}1225\r\nSUMMARY:Christ\r\n mas\r\nEND:VEVENT\r\nEND:VCALENDAR`
+  const read = (file: string, time_zone = 'Europe/Berlin') =>
+    browser.call('POST', '/schedules/holidays', { text: file, time_zone })
+  const found = { holidays: [{ date: `${year}-12-25`, name: 'Christmas' }], skipped_count: 0 }
+  assert.deepEqual(dataOf(await read(text)), found)
+  assertBadRequest(await read('name;date'), 'text: line 1: has no colon after the name of its property')
+  assertBadRequest(await read(text, 'Mars/Base'), /^time_zone: /)
+  assertBadRequest(await read(`${text}${'\n'.repeat(1_000_000)}`), 'text: the file has over 1,000,000 characters')
+  assert.deepEqual((await browser.ask('GET', '/schedules')).data, [])
+  const agent = await createMember(browser, 'agent')
+  assertRefused(await agent.call('POST', '/schedules/holidays', found), 403, 'forbidden')
+})

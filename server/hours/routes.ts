@@ -1,8 +1,11 @@
 /** `/schedules` for members: office hours. Every member sees them; owners and admins change them. */
 import { managers, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
+import { readTimeZone } from '../accounts/workspaces.ts'
+import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Deleted, IdParams, Type, Uuid } from '../lib/schema.ts'
+import { readHolidayFile } from './icalendar.ts'
 import {
   createSchedule,
   deleteSchedule,
@@ -35,6 +38,17 @@ const ScheduleChanges = Type.Object({
   ...uses,
 })
 
+/** A file has up to four bytes per character, and JSON escapes some. */
+const fileBytes = 8 * 1024 * 1024
+const HolidayFile = Type.Object({
+  text: Type.String({ description: 'An iCalendar file.' }),
+  time_zone: Type.String({ maxLength: 80, description: 'Where a time in UTC is a date.' }),
+})
+const FoundHolidays = Type.Object({
+  holidays: Type.Array(HolidaySchema),
+  skipped_count: Type.Integer({ description: 'Events that are too long, or repeat otherwise than every year.' }),
+})
+
 const nameOf = (schedule: { name: string }) => schedule.name
 
 export const scheduleTable = (db: Db): readonly Row[] => [
@@ -53,6 +67,17 @@ export const scheduleTable = (db: Db): readonly Row[] => [
     status: 201,
     run: ({ caller, body: { holidays = [], ...body } }) =>
       createSchedule(db, caller.workspaceId, { ...body, holidays }),
+  }),
+  row({
+    call: 'POST /schedules/holidays',
+    members: managers,
+    isQuiet: true,
+    audit: false,
+    bodyLimit: fileBytes,
+    body: HolidayFile,
+    data: FoundHolidays,
+    run: async ({ body: { text, time_zone } }) =>
+      readHolidayFile(text, { timeZone: await readTimeZone(db, time_zone), nowMs: nowMs() }),
   }),
   row({
     call: 'PATCH /schedules/:id',
