@@ -30,6 +30,7 @@ import { foldInboxCounts } from './conversations/inbox-counts.ts'
 import { startImports } from './imports/run.ts'
 import { sweepImports } from './imports/sweep.ts'
 import { startDigest } from './insights/digest.ts'
+import { createEpisodeHistory } from './insights/episode-history.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { analyzeGrown } from './lib/postgres/statistics.ts'
 import type { Health } from './lib/process/health.ts'
@@ -204,6 +205,7 @@ export function startWorker(parts: WorkerParts): Loop {
         for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
       },
     }),
+    repeat({ name: 'episode-history', everyMs: every.episodeHistoryMs, run: createEpisodeHistory(db) }),
     repeat({ name: 'episode-hours', everyMs: every.episodeHoursMs, run: () => computeEpisodeHours(db) }),
     repeat({
       name: 'merges',

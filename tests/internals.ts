@@ -37,6 +37,8 @@ export { parsePhone } from '../server/contacts/phone.ts'
 export type { ChannelName } from '../server/contacts/resource.ts'
 export { filterFields } from '../server/conversations/filter-fields.ts'
 export { demoPeople } from '../server/demo/people.ts'
+// The past episodes in chunks, as if the process ended after one.
+export { writeChunk } from '../server/insights/episode-history.ts'
 export { sweepImports } from '../server/imports/sweep.ts'
 export { createSealer, hashPassword, sha256 } from '../server/lib/crypto.ts'
 export { findEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
