@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { dataOf, pluck } from './assertions.ts'
-import { echo } from './automated.ts'
+import { echo, startAutomated } from './automated.ts'
+import { newId } from './internals.ts'
 import { createMember, type Json, main, startSignedIn, until, withProvider } from './support.ts'
 
 const phoneOf = (i: number) => `+1415577${String(i).padStart(4, '0')}`
@@ -245,4 +246,193 @@ test('an episode is assigned when a member takes the conversation, and from the 
   await writes(phoneOf(10), 'back')
   const [second] = await episodesOf(id)
   assert.equal(second?.first_assigned_at, second?.opened_at)
+})
+
+test('200 messages and replies from two processes are all counted, with one open episode', async (t) => {
+  const { api, provider, read, browser, twin, db, episodesOf } = await startWorld(t)
+  // The primary channel limits the messages to one person.
+  const customer = { channel: 'social', from: '40011', username: 'ann' }
+  await provider.writes({ ...customer, text: 'hello' })
+  const [{ id }] = dataOf(await api.get('/conversations?channel=social'))
+  const other = await twin()
+  const reply = async (i: number) => {
+    const url = i % 2 === 0 ? browser.url : other
+    const response = await fetch(`${url}/app/api/conversations/${id}/messages`, {
+      method: 'POST',
+      headers: {
+        ...{ 'content-type': 'application/json', cookie: browser.cookie(), origin: browser.origin },
+        'idempotency-key': `reply-${i}`,
+      },
+      body: JSON.stringify({ type: 'text', text: `reply ${i}` }),
+    })
+    assert.equal(response.status, 201, await response.text())
+  }
+  await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      i % 2 === 0 ? provider.writes({ ...customer, text: `message ${i}` }) : reply((i - 1) / 2),
+    ),
+  )
+  const { episode } = await read(id)
+  assert.deepEqual([episode.customer_messages, episode.replies], [101, 100])
+  const [first] = await db<{ created_at: string }[]>`
+    select min(created_at) as created_at from messages
+    where workspace_id = ${api.workspaceId} and conversation_id = ${id} and sender_id is not null`
+  assert.ok(episode.first_reply_at)
+  assert.ok(first)
+  assert.equal((await episodesOf(id)).length, 1)
+})
+
+test('closings among concurrent messages lose no message and leave at most one open episode', async (t) => {
+  const { api, converse, change, read, writes, db, episodesOf } = await startWorld(t)
+  const { id } = await converse(phoneOf(12))
+  await Promise.all(
+    Array.from({ length: 60 }, (_, i) =>
+      i % 3 === 0 ? change(id, { status: 'closed' }) : writes(phoneOf(12), `m ${i}`),
+    ),
+  )
+  const episodes = await episodesOf(id)
+  assert.equal(
+    episodes.reduce((sum, { customer_messages }) => sum + customer_messages, 0),
+    41,
+  )
+  assert.ok(episodes.filter(({ closed_at }) => closed_at === null).length <= 1)
+  const { status, episode } = await read(id)
+  assert.equal(episode === null, status === 'closed')
+  // Each but the first follows the one before.
+  assert.equal(episodes.filter(({ reopened_from }) => reopened_from === null).length, 1)
+  const [open] = await db`
+    select count(*)::int as count from episodes where workspace_id = ${api.workspaceId} and closed_at is null`
+  assert.equal(open?.count, episode === null ? 0 : 1)
+})
+
+test('merging two contacts moves their episodes, and two open ones become the older one', async (t) => {
+  const { api, ask, converse, reply, change, writes, episodesOf, read, conversationOf } = await startWorld(t)
+  const one = await converse(phoneOf(13))
+  const other = await converse(phoneOf(14))
+  await change(other.id, { status: 'closed' })
+  await writes(phoneOf(14), 'again')
+  await reply(other.id)
+  const [contact] = (await api.get(`/contacts?phone=${encodeURIComponent(phoneOf(14))}`)).body.data
+  await ask('POST', `/contacts/${one.contact_id}/merge`, { contact_id: contact.id })
+  const merged = await conversationOf(phoneOf(13))
+  assert.equal(merged.id, one.id)
+  assert.deepEqual(
+    [merged.episode.id, merged.episode.customer_messages, merged.episode.replies],
+    [one.episode.id, 2, 1],
+  )
+  assert.ok(merged.episode.first_reply_at)
+  assert.deepEqual(pluck(await episodesOf(one.id), 'id').sort(), [one.episode.id, other.episode.id].sort())
+  await writes(phoneOf(14), 'to the merged one')
+  assert.equal((await read(one.id)).episode.customer_messages, 3)
+  await ask('DELETE', `/contacts/${one.contact_id}`)
+  assert.deepEqual(dataOf(await api.get('/episodes')), [])
+})
+
+test('a process of the previous release that closes a conversation closes its episode', async (t) => {
+  const { api, converse, writes, db, episodesOf, reply } = await startWorld(t)
+  const { id, episode } = await converse(phoneOf(15))
+  await reply(id)
+  // The statement of that release.
+  await db`
+    update conversations v set status = 'closed', assigned_agent_id = null, snoozed_until = null, updated_at = now()
+    where v.workspace_id = ${api.workspaceId} and v.id = ${id}`
+  const [closed] = await episodesOf(id)
+  assert.deepEqual(
+    [closed?.id, closed?.replies, closed?.customer_messages, closed?.closed_by],
+    [episode.id, 1, 1, null],
+  )
+  assert.ok(closed?.closed_at)
+  await writes(phoneOf(15), 'again')
+  const [next] = await episodesOf(id)
+  assert.deepEqual([next?.reopened_from, next?.customer_messages], [episode.id, 1])
+})
+
+test('an episode that an automation closes names its run, and silence if it waited for that', async (t) => {
+  const { api, db, provider, publish, untilEnded, converse } = await startAutomated(t)
+  await publish('Close', {
+    trigger: { type: 'message', contains: ['bye'] },
+    steps: [
+      { type: 'send', message: { type: 'text', text: 'Bye.' } },
+      { type: 'set', status: 'closed' },
+    ],
+  })
+  const { id } = await converse(phoneOf(16))
+  await provider.writes({ from: phoneOf(16), text: 'bye' })
+  const closed = await until('the closing', async () => {
+    const [last] = dataOf(await api.get(`/episodes?conversation_id=${id}`))
+    return last?.closed_at !== null && last
+  })
+  assert.deepEqual([closed.closed_by, closed.replies, closed.first_reply_at], ['automation', 0, null])
+  assert.ok(closed.closed_by_id)
+  const silent = await publish('Silence', {
+    trigger: { type: 'silence', event: 'waiting', after: '1m' },
+    steps: [{ type: 'set', status: 'closed' }],
+  })
+  await provider.writes({ from: phoneOf(16), text: 'hello?' })
+  await db`
+    update conversations set waiting_since = now() - interval '57 seconds' where workspace_id = ${api.workspaceId} and id = ${id}`
+  await untilEnded(silent)
+  const [last] = dataOf(await api.get(`/episodes?conversation_id=${id}`))
+  assert.equal(last?.closed_by, 'silence')
+})
+
+test('the team of the connection gets the conversation when an episode opens, unless it has a team', async (t) => {
+  const { api, db, provider, converse, change, writes, episodesOf } = await startWorld(t)
+  const { workspaceId } = api
+  const teamIds = [newId(), newId()]
+  for (const [i, id] of teamIds.entries()) {
+    await db`
+      insert into teams (workspace_id, id, name, name_key, color, created_at)
+      values (${workspaceId}, ${id}, ${`Team ${i}`}, ${`team ${i}`}, '#2563eb', now())`
+  }
+  const [first = '', second = ''] = teamIds
+  await db`
+    insert into team_connections (workspace_id, connection_id, team_id) values (${workspaceId}, ${provider.connections.msgapp.id}, ${first})`
+  const { id } = await converse(phoneOf(17))
+  assert.equal((await episodesOf(id))[0]?.team_id, first)
+  await db`update conversations set team_id = ${second} where workspace_id = ${workspaceId} and id = ${id}`
+  await change(id, { status: 'closed' })
+  await writes(phoneOf(17), 'again')
+  assert.deepEqual(pluck(await episodesOf(id), 'team_id'), [second, second])
+})
+
+test('a list of changed episodes has each once and skips none', async (t) => {
+  const { api, converse, change } = await startWorld(t)
+  const start = new Date(Date.now() - 60_000).toISOString()
+  const ids: string[] = []
+  for (let i = 20; i < 27; i++) ids.push((await converse(phoneOf(i))).episode.id)
+  const readAll = async (after: string) => {
+    const rows: Json[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page: Json = (
+        await api.get(`/episodes?updated_after=${encodeURIComponent(after)}&limit=3&cursor=${cursor}`)
+      ).body
+      rows.push(...page.data)
+      cursor = page.meta.next_cursor
+    }
+    return rows
+  }
+  const all = await readAll(start)
+  assert.deepEqual(pluck(all, 'id').sort(), ids.sort())
+  const position = all.at(-1)?.updated_at
+  const [conversation] = dataOf(await api.get('/conversations'))
+  await change(conversation.id, { status: 'closed' })
+  assert.deepEqual([...new Set(pluck(await readAll(position), 'id'))], [conversation.episode.id])
+  const key = await api.key('contacts:read')
+  assert.equal((await api.get('/episodes', { key })).status, 403)
+})
+
+test('the spans in office hours follow a reply and a closing', async (t) => {
+  const { converse, reply, change, episodesOf } = await startWorld(t)
+  const { id } = await converse(phoneOf(30))
+  await reply(id)
+  await change(id, { status: 'closed' })
+  const [episode] = await until('the spans', async () => {
+    const episodes = await episodesOf(id)
+    return episodes[0]?.office_closing_s !== null && episodes
+  })
+  const seconds = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 1000
+  assert.ok(Math.abs(episode?.office_first_reply_s - seconds(episode?.opened_at, episode?.first_reply_at)) <= 1)
+  assert.ok(Math.abs(episode?.office_closing_s - seconds(episode?.opened_at, episode?.closed_at)) <= 1)
 })

@@ -79,9 +79,11 @@ export function applyPast(replay: Replay, event: PastEvent): void {
   } else if (kind === 'assigned') {
     replay.assigneeId = details?.assignee_id ?? null
     noteAssignment(replay, at)
+    changeClosed(replay, at)
   } else if (kind === 'labeled') {
     for (const name of details?.added ?? []) replay.labels.add(name)
     for (const name of details?.removed ?? []) replay.labels.delete(name)
+    changeClosed(replay, at)
   } else if (kind === 'blocked') {
     replay.isBlocked = true
     replay.statusBeforeBlock = details?.status
@@ -148,6 +150,17 @@ function closeEpisode(
     member_id: assigneeId,
     labels: [...labels],
   })
+}
+
+/** Entries of one change follow one another at once, the status first. */
+const sameChangeMs = 20
+
+/** What the change that closed an episode also did belongs to its end. */
+function changeClosed({ episodes, assigneeId, labels }: Replay, at: string): void {
+  const last = episodes.at(-1)
+  if (typeof last?.closed_at !== 'string' || Date.parse(at) - Date.parse(last.closed_at) > sameChangeMs) return
+  Object.assign(last, { member_id: assigneeId, labels: [...labels] })
+  if (assigneeId !== null) last.first_assigned_at ??= last.closed_at
 }
 
 function noteAssignment(replay: Replay, at: string): void {
