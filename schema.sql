@@ -52,6 +52,15 @@ comment on column api_requests.body is 'The body of a write that failed, without
 comment on column api_requests.response_headers is 'The headers of the response to a failed request, one per line, without secrets. Null if nothing was sent.';
 comment on column api_requests.response_body is 'The body of that response, without secrets.';
 
+create table assignment_requests (
+  id bigint not null,
+  workspace_id uuid not null,
+  team_id uuid not null,
+  constraint assignment_requests_pkey PRIMARY KEY (id)
+);
+comment on table assignment_requests is 'Teams whose queue or whose members'' capacity changed. Written by triggers, deleted by the engine in the transaction that assigns.';
+CREATE INDEX assignment_requests_of_team ON public.assignment_requests USING btree (workspace_id, team_id);
+
 create table audit_log (
   workspace_id uuid not null,
   id uuid not null,
@@ -193,6 +202,23 @@ comment on column automations.kind is 'The type of the trigger of the newest ver
 comment on column automations.has_questions is 'Whether a published version asks questions, so that messages may be answers.';
 comment on column automations.secret is 'Signs its calls to URLs. Sealed.';
 comment on column automations.checked_until is 'Of an automation that waits for silence: conversations up to this time were checked.';
+
+create table availability_spans (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  state text not null,
+  is_chosen boolean not null default false,
+  constraint availability_spans_pkey PRIMARY KEY (workspace_id, member_id, started_at),
+  constraint availability_spans_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint availability_spans_state_check CHECK ((state = ANY (ARRAY['available'::text, 'away'::text])))
+);
+comment on table availability_spans is 'The history of availability, for reports. A member is offline between the spans.';
+comment on column availability_spans.ended_at is 'Null: the member is in this state now.';
+comment on column availability_spans.is_chosen is 'Away: the member chose it. Otherwise there was no input.';
+CREATE INDEX availability_spans_by_start ON public.availability_spans USING btree (workspace_id, started_at);
+CREATE UNIQUE INDEX availability_spans_open ON public.availability_spans USING btree (workspace_id, member_id) WHERE (ended_at IS NULL);
 
 create table broadcast_counts (
   workspace_id uuid not null,
@@ -723,6 +749,7 @@ END), COALESCE(inbox_at, created_at), id) WHERE (team_id IS NOT NULL);
 CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (unread_count > 0);
 CREATE UNIQUE INDEX conversations_of_contact ON public.conversations USING btree (workspace_id, contact_id, connection_id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
+CREATE INDEX conversations_queued ON public.conversations USING btree (workspace_id, team_id, waiting_since, inbox_at, id) WHERE ((team_id IS NOT NULL) AND (assigned_agent_id IS NULL) AND (status = 'open'::text) AND (bot_run_id IS NULL) AND (blocked_at IS NULL) AND (inbox_at IS NOT NULL));
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_with_bot ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (bot_run_id IS NOT NULL);
@@ -732,6 +759,8 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW W
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id, bot_run_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)) OR ((old.bot_run_id IS NULL) IS DISTINCT FROM (new.bot_run_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
+CREATE TRIGGER request_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.assigned_agent_id IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION request_for_conversation();
+CREATE TRIGGER request_updated AFTER UPDATE OF status, assigned_agent_id, team_id, bot_run_id, blocked_at, inbox_at ON public.conversations FOR EACH ROW WHEN ((((new.team_id IS NOT NULL) AND (new.assigned_agent_id IS NULL) AND (new.status = 'open'::text) AND (new.inbox_at IS NOT NULL) AND (new.bot_run_id IS NULL) AND (new.blocked_at IS NULL) AND ((old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS NOT NULL) OR (old.status <> 'open'::text) OR (old.inbox_at IS NULL) OR (old.bot_run_id IS NOT NULL) OR (old.blocked_at IS NOT NULL))) OR ((old.assigned_agent_id IS NOT NULL) AND (old.status = 'open'::text) AND (old.bot_run_id IS NULL) AND ((new.assigned_agent_id IS DISTINCT FROM old.assigned_agent_id) OR (new.status <> 'open'::text) OR (new.bot_run_id IS NOT NULL))))) EXECUTE FUNCTION request_for_conversation();
 
 create table drafts (
   workspace_id uuid not null,
@@ -930,6 +959,32 @@ CREATE INDEX media_by_message ON public.media USING btree (workspace_id, convers
 CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
 CREATE INDEX media_pending ON public.media USING btree (workspace_id, next_attempt_at) WHERE (state = 'pending'::text);
+
+create table member_availability (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  state text not null default 'offline'::text,
+  is_away_chosen boolean not null default false,
+  capacity integer not null default 20,
+  changed_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone,
+  input_at timestamp with time zone,
+  constraint member_availability_pkey PRIMARY KEY (workspace_id, member_id),
+  constraint member_availability_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint member_availability_capacity_check CHECK (((capacity >= 0) AND (capacity <= 200))),
+  constraint member_availability_state_check CHECK ((state = ANY (ARRAY['available'::text, 'away'::text, 'offline'::text])))
+) with (fillfactor=70);
+comment on table member_availability is 'Whether members are available, and how many conversations each gets. A member without a row has never opened the dashboard. Its row is the lock of the capacity.';
+comment on column member_availability.is_away_chosen is 'The member chose to be away, until the member chooses to be available.';
+comment on column member_availability.capacity is 'The engine assigns no conversation to a member with this many that are open and not with the bot.';
+comment on column member_availability.changed_at is 'Since when the member is in this state.';
+comment on column member_availability.seen_at is 'When a process last had an open stream of the member. Each process reports it as a heartbeat.';
+comment on column member_availability.input_at is 'When a page last reported input of the member.';
+CREATE INDEX member_availability_online ON public.member_availability USING btree (workspace_id, member_id) WHERE (state <> 'offline'::text);
+CREATE TRIGGER record_inserted AFTER INSERT ON public.member_availability FOR EACH ROW WHEN ((new.state <> 'offline'::text)) EXECUTE FUNCTION record_availability();
+CREATE TRIGGER record_updated AFTER UPDATE OF state, is_away_chosen ON public.member_availability FOR EACH ROW WHEN (((old.state <> new.state) OR ((new.state = 'away'::text) AND (old.is_away_chosen <> new.is_away_chosen)))) EXECUTE FUNCTION record_availability();
+CREATE TRIGGER request_inserted AFTER INSERT ON public.member_availability FOR EACH ROW WHEN ((new.state = 'available'::text)) EXECUTE FUNCTION request_for_member();
+CREATE TRIGGER request_updated AFTER UPDATE OF state, capacity ON public.member_availability FOR EACH ROW WHEN (((new.state = 'available'::text) AND ((old.state <> 'available'::text) OR (new.capacity > old.capacity)))) EXECUTE FUNCTION request_for_member();
 
 create unlogged table member_presence (
   workspace_id uuid not null,
@@ -1376,6 +1431,7 @@ create table team_members (
 );
 comment on table team_members is 'Which members are in a team.';
 CREATE INDEX team_members_by_member ON public.team_members USING btree (workspace_id, member_id);
+CREATE TRIGGER request_joined AFTER INSERT ON public.team_members FOR EACH ROW EXECUTE FUNCTION request_for_member();
 
 create table teams (
   workspace_id uuid not null,
@@ -1386,13 +1442,23 @@ create table teams (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null default now(),
   schedule_id uuid,
+  policy text not null default 'none'::text,
+  return_minutes integer,
+  last_assigned_id uuid,
   constraint teams_name_unique UNIQUE (workspace_id, name_key),
   constraint teams_pkey PRIMARY KEY (workspace_id, id),
   constraint teams_schedule_fkey FOREIGN KEY (workspace_id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
-  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint teams_policy_check CHECK ((policy = ANY (ARRAY['none'::text, 'round_robin'::text, 'fewest_open'::text]))),
+  constraint teams_return_minutes_check CHECK (((return_minutes >= 1) AND (return_minutes <= 1440)))
 );
 comment on table teams is 'Groups of members who answer conversations together.';
 comment on column teams.schedule_id is 'Its office hours. Null: those of the connection, or of the workspace.';
+comment on column teams.policy is 'How its queue is assigned to members: not at all, in turn, or to the member with the fewest open conversations.';
+comment on column teams.return_minutes is 'Conversations of a member who is offline return to the queue when the customer has waited for this long. Null: they stay.';
+comment on column teams.last_assigned_id is 'The member who got the last conversation: the turn of round robin. The member may not exist any more.';
+CREATE INDEX teams_that_return ON public.teams USING btree (workspace_id, id) WHERE (return_minutes IS NOT NULL);
+CREATE TRIGGER request_policy AFTER UPDATE OF policy ON public.teams FOR EACH ROW WHEN (((new.policy <> 'none'::text) AND (old.policy <> new.policy))) EXECUTE FUNCTION request_for_team();
 
 create table templates (
   workspace_id uuid not null,

@@ -47,6 +47,18 @@ test('the engines wait as long as documented', () => {
       retryMs: 5_000,
       stopMs: 5_000,
     },
+    availability: {
+      awayMs: 900_000,
+      offlineMs: 120_000,
+      beatMs: 30_000,
+      settleMs: 5_000,
+      inputMs: 60_000,
+    },
+    assignment: {
+      pollMs: 500,
+      pauseMs: 20,
+      returnsMs: 5_000,
+    },
     merges: {
       abandonedMs: 10_000,
     },

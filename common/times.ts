@@ -82,6 +82,26 @@ export const times = {
     /** `stop` waits this long for the steps in flight. */
     stopMs: 5 * secondMs,
   },
+  availability: {
+    /** A member without input for this time is away. */
+    awayMs: 15 * minuteMs,
+    /** A member without an open stream for this time is offline. */
+    offlineMs: 2 * minuteMs,
+    /** Each process reports the members with an open stream this often. */
+    beatMs: 30 * secondMs,
+    /** States that time has changed are stored this often. */
+    settleMs: 5 * secondMs,
+    /** A page reports input at most this often. */
+    inputMs: minuteMs,
+  },
+  assignment: {
+    /** A change that no signal announced is found at most this late. */
+    pollMs: 500,
+    /** Between two rounds: what happens meanwhile shares a round. */
+    pauseMs: 20,
+    /** Conversations of members who are offline are checked this often. */
+    returnsMs: 5 * secondMs,
+  },
   /** A merge that no process continued for this time is continued by a worker. */
   merges: { abandonedMs: 10 * secondMs },
   messages: {

@@ -41,6 +41,7 @@ import type { ChannelName } from './contacts/resource.ts'
 import { contactTable } from './contacts/routes.ts'
 import { visitFeed } from './contacts/visits.ts'
 import { releaseConversations, unassignMember } from './conversations/assignees.ts'
+import { assignmentTable } from './conversations/assignment/routes.ts'
 import { deletePersonalReplies } from './conversations/canned-replies.ts'
 import { cannedReplyTable } from './conversations/canned-reply-routes.ts'
 import { draftTable } from './conversations/draft-routes.ts'
@@ -92,6 +93,8 @@ import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
 import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
 import { keySteps, memberSteps } from './steps.ts'
+import { availabilityTable } from './teams/availability-routes.ts'
+import { startMemberStreams } from './teams/member-streams.ts'
 import { teamTable } from './teams/routes.ts'
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
@@ -181,8 +184,22 @@ async function registerApi(
   pages: Pages | undefined,
   requestLog: RequestLog,
 ): Promise<void> {
-  const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup, mailer, times } =
-    application
+  const {
+    pools,
+    log,
+    metrics,
+    health,
+    sealer,
+    channels,
+    live,
+    signals,
+    store,
+    guard,
+    publicUrl,
+    setup,
+    mailer,
+    times,
+  } = application
   const { simulator, demoSite, oidc, operatorWorkspace, backups } = application
   const { general: db, reads, admission } = pools
   const slow = createSlowReads(pools.slow)
@@ -192,6 +209,8 @@ async function registerApi(
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
   const liveSends = createLiveSendCounter(db, log)
   app.addHook('onClose', liveSends.stop)
+  const memberStreams = startMemberStreams({ db, log, health, signals, times: times.availability })
+  app.addHook('onClose', memberStreams.stop)
   /** To the simulator, for previews of automations. */
   const http = createHttp({ connections: 8 })
   app.addHook('onClose', http.stop)
@@ -261,7 +280,18 @@ async function registerApi(
       memberTable({ db, publicUrl, mailer, unassign: unassignMember, deleteReplies: deletePersonalReplies, signals }),
     ],
     ['', preferenceTable(db, signals)],
-    ['', streamTable({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed] }, app)],
+    [
+      '',
+      streamTable(
+        {
+          ...{ ...streaming, onOpened: memberStreams.opened },
+          feeds: [presenceFeed(db), inboxFeed(db, inboxContext), visitFeed],
+        },
+        app,
+      ),
+    ],
+    ['', availabilityTable({ db, signals, times: times.availability })],
+    ['', assignmentTable({ db, signals })],
     ['Connections', channelTable({ db, sealer, channels, publicUrl })],
     ['', widgetTable({ db, sealer, signals })],
     ['', scheduleTable(db)],

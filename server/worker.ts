@@ -23,6 +23,7 @@ import type { Channel } from './channels/channel.ts'
 import type { WorkerPools } from './config/pools.ts'
 import type { ChannelName } from './contacts/resource.ts'
 import { createSearchMerge } from './contacts/search-index.ts'
+import { countedPolicies, startAssignment, watchAssignment } from './conversations/assignment/loop.ts'
 import { wakeSnoozed } from './conversations/changes.ts'
 import { computeEpisodeHours } from './conversations/episodes/hours.ts'
 import { filterFields } from './conversations/filter-fields.ts'
@@ -118,10 +119,17 @@ export function startWorker(parts: WorkerParts): Loop {
     'reason',
     dropReasons,
   )
+  const countAssigned = metrics.counter(
+    'parley_assignments_total',
+    'Conversations that policies of teams assigned, by policy, or returned to the queue because the member was offline.',
+    'policy',
+    countedPolicies,
+  )
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
   watchScheduled(db, metrics)
   watchAutomations(db, metrics)
+  watchAssignment(db, metrics)
 
   const media = startMediaFetch({
     ...{ db, sealer, channels, store, log, health, signals, times: times.media },
@@ -166,6 +174,7 @@ export function startWorker(parts: WorkerParts): Loop {
       times: { ...times.messages, repeatMs: times.scheduled.repeatMs },
     }),
   })
+  const assignment = startAssignment({ db, log, health, signals, times, count: countAssigned })
   const stopListening = [
     signals.on('changesQueued', automations.wake),
     signals.on('mediaPending', media.wake),
@@ -173,6 +182,7 @@ export function startWorker(parts: WorkerParts): Loop {
     signals.on('broadcastReady', broadcasts.wake),
     signals.on('importReady', imports.wake),
     signals.on('scheduledReady', scheduled.wake),
+    signals.on('assignmentReady', assignment.wake),
   ]
   const loops = [
     media,
@@ -181,6 +191,7 @@ export function startWorker(parts: WorkerParts): Loop {
     imports,
     automations,
     scheduled,
+    assignment,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),

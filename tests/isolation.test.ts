@@ -1022,6 +1022,14 @@ const across: Record<string, string> = {
     'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   'from conversations where snoozed_until <= now()': 'the worker wakes the snoozed conversations of all',
+  "next from member_availability where state <> 'offline' and state <>":
+    'the worker stores the states of all members that time has changed',
+  'min(id) as first_id from assignment_requests group by workspace_id, team_id':
+    'the engine assigns the queues of all, each team on its own',
+  'from teams t join members m on m.workspace_id = t.workspace_id left join member_availability a':
+    'the worker returns the conversations of all, each team on its own',
+  'select coalesce(v.waiting_since, now()) from conversations v where ${isQueued(db)}':
+    "the operator's gauge, over all",
   'from contact_merges where continued_at <': 'the worker continues the merges of all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' and b.status <> 'draft' order by":

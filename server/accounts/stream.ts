@@ -45,10 +45,12 @@ export type MemberStreamOptions = {
   heartbeatMs: number
   drainTimeoutMs: number
   feeds: readonly StreamFeed[]
+  /** Called when a stream opens. Returns what to call when it closes. */
+  onOpened(member: { workspaceId: string; memberId: string }): () => void
 }
 
 export function streamTable(
-  { db, live, heartbeatMs, drainTimeoutMs, feeds }: MemberStreamOptions,
+  { db, live, heartbeatMs, drainTimeoutMs, feeds, onOpened }: MemberStreamOptions,
   app: App,
 ): readonly Row[] {
   const streams = createStreamRegistry(app, { drainTimeoutMs })
@@ -72,6 +74,9 @@ export function streamTable(
         const send = (event: string) => createNotifier(() => stream.send(event, {}))
         stream.onClose(live.listen(workspaceTopic(workspaceId), send('changed')))
         stream.onClose(live.listen(memberTopic(caller.member.id), send('member_changed')))
+        if (caller.member.role !== 'viewer') {
+          stream.onClose(onOpened({ workspaceId, memberId: caller.member.id }))
+        }
         const notifiers = feeds.map(({ event, topicOf, read, isSentFirst }) => {
           const changed = createIdCollector()
           const send = createNotifier(async () => {

@@ -29,14 +29,15 @@ export async function recordChanges(
   actor: Actor,
   changes: readonly ConversationChange[],
 ): Promise<void> {
-  const author = authorOf(actor)
+  const memberId = 'memberId' in actor ? actor.memberId : null
   const teams = await readTeamNames(sql, workspaceId, changes)
-  const rows = changes.flatMap(({ id: conversation_id, before, after }) =>
-    describeChange(before, after, teams).map(({ kind, details }) => {
+  const rows = changes.flatMap(({ id: conversation_id, before, after }) => {
+    const author = authorOf(actor, conversation_id)
+    return describeChange(before, after, teams).map(({ kind, details }) => {
       const id = newId()
       return { conversation_id, id, created_at: timeOfId(id), kind, details: { ...details, ...author.details } }
-    }),
-  )
+    })
+  })
   if (rows.length === 0) return
   const triggers = changes.flatMap(({ id, before, after }) =>
     listTriggers(before, after).map(({ event, detail = null }) => ({ conversation_id: id, event, detail })),
@@ -45,7 +46,7 @@ export async function recordChanges(
     with
     inserted_entries as (
       insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
-      select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${author.memberId}::uuid, i.details, i.created_at
+      select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${memberId}::uuid, i.details, i.created_at
       from json_to_recordset(${JSON.stringify(rows)}::text::json)
         as i (conversation_id uuid, id uuid, kind text, details jsonb, created_at timestamptz)
     ),

@@ -21,7 +21,15 @@ import {
 import type { Signals } from '../signals/signals.ts'
 import { statuses } from './filter-fields.ts'
 import { listMentions, readMentions } from './mentions.ts'
-import { createNote, deleteNote, listTimeline, type TimelineEntry, timelineCauses, timelineKinds } from './timeline.ts'
+import {
+  createNote,
+  deleteNote,
+  listTimeline,
+  type TimelineEntry,
+  timelineCauses,
+  timelineKinds,
+  timelinePolicies,
+} from './timeline.ts'
 
 const MemberRef = Type.Object({ id: Uuid, name: NullableText({ description: 'Null for a removed member.' }) })
 const memberOrNull = { type: ['object', 'null'], properties: MemberRef.properties, required: ['id', 'name'] }
@@ -38,6 +46,11 @@ const EntryView = Type.Object({
     ),
     run_id: Type.Optional(Uuid),
     automation: Type.Optional(Type.String({ description: 'The name of the automation.' })),
+    policy: Type.Optional(OneOf(timelinePolicies, { description: 'Why a policy assigned or unassigned it.' })),
+    open: Type.Optional(Type.Integer({ description: 'How many open conversations the member then has.' })),
+    capacity: Type.Optional(Type.Integer()),
+    minutes: Type.Optional(Type.Integer({ description: 'How long the customer has waited.' })),
+    from: Type.Optional(Type.Object(MemberRef.properties, { description: 'The member who is offline.' })),
     mentions: Type.Optional(Type.Array(MemberRef)),
     status: Type.Optional(OneOf(statuses)),
     assignee: Type.Optional(Type.Unsafe<TimelineEntry['member']>(memberOrNull)),

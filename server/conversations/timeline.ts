@@ -14,20 +14,31 @@ import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
 import { lengthOf } from '../lib/text.ts'
+import type { Policy } from '../teams/capacity.ts'
 import type { statuses } from './filter-fields.ts'
 
 /** A run of an automation. `depth`: how many automations caused one another before it. `isSilence`: its automation waits for silence. */
 export type RunActor = { runId: string; automation: string; depth: number; isSilence: boolean }
 
-/** Who wrote a note or changed a conversation: a member, an API key or a run of an automation. */
-export type Actor = { memberId: string } | { keyId: string } | RunActor
+/**
+ * The policy of a team, which assigns conversations of its queue: `open` says how many the member then has, by conversation. Or the
+ * return to the queue, because the member is offline and the customer has waited for `minutes`.
+ */
+export type PolicyActor =
+  | { policy: Exclude<Policy, 'none'>; capacity: number; open: ReadonlyMap<string, number> }
+  | { policy: 'offline'; minutes: number; from: string }
+
+/** Who wrote a note or changed a conversation: a member, an API key, a run of an automation or the policy of a team. */
+export type Actor = { memberId: string } | { keyId: string } | RunActor | PolicyActor
 
 export const actorOf = ({ member, keyId = '' }: AnyCaller): Actor => (member ? { memberId: member.id } : { keyId })
 
 export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed', 'blocked', 'unblocked'] as const
 export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>
 /** What caused a change that no member made. */
-export const timelineCauses = ['customer', 'api', 'timer', 'automation'] as const
+export const timelineCauses = ['customer', 'api', 'timer', 'automation', 'policy'] as const
+
+export const timelinePolicies = ['round_robin', 'fewest_open', 'offline'] as const satisfies PolicyActor['policy'][]
 
 /** `name` is null for a member who was removed. */
 type MemberRef = { id: string; name: string | null }
@@ -40,6 +51,13 @@ export type StoredDetails = {
   /** With `by: 'automation'`: the run and the name of its automation. */
   run_id?: string
   automation?: string
+  /** With `by: 'policy'`: why; how many conversations the member then has, of how many; or how long the customer has waited. */
+  policy?: (typeof timelinePolicies)[number]
+  open?: number
+  capacity?: number
+  minutes?: number
+  /** With `policy: 'offline'`: the member who is. */
+  from_id?: string
   /** `note` */
   mentions?: string[]
   /** `status`; `blocked`: the status before, if the block closed the conversation. */
@@ -60,9 +78,10 @@ export type TimelineEntry = {
   kind: (typeof timelineKinds)[number]
   member: MemberRef | null
   text: string | null
-  details: Omit<StoredDetails, 'mentions' | 'assignee_id' | 'key_id'> & {
+  details: Omit<StoredDetails, 'mentions' | 'assignee_id' | 'key_id' | 'from_id'> & {
     mentions?: MemberRef[]
     assignee?: MemberRef | null
+    from?: MemberRef
     key?: { id: string; name: string | null }
   }
   created_at: string
@@ -119,7 +138,7 @@ export async function createNote(
   const known = await sql`
     select id from members where workspace_id = ${workspaceId} and id = any(${mentionedIds}::uuid[])`
   if (known.length < mentionedIds.length) throw badRequest('mentions: not members of this workspace')
-  const { memberId, details } = authorOf(actor)
+  const { memberId, details } = authorOf(actor, conversationId)
   const rows = await sql<StoredEntry[]>`
     with
     -- Nothing when the conversation is erased or merged at the same moment.
@@ -153,11 +172,17 @@ export async function createNote(
   return note
 }
 
-/** The stored author of an entry. */
-export function authorOf(actor: Actor): { memberId: string | null; details: StoredDetails } {
+/** The stored author of an entry of the conversation. */
+export function authorOf(actor: Actor, conversationId: string): { memberId: string | null; details: StoredDetails } {
   if ('memberId' in actor) return { memberId: actor.memberId, details: {} }
   if ('keyId' in actor) return { memberId: null, details: { by: 'api', key_id: actor.keyId } }
+  if ('policy' in actor) return { memberId: null, details: { by: 'policy', ...reasonOf(actor, conversationId) } }
   return { memberId: null, details: { by: 'automation', run_id: actor.runId, automation: actor.automation } }
+}
+
+function reasonOf(actor: PolicyActor, conversationId: string): StoredDetails {
+  if (actor.policy === 'offline') return { policy: actor.policy, minutes: actor.minutes, from_id: actor.from }
+  return { policy: actor.policy, open: actor.open.get(conversationId) ?? 0, capacity: actor.capacity }
 }
 
 /** Deletes a note and its mentions. Only its author may; every member may delete the note of an API key. `mentions`: the members whom it mentioned. */
@@ -192,8 +217,9 @@ async function requireExisting(sql: Sql, workspaceId: string, conversationId: st
 /** Replaces the ids of members with their names. */
 async function resolveMembers(sql: Sql, workspaceId: string, rows: readonly StoredEntry[]): Promise<TimelineEntry[]> {
   const ids = new Set(
-    rows.flatMap(({ member_id, details: { mentions = [], assignee_id } }) => [
+    rows.flatMap(({ member_id, details: { mentions = [], assignee_id, from_id } }) => [
       ...(member_id ? [member_id] : []),
+      ...(from_id ? [from_id] : []),
       ...(assignee_id ? [assignee_id] : []),
       ...mentions,
     ]),
@@ -211,15 +237,18 @@ async function resolveMembers(sql: Sql, workspaceId: string, rows: readonly Stor
     rows.flatMap(({ details: { key_id } }) => key_id ?? []),
   )
   const refOf = (id: string): MemberRef => ({ id, name: names.get(id) ?? null })
-  return rows.map(({ member_id, details: { mentions, assignee_id, key_id, ...details }, idempotency_key, ...row }) => ({
-    ...row,
-    ...(idempotency_key ? { idempotency_key } : {}),
-    member: member_id ? refOf(member_id) : null,
-    details: {
-      ...details,
-      ...(key_id ? { key: { id: key_id, name: keyNames.get(key_id) ?? null } } : {}),
-      ...(mentions ? { mentions: mentions.map(refOf) } : {}),
-      ...(assignee_id === undefined ? {} : { assignee: assignee_id === null ? null : refOf(assignee_id) }),
-    },
-  }))
+  return rows.map(
+    ({ member_id, details: { mentions, assignee_id, key_id, from_id, ...details }, idempotency_key, ...row }) => ({
+      ...row,
+      ...(idempotency_key ? { idempotency_key } : {}),
+      member: member_id ? refOf(member_id) : null,
+      details: {
+        ...details,
+        ...(key_id ? { key: { id: key_id, name: keyNames.get(key_id) ?? null } } : {}),
+        ...(from_id ? { from: refOf(from_id) } : {}),
+        ...(mentions ? { mentions: mentions.map(refOf) } : {}),
+        ...(assignee_id === undefined ? {} : { assignee: assignee_id === null ? null : refOf(assignee_id) }),
+      },
+    }),
+  )
 }

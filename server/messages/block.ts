@@ -98,7 +98,7 @@ async function writeBlock(
   conversationId: string,
   isBlocked: boolean,
 ): Promise<boolean> {
-  const { memberId, details } = authorOf(actor)
+  const { memberId, details } = authorOf(actor, conversationId)
   const id = newId()
   const changes = isBlocked
     ? sql`blocked_at = now(), status = 'closed', snoozed_until = null, unread_count = 0`

@@ -2,8 +2,8 @@
  * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
- * `deliveriesQueued`, `changesQueued`, `mediaPending`, `broadcastReady`, `importReady` and `scheduledReady` wake the engines of all processes (`signals/live.ts`), those of this
- * process at once. The others reach the open streams of all processes.
+ * `deliveriesQueued`, `changesQueued`, `mediaPending`, `broadcastReady`, `importReady`, `scheduledReady` and `assignmentReady` wake the engines of all
+ * processes (`signals/live.ts`), those of this process at once. `inboxChanged` also wakes the engine of assignment. The others reach the open streams of all processes.
  */
 import type { Live } from './live.ts'
 
@@ -20,6 +20,8 @@ export type Signals = {
   importReady(): void
   /** A message is scheduled or may be due now. */
   scheduledReady(): void
+  /** The queue of a team or the capacity of a member may have changed. */
+  assignmentReady(): void
   /** Something of the workspace changed: the pages of its members load it again. */
   changed(workspaceId: string): void
   /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
@@ -49,6 +51,7 @@ type EngineSignal =
   | 'broadcastReady'
   | 'importReady'
   | 'scheduledReady'
+  | 'assignmentReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
@@ -67,6 +70,7 @@ const topics: Record<EngineSignal, string> = {
   broadcastReady: 'broadcasts',
   importReady: 'imports',
   scheduledReady: 'scheduled',
+  assignmentReady: 'assignment',
 }
 
 export function createSignals(live: Live): Signals {
@@ -77,11 +81,13 @@ export function createSignals(live: Live): Signals {
     broadcastReady: new Set(),
     importReady: new Set(),
     scheduledReady: new Set(),
+    assignmentReady: new Set(),
   }
   const send = (signal: EngineSignal) => () => {
     for (const wake of listeners[signal]) wake()
     live.announce(topics[signal])
   }
+  const assignmentReady = send('assignmentReady')
   return {
     deliveriesQueued: send('deliveriesQueued'),
     changesQueued: send('changesQueued'),
@@ -89,9 +95,14 @@ export function createSignals(live: Live): Signals {
     broadcastReady: send('broadcastReady'),
     importReady: send('importReady'),
     scheduledReady: send('scheduledReady'),
+    assignmentReady,
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
-    inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
     accessChanged: (workspaceId) => live.announce(accessTopic(workspaceId)),
+    inboxChanged(workspaceId, conversationIds) {
+      live.announce(inboxTopic(workspaceId), conversationIds)
+      // Shares the notification of the other topic.
+      assignmentReady()
+    },
     memberChanged: (memberId) => live.announce(memberTopic(memberId)),
     presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
     visited: (workspaceId, contactId) => live.announce(visitTopic(workspaceId), [contactId]),
