@@ -52,7 +52,6 @@ test('the engines wait as long as documented', () => {
       offlineMs: 120_000,
       beatMs: 30_000,
       settleMs: 5_000,
-      inputMs: 60_000,
     },
     assignment: {
       pollMs: 500,

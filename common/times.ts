@@ -8,6 +8,9 @@ const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 
+/** A page reports input at most this often. Pages import it without the times of the engines. */
+export const inputReportMs = minuteMs
+
 export const times = {
   webhooks: {
     /** A delivery that becomes due by time alone is found at most this late. */
@@ -91,8 +94,6 @@ export const times = {
     beatMs: 30 * secondMs,
     /** States that time has changed are stored this often. */
     settleMs: 5 * secondMs,
-    /** A page reports input at most this often. */
-    inputMs: minuteMs,
   },
   assignment: {
     /** A change that no signal announced is found at most this late. */

@@ -1,7 +1,7 @@
 /**
  * The HTTP application: its parts, and the plugins that register the routes of each module.
  *
- * `server/ROUTES.md` lists every route with its handler and who may call it.
+ * `server/ROUTES.md` lists every route with its handler and who may call it. Over 400 lines because it names the parts of all modules.
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
 import type { Times } from '../common/times.ts'

@@ -3,9 +3,10 @@ import { useState } from 'react'
 import { Button, IconButton, InputField } from '../../../ui/controls.tsx'
 import { Avatar, Badge, Card, Note } from '../../../ui/display.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { useCall, useChange } from '../lib/api.ts'
+import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
+import { AvailabilityBadge } from '../ui/availability.tsx'
 import { ConfirmCall, FormDialog, SecretDialog } from '../ui/dialogs.tsx'
 import { AnchorButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -45,6 +46,7 @@ type TableProps = { members: readonly Member[]; isManager: boolean; onOpen: (dia
 
 function MemberTable({ members: all, isManager, onOpen }: TableProps) {
   const session = useSession()
+  const loads = new Map(useCall('GET /assignment/members', {}, { live: true }).data?.map((one) => [one.id, one]))
   const columns: (Column<Member> | false)[] = [
     {
       label: members.name,
@@ -62,6 +64,12 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
       label: members.state,
       narrow: 'plain',
       cell: ({ state }) => <Badge tone={state === 'invited' ? 'amber' : 'green'}>{members.states[state]}</Badge>,
+    },
+    {
+      label: members.availability,
+      narrow: 'plain',
+      cellClassName: 'nowrap',
+      cell: ({ id }) => <Load load={loads.get(id)} />,
     },
     {
       label: members.secondFactor,
@@ -89,6 +97,15 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
     </Card>
   )
 }
+
+/** Viewers and invited people have none. */
+const Load = ({ load }: { load: ItemOf<'GET /assignment/members'> | undefined }) =>
+  load && (
+    <span className="line settings-load">
+      <AvailabilityBadge state={load.state} />
+      <small className="soft">{members.load(load.open, load.capacity)}</small>
+    </span>
+  )
 
 /** The menu of a member or an invitation. */
 function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['onOpen'] }) {

@@ -10,6 +10,7 @@ import { useIsManager, useSession } from '../lib/session.tsx'
 import { NotAllowed, NotFound } from '../shell/errors.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
+import { Assignment } from './assignment.tsx'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
 import { Labels } from './labels.tsx'
@@ -68,6 +69,7 @@ const groups: readonly Group<SettingsPage>[] = [
     pages: [
       page('replies', settings.replies.title, 'bolt', CannedReplies),
       page('labels', settings.labels.title, 'label', Labels),
+      page('assignment', settings.assignment.title, 'contacts', Assignment),
     ],
   },
   { label: groupLabels.channels, pages: [page('channels', settings.channels.title, 'chat', Channels)] },

@@ -5,6 +5,15 @@ import { Avatar } from '../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall, useChange } from '../lib/api.ts'
+import {
+  availabilityCommands,
+  choiceIcons,
+  choiceOf,
+  choices,
+  useAvailability,
+  useChooseAvailability,
+  useInputReports,
+} from '../lib/availability.ts'
 import { deferred } from '../lib/deferred.tsx'
 import { forgetMember } from '../lib/forget-member.ts'
 import { useLiveState } from '../lib/live.tsx'
@@ -29,6 +38,8 @@ const ShortcutSheet = deferred(() => import('./shortcut-sheet.tsx'))
 
 /** The key of the command palette as this computer writes it. */
 const paletteKeys = [modifierKey, 'K']
+/** Switches between available and away. */
+const availabilityKey = 'A'
 
 /** `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. */
 type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string }
@@ -65,6 +76,8 @@ export function Shell({ children }: { children: ReactNode }) {
   useBackground(path)
   const canWrite = useCanWrite()
   const isManager = useIsManager()
+  const availability = useAvailability()
+  const choose = useChooseAvailability()
   const commandTo = (href: string, label: string, icon: IconName): Command => ({
     id: href,
     label,
@@ -74,6 +87,9 @@ export function Shell({ children }: { children: ReactNode }) {
   useShortcuts({
     ...Object.fromEntries(allPages.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
     '?': () => setHelpOpen(true),
+    ...(availability
+      ? { [availabilityKey]: () => choose(choiceOf(availability) === 'away' ? 'available' : 'away') }
+      : {}),
   })
   usePaletteKey(setPaletteOpen)
   useHeldShortcuts(isPaletteOpen || isHelpOpen)
@@ -142,6 +158,7 @@ export function Shell({ children }: { children: ReactNode }) {
           general={[
             { keys: paletteKeys, label: shell.palette.label },
             { keys: ['?'], label: shell.shortcuts },
+            ...(canWrite ? [{ keys: ['Shift', availabilityKey], label: shell.availability.toggle }] : []),
           ]}
           pages={allPages.map(({ key, label }) => ({ keys: ['g', key], label }))}
           onClose={() => setHelpOpen(false)}
@@ -158,6 +175,7 @@ export function Shell({ children }: { children: ReactNode }) {
                   commandTo('/automations/new', shell.palette.newAutomation, 'automations'),
                 ]
               : []),
+            ...availabilityCommands(availability, choose),
             { id: 'shortcuts', label: shell.shortcuts, icon: 'keyboard', keys: ['?'], run: () => setHelpOpen(true) },
             ...themes.map((each) => ({
               id: `theme-${each}`,
@@ -217,6 +235,7 @@ function useBackground(path: string): void {
   const counts = useCall('GET /conversations/counts', {}, { live: true })
   useUnreadBadge(counts.data?.unread ?? 0)
   useDensity()
+  useInputReports()
   useSoundForOtherTabs()
   useNotificationClicks(path)
   useEffect(() => startNotifying(member.id), [member.id])
@@ -278,6 +297,8 @@ function Account({ onHelp }: { onHelp: () => void }) {
   const { member, role } = useSession()
   const [, navigate] = useLocation()
   const theme = useTheme()
+  const availability = useAvailability()
+  const choose = useChooseAvailability()
   const name = member.name ?? member.email
   const leave = () => {
     leavePresence()
@@ -298,15 +319,32 @@ function Account({ onHelp }: { onHelp: () => void }) {
         button={
           <button type="button" className="line nav-account">
             <span className="offscreen">{shell.account}</span>
-            <Avatar name={name} size="small" />
+            <span className="nav-avatar" data-state={availability?.state}>
+              <Avatar name={name} size="small" />
+            </span>
             <span className="grow">
               <strong className="cut">{name}</strong>
-              <small>{words.roles[role]}</small>
+              <small>
+                {words.roles[role]}
+                {availability && shell.availability.after[availability.state]}
+              </small>
             </span>
             <Icon name="chevron" />
           </button>
         }
         items={[
+          ...(availability
+            ? [
+                { kind: 'heading' as const, label: shell.availability.title },
+                ...choices.map((choice) => ({
+                  icon: choiceIcons[choice],
+                  label: shell.availability.states[choice],
+                  checked: choiceOf(availability) === choice,
+                  onSelect: () => choose(choice),
+                })),
+                { kind: 'separator' as const },
+              ]
+            : []),
           { icon: 'person', label: shell.profile, onSelect: () => navigate('/settings/profile') },
           { icon: 'keyboard', label: shell.shortcuts, onSelect: onHelp },
           { icon: 'external', label: shell.reference, onSelect: () => window.open('/docs', '_blank', 'noopener') },

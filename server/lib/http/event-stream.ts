@@ -171,9 +171,13 @@ export function createStreamRegistry(
         else if (!stalled.has(response)) void write(': still here\n\n')
       }
       const heartbeat = setInterval(() => void beat(), heartbeatMs)
+      const closing: (() => void)[] = []
+      response.on('close', () => {
+        for (const run of closing) run()
+      })
       const onClose = (run: () => void) => {
         if (response.destroyed) run()
-        else response.on('close', run)
+        else closing.push(run)
       }
       onClose(() => {
         clearInterval(heartbeat)

@@ -116,6 +116,7 @@ function describeActivity({ kind, member, details }: Entry, memberId: string): s
     return activity.statuses[status](actor)
   }
   if (kind === 'assigned') {
+    if (details.policy) return describeAssignment(details, memberId)
     if (!assignee) return activity.unassigned(actor)
     if (assignee.id === member?.id) return activity.assignedToSelf(actor, assignee.id === memberId)
     return activity.assigned(
@@ -126,4 +127,15 @@ function describeActivity({ kind, member, details }: Entry, memberId: string): s
   if (kind === 'blocked' || kind === 'unblocked') return activity[kind](actor)
   if (kind === 'labeled') return activity.labeled(actor, added, removed)
   return until ? activity.snoozed(actor, formatTime(until)) : ''
+}
+
+/** What the policy of a team did, and why. */
+function describeAssignment(
+  { policy, assignee, from, open = 0, capacity = 0, minutes = 0 }: Entry['details'],
+  memberId: string,
+): string {
+  const nameOf = (one: { id: string; name: string | null } | null | undefined) =>
+    one?.id === memberId ? activity.youObject : (one?.name ?? activity.formerMember)
+  if (policy === 'offline') return activity.returned(from?.name ?? activity.formerMember, minutes)
+  return activity.assignedByPolicy(nameOf(assignee), policy ?? 'round_robin', open, capacity)
 }

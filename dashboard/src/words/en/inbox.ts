@@ -23,6 +23,8 @@ const labelsOf = (names: readonly string[]): string =>
   `${names.length === 1 ? 'label' : 'labels'} ${list.format(names.map((name) => `“${name}”`))}`
 const areOf = (names: readonly string[]): string => (names.length === 1 ? 'is' : 'are')
 
+const activityPolicies = { round_robin: 'round robin', fewest_open: 'fewest open' }
+
 export const inbox = {
   title: 'Inbox',
   titleOf: (name: string) => `${name} · Inbox`,
@@ -198,6 +200,10 @@ export const inbox = {
     assignedToSelf: (name: string, isMe: boolean) =>
       `${name} assigned the conversation to ${isMe ? 'yourself' : 'themselves'}`,
     unassigned: (name: string) => `${name} unassigned the conversation`,
+    assignedByPolicy: (to: string, policy: 'round_robin' | 'fewest_open', open: number, capacity: number) =>
+      `Assigned to ${to}: ${activityPolicies[policy]} (${open} of ${capacity}).`,
+    returned: (name: string, minutes: number) =>
+      `Returned to the queue: ${name} is offline, and the customer has waited ${minutes === 1 ? '1 minute' : `${minutes} minutes`}.`,
     labeled: (name: string, added: readonly string[], removed: readonly string[]) =>
       [
         added.length > 0 ? `${name} added ${labelsOf(added)}` : '',

@@ -1,3 +1,4 @@
+import { assignment } from './settings-assignment.ts'
 import { audit } from './settings-audit.ts'
 import { channels } from './settings-channels.ts'
 import { labels } from './settings-labels.ts'
@@ -32,6 +33,7 @@ export const settings = {
     audit: 'history who changed export CSV',
     replies: 'shortcuts templates snippets',
     labels: 'colors topics',
+    assignment: 'teams queue round robin capacity availability away offline',
     channels: 'number phone connect social web chat widget callback identity secret',
     status: 'installation processes database disk version health',
   },
@@ -57,6 +59,7 @@ export const settings = {
     webhooks: 'endpoint events signing secret callback URL',
     integrations: 'n8n Make connect automation',
   },
+  assignment,
   channels,
   replies,
   labels,
@@ -74,6 +77,8 @@ export const settings = {
     states: { active: 'Active', invited: 'Invited' },
     joined: 'Joined',
     invited: 'Invited',
+    availability: 'Availability',
+    load: (open: number, capacity: number) => `${open} of ${capacity} open`,
     secondFactor: 'Two-step',
     secondFactorStates: { on: 'On', off: 'Off' },
     resetSecondFactor: 'Reset two-step sign-in…',

@@ -22,6 +22,18 @@ export const shell = {
   account: 'Your account',
   profile: 'Profile and sessions',
   signOut: 'Sign out',
+  availability: {
+    title: 'Availability',
+    toggle: 'Switch between available and away',
+    states: { available: 'Available', away: 'Away', offline: 'Offline' },
+    after: { available: ' · Available', away: ' · Away', offline: ' · Offline' },
+    choose: { available: 'Availability: Available', away: 'Availability: Away' },
+    chosen: {
+      available: 'You are available for new conversations',
+      away: 'You are away. No new conversations are assigned to you.',
+      offline: 'You are offline',
+    },
+  },
   theme: 'Appearance',
   themeHeading: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
