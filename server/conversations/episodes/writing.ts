@@ -18,6 +18,8 @@ export type Closing = { by: (typeof closers)[number]; byId: string | null }
 export function closingOf(actor: Actor): Closing {
   if ('memberId' in actor) return { by: 'member', byId: actor.memberId }
   if ('keyId' in actor) return { by: 'api', byId: isUuid(actor.keyId) ? actor.keyId : null }
+  // A policy assigns and closes nothing.
+  if ('policy' in actor) return { by: 'automation', byId: null }
   return { by: actor.isSilence ? 'silence' : 'automation', byId: actor.runId }
 }
 
