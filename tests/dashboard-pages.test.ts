@@ -255,6 +255,7 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/channels', 'Channels', ['Disconnect']],
     ['/settings/channels/social', 'Connect social', []],
     ['/settings/replies', 'Canned replies', ['Add canned reply', 'Edit /hours', 'Delete /hours']],
+    ['/settings/assignment', 'Assignment', []],
     ['/settings/labels', 'Labels', ['Add label', 'Edit label Refund', 'Delete label Refund']],
     ['/settings/workspace', 'Workspace', []],
     ['/settings/plan', 'Plan and usage', []],

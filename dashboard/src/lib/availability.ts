@@ -16,7 +16,7 @@ type Availability = DataOf<'GET /availability'>
 export type Choice = 'available' | 'away'
 
 export const choices = ['available', 'away'] as const
-export const choiceIcons: Record<Choice, IconName> = { available: 'check', away: 'clock' }
+export const choiceIcons: Record<Choice, IconName> = { available: 'inbox', away: 'clock' }
 
 const key = ['GET /availability', {}]
 const store = (availability: Availability) => queryClient.setQueryData<Availability>(key, availability)

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Input, Select } from '../../../ui/controls.tsx'
 import { Avatar, Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
-import { type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { CallError, type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { AvailabilityBadge } from '../ui/availability.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -174,7 +174,7 @@ function Capacity({ member: { id, name, capacity } }: { member: Member }) {
     if (input.trim() !== '' && Number.isInteger(number) && number >= 0 && number <= maxCapacity) {
       return save.mutate({ params: { id }, body: { capacity: number } })
     }
-    toast.error(new Error(text.badCapacity))
+    toast.error(new CallError(400, 'invalid_request', text.badCapacity))
     setInput(`${capacity}`)
   }
   const press = (event: KeyboardEvent) => {
