@@ -168,6 +168,7 @@ export const times = {
     statisticsMs: secondMs,
     contactSearchMs: secondMs,
     inboxCountsMs: 5 * secondMs,
+    reportsMs: 3 * secondMs,
     earlyReportsMs: secondMs,
     sweepEarlyReportsMs: 10 * secondMs,
     wakeSnoozedMs: secondMs,

@@ -60,6 +60,7 @@ import { importTable } from './imports/routes.ts'
 import { nameSubjects } from './insights/audit-subjects.ts'
 import { noteEventHeard } from './insights/checklist.ts'
 import { readReplyTime } from './insights/reply-time.ts'
+import { reportTable } from './insights/reports/routes.ts'
 import { insightsTable } from './insights/routes.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { createFairQueue } from './lib/fair-queue.ts'
@@ -321,6 +322,7 @@ async function registerApi(
     ['Automations', automationTable({ db, slow, sealer, signals, channels, guard, times: times.automation })],
     ['', previewTable({ db, sealer, store, http, channels, publicUrl, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
+    ['Reports', reportTable(db, slow)],
     ['Broadcasts', broadcastTable(broadcasting)],
     ['', composeTable({ ...broadcasting, sender, threadContext })],
     ['Webhooks', webhookTable({ db, bulk, sealer, guard, signals, samples: eventSamples })],
@@ -381,6 +383,7 @@ const describePublicApi = (routes: readonly RouteOptions[], publicUrl: string) =
           name: 'Conversations',
           description: 'One per contact and channel: its status, unread count and assigned member.',
         },
+        { name: 'Reports', description: 'Figures of episodes: how many, how fast, by whom and when.' },
         { name: 'Messages', description: 'Messages of a conversation, and the delivery status of those you sent.' },
         { name: 'Templates', description: 'Messages that the channel approved, with the values that each one needs.' },
         {

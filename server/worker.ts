@@ -32,6 +32,7 @@ import { startImports } from './imports/run.ts'
 import { sweepImports } from './imports/sweep.ts'
 import { startDigest } from './insights/digest.ts'
 import { createEpisodeHistory } from './insights/episode-history.ts'
+import { countReports } from './insights/reports/count.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { analyzeGrown } from './lib/postgres/statistics.ts'
 import type { Health } from './lib/process/health.ts'
@@ -196,6 +197,7 @@ export function startWorker(parts: WorkerParts): Loop {
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),
     repeat({ name: 'inbox-counts', everyMs: every.inboxCountsMs, run: () => foldInboxCounts(db) }),
+    repeat({ name: 'reports', everyMs: every.reportsMs, run: () => countReports(db) }),
     repeat({
       name: 'early-reports',
       everyMs: every.earlyReportsMs,

@@ -40,6 +40,8 @@ export { demoPeople } from '../server/demo/people.ts'
 // The past episodes in chunks, as if the process ended after one.
 export { writeChunk } from '../server/insights/episode-history.ts'
 export { sweepImports } from '../server/imports/sweep.ts'
+// The loop of the counters, at a moment that the test chooses.
+export { countReports } from '../server/insights/reports/count.ts'
 export { createSealer, hashPassword, sha256 } from '../server/lib/crypto.ts'
 export { findEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
 export { statusOf } from '../server/lib/errors.ts'

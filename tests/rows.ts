@@ -8,6 +8,7 @@ const counters = ['api_keys', 'api_key_windows', 'api_requests']
 const digested = [
   ...['inbox_counts', 'message_words', 'message_slices', 'message_days', 'message_waits', 'message_answers'],
   ...['message_periods', 'message_revisits'],
+  ...['report_changes', 'report_counts', 'report_histograms', 'report_states', 'counted_episodes'],
 ]
 
 /** Tables whose rows belong to a workspace. */

@@ -17,6 +17,7 @@ import {
   eventsOf,
   membersOf,
   messagesOf,
+  reportsOf,
   segmentsOf,
   tagsOf,
   teamsOf,
@@ -44,6 +45,7 @@ export class Parley {
   readonly segments: ReturnType<typeof segmentsOf>
   readonly conversations: ReturnType<typeof conversationsOf>
   readonly episodes: ReturnType<typeof episodesOf>
+  readonly reports: ReturnType<typeof reportsOf>
   readonly connections: ReturnType<typeof connectionsOf>
   readonly members: ReturnType<typeof membersOf>
   readonly teams: ReturnType<typeof teamsOf>
@@ -71,6 +73,7 @@ export class Parley {
     this.segments = segmentsOf(caller)
     this.conversations = conversationsOf(caller)
     this.episodes = episodesOf(caller)
+    this.reports = reportsOf(caller)
     this.connections = connectionsOf(caller)
     this.members = membersOf(caller)
     this.teams = teamsOf(caller)

@@ -19,6 +19,7 @@ import type {
   ContactIds,
   ContactMerge,
   ConversationChanges,
+  GetReportQuery,
   GetTemplateQuery,
   ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
@@ -182,6 +183,10 @@ export const episodesOf = ({ list }: Caller) => ({
     query: Omit<ListEpisodesQuery, keyof ChangePosition> = {},
     options?: CallOptions,
   ) => changePages(position, (from) => list('GET /episodes', { query: { ...query, ...from } }, options)),
+export const reportsOf = ({ call }: Caller) => ({
+  /** `overview`, `members`, `teams`, `labels`, `connections` or `busy_hours`: the last 30 days, unless the query names others. */
+  get: (name: ReportName, query: GetReportQuery = {}, options?: CallOptions) =>
+    call('GET /reports/{name}', { params: { name }, query }, options),
 })
 
 export const connectionsOf = ({ call, list }: Caller) => ({

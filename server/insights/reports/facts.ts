@@ -1,0 +1,194 @@
+/**
+ * What reports count of an episode, as parts of statements that count (`count.ts`) and that read (`figures.ts`).
+ *
+ * An episode has three events: it is opened, it has a first reply, it is closed. Each counts on its day in the workspace's time zone, for the
+ * team, the connection, the member and the labels of the episode. While an episode is open, these are those of its conversation. The member of a
+ * first reply is its author.
+ */
+import type { Fragment, Sql } from '../../lib/postgres/db.ts'
+import { bucketOf } from './buckets.ts'
+
+/** The key of what has no team, no member or no label. */
+export const noKey = '00000000-0000-0000-0000-000000000000'
+
+/** By what figures are counted. The keys of a family of two are in this order. */
+export const dimensions = ['team', 'connection', 'member', 'label'] as const
+export type Dimension = (typeof dimensions)[number]
+
+const families = [
+  ...['all', ...dimensions],
+  ...['team_connection', 'team_member', 'team_label', 'connection_member', 'connection_label'],
+]
+
+/** The family that counts by these dimensions. Undefined: no family does. */
+export function getFamily(by: readonly Dimension[]): string | undefined {
+  const name = dimensions.filter((dimension) => by.includes(dimension)).join('_') || 'all'
+  return families.find((family) => family === name)
+}
+
+/** Hours of the day are counted for the workspace and by one dimension. */
+export const hasHours = (family: string): boolean => !family.includes('_')
+
+const columnNames = [
+  ...['workspace_id', 'episode_id', 'connection_id', 'team_id', 'member_id', 'labels', 'is_reopened', 'replies', 'opened_at'],
+  ...['first_reply_at', 'first_reply_by', 'closed_at', 'first_reply_s', 'closing_s', 'office_first_reply_s', 'office_closing_s'],
+]
+
+const columns = (sql: Sql): Fragment => sql`${sql.unsafe(columnNames.join(', '))}`
+const columnsOfCounted = (sql: Sql): Fragment => sql`${sql.unsafe(columnNames.map((name) => `c.${name}`).join(', '))}`
+
+const seconds = (sql: Sql, from: Fragment, to: Fragment): Fragment =>
+  sql`greatest(0, floor(extract(epoch from ${to} - ${from})))::int`
+
+/** The team, the member and the labels of episode `e` of conversation `v`. */
+export const teamOf = (sql: Sql): Fragment => sql`case when e.closed_at is null then v.team_id else e.team_id end`
+export const memberOf = (sql: Sql): Fragment =>
+  sql`case when e.closed_at is null then v.assigned_agent_id else e.member_id end`
+export const labelsOf = (sql: Sql): Fragment => sql`case when e.closed_at is null then array(
+    select cl.label_id from conversation_labels cl
+    where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
+    order by cl.label_id
+  ) else e.labels end`
+/** The times of episode `e`: null if there is none. A customer waits for the first reply only in an episode that the customer opened. */
+export const firstReplyAt = (sql: Sql): Fragment => sql`case when e.opened_by = 'customer' then e.first_reply_at end`
+export const firstReplySeconds = (sql: Sql): Fragment =>
+  sql`case when e.opened_by = 'customer' then ${seconds(sql, sql`e.opened_at`, sql`e.first_reply_at`)} end`
+export const closingSeconds = (sql: Sql): Fragment => seconds(sql, sql`e.opened_at`, sql`e.closed_at`)
+export const officeFirstReplySeconds = (sql: Sql): Fragment =>
+  sql`case when e.opened_by = 'customer' and e.first_reply_at is not null then e.office_first_reply_s end`
+export const officeClosingSeconds = (sql: Sql): Fragment =>
+  sql`case when e.closed_at is not null then e.office_closing_s end`
+
+/** The episodes of `changed_episodes (workspace_id, episode_id)`: as they are, and as they are counted with the sign -1. */
+export const changedFacts = (sql: Sql): Fragment => sql`
+    -- The episodes that exist, as they are now. offset 0 keeps the order of the joins: on tables without statistics another one took 5 s.
+    current_episodes as (
+      select e.workspace_id, e.id as episode_id, e.connection_id, ${teamOf(sql)} as team_id, ${memberOf(sql)} as member_id,
+        ${labelsOf(sql)} as labels, e.reopened_from is not null as is_reopened, e.replies, e.opened_at,
+        ${firstReplyAt(sql)} as first_reply_at, e.first_reply_by, e.closed_at, ${firstReplySeconds(sql)} as first_reply_s,
+        case when e.closed_at is not null then ${closingSeconds(sql)} end as closing_s,
+        ${officeFirstReplySeconds(sql)} as office_first_reply_s, ${officeClosingSeconds(sql)} as office_closing_s
+      from changed_episodes x
+      cross join lateral (
+        select e.workspace_id, e.id, e.conversation_id, e.connection_id, e.team_id, e.member_id, e.labels, e.reopened_from, e.replies,
+          e.opened_at, e.opened_by, e.first_reply_at, e.first_reply_by, e.closed_at, e.office_first_reply_s, e.office_closing_s
+        from episodes e
+        where e.workspace_id = x.workspace_id and e.id = x.episode_id
+        offset 0
+      ) e
+      cross join lateral (
+        select v.workspace_id, v.id, v.team_id, v.assigned_agent_id from conversations v
+        where v.workspace_id = e.workspace_id and v.id = e.conversation_id
+        offset 0
+      ) v
+    ),
+    -- What the counters change by.
+    changed_facts as (
+      select 1 as sign, ${columns(sql)} from current_episodes
+      union all
+      select -1, ${columnsOfCounted(sql)}
+      from changed_episodes x
+      cross join lateral (
+        select ${columnsOfCounted(sql)} from counted_episodes c
+        where c.workspace_id = x.workspace_id and c.episode_id = x.episode_id
+        offset 0
+      ) c
+    )`
+
+/** Statement parts that store `current_episodes` as counted. */
+export const storeFacts = (sql: Sql): Fragment => sql`
+    stored_episodes as (
+      insert into counted_episodes as c (${columns(sql)})
+      select ${columns(sql)} from current_episodes
+      on conflict (workspace_id, episode_id) do update set
+        connection_id = excluded.connection_id, team_id = excluded.team_id, member_id = excluded.member_id,
+        labels = excluded.labels, is_reopened = excluded.is_reopened, replies = excluded.replies, opened_at = excluded.opened_at,
+        first_reply_at = excluded.first_reply_at, first_reply_by = excluded.first_reply_by, closed_at = excluded.closed_at,
+        first_reply_s = excluded.first_reply_s, closing_s = excluded.closing_s,
+        office_first_reply_s = excluded.office_first_reply_s, office_closing_s = excluded.office_closing_s
+    ),
+    deleted_episodes as (
+      delete from counted_episodes c using changed_episodes x
+      where c.workspace_id = x.workspace_id and c.episode_id = x.episode_id
+        and not exists (
+          select from current_episodes e where e.workspace_id = x.workspace_id and e.episode_id = x.episode_id
+        )
+    )`
+
+/** The counted episodes of a workspace behind `after`, in the order of their ids. */
+export const countedFacts = (sql: Sql, workspaceId: string, after: string, count: number): Fragment => sql`
+    changed_facts as (
+      select 1 as sign, ${columns(sql)} from counted_episodes
+      where workspace_id = ${workspaceId} and episode_id > ${after}
+      order by episode_id
+      limit ${count}
+    )`
+
+/**
+ * The events of `facts`, which are rows of `changed_facts` with a generation and its time zone, once for each key of each family; or of one
+ * family only.
+ */
+export const keyedEvents = (sql: Sql, family?: string): Fragment => sql`
+    -- The events with their local time.
+    events as (
+      select f.sign, f.workspace_id, f.generation, x.event, x.at at time zone f.time_zone as local_at, x.member_id, f.team_id,
+        f.connection_id, f.labels, f.is_reopened, f.replies, f.first_reply_s, f.closing_s, f.office_first_reply_s, f.office_closing_s
+      from facts f
+      cross join lateral (values
+        ('opened', f.opened_at, f.member_id),
+        ('first_reply', f.first_reply_at, f.first_reply_by),
+        ('closed', f.closed_at, f.member_id)
+      ) x (event, at, member_id)
+      where x.at is not null
+    ),
+    -- Each event once for each key.
+    keyed_events as (
+      select e.sign, e.workspace_id, e.generation, e.event, e.local_at, e.is_reopened, e.replies, e.first_reply_s, e.closing_s,
+        e.office_first_reply_s, e.office_closing_s, k.family, coalesce(k.key_1, ${noKey}) as key_1, coalesce(k.key_2, ${noKey}) as key_2
+      from events e
+      cross join lateral (
+        select 'all' as family, null::uuid as key_1, null::uuid as key_2
+        union all select 'team', e.team_id, null
+        union all select 'connection', e.connection_id, null
+        union all select 'member', e.member_id, null
+        union all select 'team_connection', e.team_id, e.connection_id
+        union all select 'team_member', e.team_id, e.member_id
+        union all select 'connection_member', e.connection_id, e.member_id
+        union all select k.family, k.key_1, k.key_2
+        from unnest(case when cardinality(e.labels) = 0 then array[${noKey}::uuid] else e.labels end) l (id)
+        cross join lateral (
+          values ('label', l.id, null), ('team_label', e.team_id, l.id), ('connection_label', e.connection_id, l.id)
+        ) k (family, key_1, key_2)
+      ) k
+      ${family === undefined ? sql`` : sql`where k.family = ${family}`}
+    )`
+
+/** The sums of `keyed_events k`, in the order of `countColumns`. */
+export const eventSums = (sql: Sql): Fragment => sql`
+  coalesce(sum(k.sign) filter (where k.event = 'opened'), 0)::int as opened,
+  coalesce(sum(k.sign) filter (where k.event = 'opened' and k.is_reopened), 0)::int as reopened,
+  coalesce(sum(k.sign) filter (where k.event = 'first_reply'), 0)::int as first_replies,
+  coalesce(sum(k.sign) filter (where k.event = 'closed'), 0)::int as closed,
+  coalesce(sum(k.sign * k.replies) filter (where k.event = 'closed'), 0)::int as replies,
+  coalesce(sum(k.sign * k.first_reply_s::bigint) filter (where k.event = 'first_reply'), 0)::bigint as first_reply_s,
+  coalesce(sum(k.sign * k.closing_s::bigint) filter (where k.event = 'closed'), 0)::bigint as closing_s,
+  coalesce(sum(k.sign) filter (where k.event = 'first_reply' and k.office_first_reply_s is not null), 0)::int as office_first_replies,
+  coalesce(sum(k.sign * k.office_first_reply_s::bigint) filter (where k.event = 'first_reply'), 0)::bigint as office_first_reply_s,
+  coalesce(sum(k.sign) filter (where k.event = 'closed' and k.office_closing_s is not null), 0)::int as office_closings,
+  coalesce(sum(k.sign * k.office_closing_s::bigint) filter (where k.event = 'closed'), 0)::bigint as office_closing_s`
+
+export const countColumns = (sql: Sql): Fragment => sql`
+  opened, reopened, first_replies, closed, replies, first_reply_s, closing_s, office_first_replies, office_first_reply_s, office_closings,
+  office_closing_s`
+
+/** The buckets that the event `k` of `keyed_events` is in: one per measure. */
+export const bucketsOfEvent = (sql: Sql): Fragment => sql`(
+        select m.measure, ${bucketOf(sql, sql`m.seconds`)} as bucket
+        from (values
+          ('first_reply', 'first_reply', k.first_reply_s), ('first_reply', 'office_first_reply', k.office_first_reply_s),
+          ('closed', 'closing', k.closing_s), ('closed', 'office_closing', k.office_closing_s)
+        ) m (event, measure, seconds)
+        where m.event = k.event and m.seconds is not null
+        union all
+        select k.event || '_hour', extract(hour from k.local_at)::int where k.family not like '%\\_%'
+      )`

@@ -1,0 +1,149 @@
+/** What a caller asks of a report: the period, the interval and the filters, checked. */
+import { badRequest, forbidden } from '../../lib/errors.ts'
+import { isUuid } from '../../lib/id.ts'
+import { requireRow, type Sql } from '../../lib/postgres/db.ts'
+import { type Dimension, dimensions, getFamily, hasHours, noKey } from './facts.ts'
+
+export const reportNames = ['overview', 'members', 'teams', 'labels', 'connections', 'busy_hours'] as const
+export type ReportName = (typeof reportNames)[number]
+
+export const intervals = ['day', 'week', 'month'] as const
+export type Interval = (typeof intervals)[number]
+
+/** By what a report has rows. */
+export const rowsOf: Readonly<Partial<Record<ReportName, Dimension>>> = {
+  members: 'member',
+  teams: 'team',
+  labels: 'label',
+  connections: 'connection',
+}
+
+export type ReportQuery = {
+  from?: string | undefined
+  to?: string | undefined
+  interval?: Interval | undefined
+  office_hours?: 'true' | 'false' | undefined
+  team_id?: string | undefined
+  connection_id?: string | undefined
+  member_id?: string | undefined
+  label_id?: string | undefined
+}
+
+/** Days, both included. */
+export type Period = { from: string; to: string }
+
+export type Filters = Partial<Record<Dimension, string>>
+
+export type ReportRequest = {
+  name: ReportName
+  period: Period
+  previous: Period
+  interval: Interval
+  isInOfficeHours: boolean
+  /** Ids, or `noKey`. */
+  filters: Filters
+  state: ReportState
+}
+
+export type ReportState = {
+  generation: number
+  /** Of the counted days. */
+  time_zone: string
+  /** Today in this zone. */
+  today: string
+  /** The time zone of the workspace is another one. */
+  is_rebuilding: boolean
+  /** So many changes are not counted yet that a read does not add them. */
+  is_behind: boolean
+}
+
+const dayMs = 86_400_000
+export const maxDays = 366
+const defaultDays = 30
+/** A read adds at most so many changes that the loop has not counted. Only the first start after an upgrade has more. */
+const maxUncounted = 10_000
+
+/** A caller who sees only conversations of their own gets only figures of their own. */
+export type ReportCaller = { workspaceId: string; member?: { id: string } | undefined; sees?: string | undefined }
+
+/**
+ * The only place that says whose figures a caller gets. Members who do not see all conversations get their own: every report has a filter by the
+ * member, and a report that cannot have it is refused.
+ */
+function restrict({ member, sees = 'all' }: ReportCaller, name: ReportName, filters: Filters): Filters {
+  if (!member || sees === 'all') return filters
+  if (filters.member !== undefined && filters.member !== member.id)
+    throw forbidden('your role shows only your own figures')
+  const own = { ...filters, member: member.id }
+  if (familyOf(name, own) === undefined) throw forbidden('your role shows only your own figures')
+  return own
+}
+
+/** The family of counters that has the rows of a report under these filters. */
+export function familyOf(name: ReportName, filters: Filters): string | undefined {
+  const rows = rowsOf[name]
+  const family = getFamily(dimensions.filter((each) => each === rows || filters[each] !== undefined))
+  return name === 'busy_hours' && family !== undefined && !hasHours(family) ? undefined : family
+}
+
+export async function readRequest(
+  sql: Sql,
+  caller: ReportCaller,
+  name: ReportName,
+  query: ReportQuery,
+): Promise<ReportRequest> {
+  const state = await readState(sql, caller.workspaceId)
+  const to = query.to === undefined ? (query.from ? laterOf(query.from, state.today) : state.today) : readDay('to', query.to)
+  const from = query.from === undefined ? addDays(to, 1 - defaultDays) : readDay('from', query.from)
+  const count = (Date.parse(to) - Date.parse(from)) / dayMs + 1
+  if (count < 1) throw badRequest('to: must not be before from')
+  if (count > maxDays) throw badRequest(`to: a report has at most ${maxDays} days`)
+  const asked: Filters = {}
+  for (const dimension of dimensions) {
+    const field = `${dimension}_id` as const
+    const value = query[field]
+    if (value === undefined || value === '') continue
+    if (value !== 'none' && !isUuid(value)) throw badRequest(`${field}: must be an id or none`)
+    asked[dimension] = value === 'none' ? noKey : value
+  }
+  const filters = restrict(caller, name, asked)
+  if (familyOf(name, filters) === undefined) {
+    const fields = dimensions.filter((each) => filters[each] !== undefined && each !== rowsOf[name])
+    throw badRequest(`${fields.at(-1)}_id: the report ${name} cannot be filtered by ${fields.join(' and ')}`)
+  }
+  return {
+    ...{ name, filters, state },
+    period: { from, to },
+    previous: { from: addDays(from, -count), to: addDays(from, -1) },
+    interval: query.interval ?? 'day',
+    isInOfficeHours: query.office_hours === 'true',
+  }
+}
+
+async function readState(sql: Sql, workspaceId: string): Promise<ReportState> {
+  const [state] = await sql<ReportState[]>`
+    select coalesce(s.generation, 1) as generation, coalesce(s.time_zone, w.time_zone) as time_zone,
+      (now() at time zone coalesce(s.time_zone, w.time_zone))::date::text as today,
+      s.building_generation is not null or w.time_zone <> coalesce(s.time_zone, w.time_zone) as is_rebuilding,
+      (
+        select count(*) from (
+          select from report_changes x where x.workspace_id = ${workspaceId} limit ${maxUncounted + 1}
+        ) uncounted
+      ) > ${maxUncounted} as is_behind
+    from workspaces w
+    left join report_states s on s.workspace_id = w.id
+    where w.id = ${workspaceId}`
+  return requireRow(state, 'the workspace')
+}
+
+export const addDays = (day: string, count: number): string =>
+  new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
+
+const laterOf = (one: string, other: string): string => (one > other ? one : other)
+
+function readDay(field: string, text: string): string {
+  const ms = /^(19[7-9]|20\d)\d-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text)
+    throw badRequest(`${field}: must be a day such as 2026-01-31`)
+  return text
+}

@@ -1,0 +1,551 @@
+/** Reports: every figure is equal to a plain count of the episodes, at any moment, and opens exactly these. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { countReports, deleteWorkspace, insertMember, newId, pastId } from './internals.ts'
+import { assertBadRequest, type Json, main, signIn, start, times, type World } from './support.ts'
+
+type Episode = {
+  id: string
+  conversation: Conversation
+  opened_at: number
+  opened_by: 'customer' | 'member'
+  first_reply_at: number | null
+  first_reply_by: string | null
+  replies: number
+  closed_at: number | null
+  reopened_from: string | null
+  /** Of a closed one. */
+  team: string | null
+  member: string | null
+  labels: string[]
+  office_first_reply_s: number | null
+  office_closing_s: number | null
+}
+type Conversation = {
+  id: string
+  connection: string
+  team: string | null
+  member: string | null
+  labels: string[]
+  isWaiting: boolean
+}
+type Model = {
+  episodes: Episode[]
+  conversations: Conversation[]
+  teams: string[]
+  members: string[]
+  labels: string[]
+  connections: string[]
+}
+
+/** Numbers from 0 to 1, the same in every run. */
+function createRandom(seed: number) {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** The clocks change on 2026-03-08, which has 23 hours, and on 2026-11-01, which has 25. */
+const zone = 'America/New_York'
+const firstMs = Date.parse('2026-02-10T00:00:00Z')
+const lastMs = Date.parse('2026-11-12T00:00:00Z')
+const changesOfClocks = ['2026-03-08T00:00:00Z', '2026-11-01T00:00:00Z'].map((time) => Date.parse(time))
+
+/** The loop does not run by itself. */
+const withoutLoop = { ...times, tasks: { ...times.tasks, reportsMs: hourMs } }
+
+async function startReports(t: TestContext, alone?: string) {
+  const world = await start(t, alone ? { alone, times: withoutLoop } : {})
+  const browser = await signIn(world)
+  await world.connect()
+  await browser.ask('PATCH', '/workspace', { time_zone: zone })
+  const report = async (name: string, query = ''): Promise<Json> =>
+    (await browser.ask('GET', `/reports/${name}?${query}`)).data
+  return { ...world, browser, report }
+}
+
+/** Teams, members, labels, conversations and `count` episodes, as other parts of the service write them. */
+async function createModel({ db, api }: World, count: number, seed = 1): Promise<Model> {
+  const random = createRandom(seed)
+  const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
+  const workspace_id = api.workspaceId
+  const connections = (await db<{ id: string }[]>`select id from channel_connections where workspace_id = ${workspace_id} order by id`).map(
+    ({ id }) => id,
+  )
+  const channelOf = new Map(
+    (await db<{ id: string; channel: string }[]>`
+      select id, channel_name as channel from channel_connections where workspace_id = ${workspace_id}`).map((row) => [
+      row.id,
+      row.channel,
+    ]),
+  )
+  const named = (prefix: string) => Array.from({ length: 4 }, (_, i) => ({ id: newId(), name: `${prefix} ${i}` }))
+  const teams = named(`Team${seed}`)
+  const labels = named(`Label${seed}`)
+  for (const { id, name } of teams)
+    await db`insert into teams (workspace_id, id, name, name_key, color, created_at)
+      values (${workspace_id}, ${id}, ${name}, ${name.toLowerCase()}, '#2f6fde', now())`
+  for (const { id, name } of labels)
+    await db`insert into labels (workspace_id, id, name, name_key, color, created_at)
+      values (${workspace_id}, ${id}, ${name}, ${name.toLowerCase()}, '#2f6fde', now())`
+  const members: string[] = []
+  for (let i = 0; i < 4; i++) {
+    const who = { email: `agent${seed}-${i}-${newId()}@example.test`, name: `Agent ${seed} ${i}`, role: 'agent' as const, passwordHash: '' }
+    members.push((await insertMember(db, workspace_id, who)).id)
+  }
+  const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
+  const orNull = (ids: readonly string[]) => (random() < 0.25 ? null : pick(ids))
+  const someOf = (ids: readonly string[]) => ids.filter(() => random() < 0.3)
+  const conversations: Conversation[] = Array.from({ length: Math.ceil(count / 6) }, () => ({
+    ...{ id: newId(), connection: pick(connections), team: orNull(idsOf(teams)), member: orNull(members) },
+    ...{ labels: someOf(idsOf(labels)), isWaiting: random() < 0.5 },
+  }))
+  const episodes: Episode[] = []
+  for (let i = 0; i < count; i++) {
+    const conversation = conversations[i % conversations.length]
+    assert.ok(conversation)
+    // A quarter on the days of the clock changes.
+    const opened_at = Math.floor(
+      random() < 0.25 ? pick(changesOfClocks) + random() * 2 * dayMs : firstMs + random() * (lastMs - firstMs),
+    )
+    const isOpen = i >= count - conversations.length && random() < 0.6
+    const span = () => Math.floor(Math.exp(random() * 14) * 1_000)
+    const first_reply_at = random() < 0.2 ? null : opened_at + span()
+    const closed_at = isOpen ? null : (first_reply_at ?? opened_at) + span()
+    episodes.push({
+      ...{ id: pastId(opened_at), conversation, opened_at, opened_by: random() < 0.9 ? 'customer' : 'member' },
+      ...{ first_reply_at, first_reply_by: first_reply_at === null ? null : pick(members), closed_at },
+      replies: isOpen ? 0 : Math.floor(random() * 5),
+      reopened_from: random() < 0.2 ? newId() : null,
+      ...(isOpen
+        ? { team: null, member: null, labels: [] }
+        : { team: orNull(idsOf(teams)), member: orNull(members), labels: someOf(idsOf(labels)) }),
+      office_first_reply_s: first_reply_at === null || random() < 0.1 ? null : Math.floor(random() * 40_000),
+      office_closing_s: isOpen || random() < 0.1 ? null : Math.floor(random() * 90_000),
+    })
+  }
+  for (const each of conversations) {
+    const contact = newId()
+    const channel = channelOf.get(each.connection) ?? 'msgapp'
+    await db`insert into contacts (workspace_id, id, name, created_at, updated_at) values (${workspace_id}, ${contact}, 'Ann', now(), now())`
+    await db`
+      insert into conversations (workspace_id, id, contact_id, channel, connection_id, status, created_at, updated_at, waiting_since,
+        team_id, assigned_agent_id)
+      values (${workspace_id}, ${each.id}, ${contact}, ${channel}, ${each.connection}, 'open', now(), now(),
+        ${each.isWaiting ? new Date().toISOString() : null}, ${each.team}, ${each.member})`
+    await label(db, workspace_id, each)
+  }
+  return { episodes, conversations, connections, members, teams: idsOf(teams), labels: idsOf(labels) }
+}
+
+const label = (db: World['db'], workspaceId: string, { id, labels }: Conversation) => db`
+  insert into conversation_labels (workspace_id, conversation_id, label_id)
+  select ${workspaceId}, ${id}, l from unnest(${labels}::uuid[]) l`
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+
+async function insertEpisode(db: World['db'], workspaceId: string, e: Episode): Promise<void> {
+  await db.begin(async (sql) => {
+    await sql`
+      insert into episodes (workspace_id, id, conversation_id, connection_id, opened_at, opened_by, first_reply_at, first_reply_by, replies,
+        closed_at, closed_by, reopened_from, team_id, member_id, labels, office_first_reply_s, office_closing_s)
+      values (${workspaceId}, ${e.id}, ${e.conversation.id}, ${e.conversation.connection}, ${iso(e.opened_at)}, ${e.opened_by},
+        ${iso(e.first_reply_at)}, ${e.first_reply_by}, ${e.replies}, ${iso(e.closed_at)}, ${e.closed_at === null ? null : 'member'},
+        ${e.reopened_from}, ${e.team}, ${e.member}, ${e.labels}::uuid[], ${e.office_first_reply_s}, ${e.office_closing_s})`
+    if (e.closed_at === null)
+      await sql`update conversations set episode_id = ${e.id} where workspace_id = ${workspaceId} and id = ${e.conversation.id}`
+  })
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** The local day and hour of a time, by another calculation than that of the database. */
+function localOf(ms: number, timeZone: string): Local {
+  const key = `${timeZone} ${ms}`
+  const found = locals.get(key) ?? computeLocal(ms, timeZone)
+  locals.set(key, found)
+  return found
+}
+
+type Local = { day: string; hour: number; weekday: number }
+const locals = new Map<string, Local>()
+
+function computeLocal(ms: number, timeZone: string): Local {
+  const format =
+    formats.get(timeZone) ??
+    new Intl.DateTimeFormat('en-CA', {
+      ...{ timeZone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', hourCycle: 'h23' },
+    })
+  formats.set(timeZone, format)
+  const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, value]))
+  const day = `${parts.year}-${parts.month}-${parts.day}`
+  return { day, hour: Number(parts.hour), weekday: (new Date(day).getUTCDay() + 6) % 7 }
+}
+
+type Dimension = 'team' | 'member' | 'connection' | 'label'
+type Recounted = { timeZone: string; from: string; to: string; office?: boolean; keys?: Partial<Record<Dimension, string | null>> }
+
+/** Whether an episode has a key. The member of a first reply is its author. */
+function hasKey(e: Episode, dimension: Dimension, key: string | null, author?: string | null): boolean {
+  const of = e.closed_at === null ? e.conversation : e
+  if (dimension === 'connection') return e.conversation.connection === key
+  if (dimension === 'label') return key === null ? of.labels.length === 0 : of.labels.includes(key)
+  if (dimension === 'member') return (author === undefined ? of.member : author) === key
+  return of.team === key
+}
+
+/** The episodes behind each figure, and the seconds of each. */
+function recount(model: Model, { timeZone, from, to, office = false, keys = {} }: Recounted) {
+  const isIn = (ms: number | null) => {
+    const day = ms === null ? '' : localOf(ms, timeZone).day
+    return day >= from && day <= to
+  }
+  const matches = (e: Episode, author?: string | null) =>
+    Object.entries(keys).every(([dimension, key]) => hasKey(e, dimension as Dimension, key, author))
+  const opened = model.episodes.filter((e) => isIn(e.opened_at) && matches(e))
+  const replied = model.episodes.filter(
+    (e) => e.opened_by === 'customer' && isIn(e.first_reply_at) && matches(e, e.first_reply_by),
+  )
+  const closed = model.episodes.filter((e) => isIn(e.closed_at) && matches(e))
+  const seconds = (e: Episode, to: number | null) => Math.floor(((to ?? 0) - e.opened_at) / 1_000)
+  const listOf = (episodes: Episode[], secondsOf: (e: Episode) => number | null) =>
+    episodes.flatMap((e) => {
+      const found = secondsOf(e)
+      return found === null ? [] : [{ e, seconds: found }]
+    })
+  return {
+    opened,
+    reopened: opened.filter((e) => e.reopened_from !== null),
+    closed,
+    replies: closed.filter((e) => e.replies > 0),
+    first_reply: listOf(replied, (e) => (office ? e.office_first_reply_s : seconds(e, e.first_reply_at))),
+    closing: listOf(closed, (e) => (office ? e.office_closing_s : seconds(e, e.closed_at))),
+    replied,
+  }
+}
+
+const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+
+function assertFigures(found: Json, expected: ReturnType<typeof recount>, what: string): void {
+  for (const name of ['opened', 'reopened', 'closed'] as const)
+    assert.equal(found[name], expected[name].length, `${what}: ${name}`)
+  assert.equal(found.replies, sumOf(expected.closed.map(({ replies }) => replies)), `${what}: replies`)
+  for (const name of ['first_reply', 'closing'] as const) {
+    const sorted = expected[name].map(({ seconds }) => seconds).sort((one, other) => one - other)
+    const { count, median_seconds, p90_seconds, mean_seconds } = found[name]
+    assert.equal(count, sorted.length, `${what}: ${name}`)
+    if (count === 0) {
+      assert.deepEqual([median_seconds, p90_seconds, mean_seconds], [null, null, null], what)
+      continue
+    }
+    for (const [value, share] of [
+      [median_seconds, 0.5],
+      [p90_seconds, 0.9],
+    ]) {
+      const exact = sorted[Math.ceil(share * count - 1e-9) - 1] ?? assert.fail()
+      assert.ok(Math.abs(value - exact) <= exact * 0.02, `${what}: ${name} at ${share}: ${value}, exactly ${exact}`)
+    }
+    assert.ok(Math.abs(mean_seconds - sumOf(sorted) / count) <= 0.06, `${what}: the mean of ${name}`)
+  }
+}
+
+const dimensionOf = { members: 'member', teams: 'team', labels: 'label', connections: 'connection' } as const
+type WithRows = keyof typeof dimensionOf
+const keysOf = (model: Model, dimension: Dimension): (string | null)[] => [
+  ...model[`${dimension}s`],
+  ...(dimension === 'connection' ? [] : [null]),
+]
+
+const addDays = (day: string, count: number) => new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
+
+type Reports = Awaited<ReturnType<typeof startReports>>
+
+/** Every figure of every report, without and with a filter. */
+async function assertReports({ report }: Reports, model: Model, timeZone: string, periods: readonly [string, string][]) {
+  for (const [from, to] of periods) {
+    const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
+    const before = { timeZone, from: addDays(from, -days), to: addDays(from, -1) }
+    const [team, connection, member, labelId] = [model.teams[0], model.connections[0], model.members[0], model.labels[0]]
+    const filters: [string, Recounted['keys'], string[]][] = [
+      ['', {}, Object.keys(dimensionOf)],
+      [`&team_id=${team}`, { team: team ?? '' }, ['members', 'labels', 'connections', 'teams']],
+      [`&connection_id=${connection}`, { connection: connection ?? '' }, ['members', 'teams', 'labels']],
+      [`&team_id=none`, { team: null }, ['members']],
+      [`&member_id=${member}`, { member: member ?? '' }, []],
+      [`&label_id=${labelId}`, { label: labelId ?? '' }, []],
+    ]
+    for (const [query, keys, withRows] of filters) {
+      for (const office of query === '' ? [false, true] : [false]) {
+        const text = `from=${from}&to=${to}&office_hours=${office}${query}`
+        const range = { timeZone, from, to, office, keys: keys ?? {} }
+        for (const name of withRows as WithRows[]) {
+          const found = await report(name, text)
+          const what = `${name} ${text}`
+          assertFigures(found.totals, recount(model, range), what)
+          const dimension = dimensionOf[name]
+          for (const key of keysOf(model, dimension)) {
+            const row = found.rows.find(({ id }: Json) => id === key)
+            const expected = recount(model, { ...range, keys: { ...keys, [dimension]: key } })
+            const isFiltered = keys && dimension in keys && keys[dimension] !== key
+            if (isFiltered) assert.equal(row, undefined, what)
+            else if (row) assertFigures(row, expected, `${what}: ${row.name}`)
+            else assert.deepEqual([expected.opened.length, expected.closed.length, expected.replied.length], [0, 0, 0], what)
+            if (row)
+              assertFigures(row.previous, recount(model, { ...range, ...before, keys: { ...keys, [dimension]: key } }), `${what} before`)
+          }
+        }
+        for (const interval of query === '' ? ['day', 'week', 'month'] : ['month']) {
+          const overview = await report('overview', `${text}&interval=${interval}`)
+          assertFigures(overview.totals, recount(model, range), text)
+          assertFigures(overview.previous, recount(model, { ...range, ...before }), `before ${text}`)
+          for (const [i, each] of overview.intervals.entries()) {
+            const next = overview.intervals[i + 1]
+            const within = { ...range, from: each.start, to: next ? addDays(next.start, -1) : to }
+            assertFigures(each, recount(model, within), `${text} ${interval} ${each.start}`)
+          }
+          assert.equal(sumOf(overview.intervals.map(({ opened }: Json) => opened)), overview.totals.opened)
+        }
+        const { hours } = await report('busy_hours', text)
+        const { opened, closed, replied } = recount(model, range)
+        for (const [name, times] of [
+          ['opened', opened.map((e) => e.opened_at)],
+          ['closed', closed.map((e) => e.closed_at ?? 0)],
+          ['first_replies', replied.map((e) => e.first_reply_at ?? 0)],
+        ] as const) {
+          const expected: Record<string, number> = {}
+          for (const ms of times) {
+            const { weekday, hour } = localOf(ms, timeZone)
+            expected[`${weekday} ${hour}`] = (expected[`${weekday} ${hour}`] ?? 0) + 1
+          }
+          const found = hours.filter((each: Json) => each[name] > 0).map((each: Json) => [`${each.weekday} ${each.hour}`, each[name]])
+          assert.deepEqual(Object.fromEntries(found), expected, `${name} of the hours of ${text}`)
+        }
+      }
+    }
+  }
+}
+
+const wholeTime: [string, string] = ['2026-02-08', '2026-12-31']
+const periods: [string, string][] = [wholeTime, ['2026-03-05', '2026-04-12'], ['2026-03-08', '2026-03-08'], ['2026-10-31', '2026-11-02']]
+
+test('each figure is equal to a count of the episodes, before and after they are counted', main, async (t) => {
+  const world = await startReports(t, 'it calls the loop of the counters')
+  const { db, api } = world
+  const model = await createModel(world, 1_000)
+  const all = model.episodes
+  // A part is counted by the loop, the rest is added by the read.
+  model.episodes = all.slice(0, 600)
+  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await countReports(db)
+  for (const each of all.slice(600)) await insertEpisode(db, api.workspaceId, each)
+  model.episodes = all
+  await assertReports(world, model, zone, periods)
+  await countReports(db)
+  const [left] = await db`select count(*)::int as count from report_changes where workspace_id = ${api.workspaceId}`
+  assert.equal(left?.count, 0)
+  await assertReports(world, model, zone, periods)
+
+  // Episodes that are open have the team, the member and the labels of their conversation, and keep them when they close.
+  const open = all.filter(({ closed_at }) => closed_at === null)
+  for (const [i, e] of open.entries()) {
+    const { conversation } = e
+    conversation.team = model.teams[i % 4] ?? null
+    conversation.member = i % 3 === 0 ? null : (model.members[i % 4] ?? null)
+    await db`update conversations set team_id = ${conversation.team}, assigned_agent_id = ${conversation.member}
+      where workspace_id = ${api.workspaceId} and id = ${conversation.id}`
+    await db`delete from conversation_labels where workspace_id = ${api.workspaceId} and conversation_id = ${conversation.id}`
+    conversation.labels = model.labels.slice(0, i % 3)
+    await label(db, api.workspaceId, conversation)
+    if (i % 2 === 0) continue
+    Object.assign(e, { closed_at: e.opened_at + 90_000 * i, team: conversation.team, member: conversation.member, replies: i % 7 })
+    e.labels = conversation.labels
+    await db.begin(async (sql) => {
+      await sql`update episodes set closed_at = ${iso(e.closed_at)}, closed_by = 'member', team_id = ${e.team}, member_id = ${e.member},
+        labels = ${e.labels}::uuid[], replies = ${e.replies} where workspace_id = ${api.workspaceId} and id = ${e.id}`
+      await sql`update conversations set episode_id = null where workspace_id = ${api.workspaceId} and id = ${conversation.id}`
+    })
+    if (i % 20 === 1) await countReports(db)
+  }
+  await assertReports(world, model, zone, [wholeTime])
+  await countReports(db)
+  await assertReports(world, model, zone, [wholeTime])
+
+  // An erased contact takes its episodes along.
+  const erased = model.conversations.slice(0, 20)
+  for (const { id } of erased) {
+    await db`delete from contacts c using conversations v where v.workspace_id = ${api.workspaceId} and v.id = ${id}
+      and c.workspace_id = v.workspace_id and c.id = v.contact_id`
+  }
+  model.episodes = all.filter(({ conversation }) => !erased.includes(conversation))
+  await assertReports(world, model, zone, [wholeTime])
+  await countReports(db)
+  await assertReports(world, model, zone, [wholeTime])
+})
+
+const figures = ['opened', 'reopened', 'first_reply', 'closed', 'closing', 'replies'] as const
+
+test('each figure opens the episodes behind it', async (t) => {
+  const world = await startReports(t)
+  const { db, api, browser, report } = world
+  const model = await createModel(world, 300, 7)
+  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  const [from, to] = ['2026-02-20', '2026-11-01']
+  const listAll = async (name: string, query: string): Promise<Json[]> => {
+    const found: Json[] = []
+    for (let cursor = ''; ; ) {
+      const { data, meta } = await browser.ask('GET', `/reports/${name}/episodes?limit=100&${query}${cursor && `&cursor=${cursor}`}`)
+      found.push(...data)
+      if (meta.next_cursor === null) return found
+      cursor = meta.next_cursor
+    }
+  }
+  const sorted = (ids: readonly string[]) => ids.toSorted()
+  for (const office of [false, true]) {
+    const text = `from=${from}&to=${to}&office_hours=${office}`
+    for (const name of ['overview', ...Object.keys(dimensionOf)] as const) {
+      const found = await report(name, text)
+      const dimension = name === 'overview' ? undefined : dimensionOf[name as WithRows]
+      const rows: Json[] = dimension ? found.rows : [found.totals]
+      assert.ok(rows.length > 0)
+      for (const row of rows) {
+        const expected = recount(model, { timeZone: zone, from, to, office, keys: dimension ? { [dimension]: row.id } : {} })
+        for (const figure of figures) {
+          const query = `${text}&figure=${figure}${dimension ? `&row=${row.id ?? 'none'}` : ''}`
+          const listed = await listAll(name, query)
+          const ids = listed.map(({ id }) => id)
+          const wanted =
+            figure === 'first_reply' || figure === 'closing' ? expected[figure].map(({ e }) => e.id) : expected[figure].map(({ id }) => id)
+          assert.deepEqual(sorted(ids), sorted(wanted), `${name} ${query}`)
+          // What the page says is what the caller recounts.
+          if (figure === 'replies') assert.equal(sumOf(listed.map(({ replies }) => replies)), row.replies)
+          else if (figure === 'first_reply' || figure === 'closing') {
+            assert.equal(ids.length, row[figure].count)
+            const seconds = listed.map((each) => each[`${figure}_seconds`])
+            if (ids.length > 0) assert.ok(Math.abs(sumOf(seconds) / ids.length - row[figure].mean_seconds) < 0.06, query)
+          } else assert.equal(ids.length, row[figure])
+        }
+        const waiting = await listAll(name, `figure=waiting_now${dimension ? `&row=${row.id ?? 'none'}` : ''}`)
+        assert.equal(waiting.length, row.waiting_now)
+        const open = model.episodes.filter((e) => e.closed_at === null && e.conversation.isWaiting)
+        const matching = open.filter((e) => !dimension || hasKey(e, dimension, row.id))
+        assert.deepEqual(sorted(waiting.map(({ id }) => id)), sorted(matching.map(({ id }) => id)))
+      }
+    }
+  }
+  const { hours } = await report('busy_hours', `from=${from}&to=${to}`)
+  for (const { weekday, hour, opened } of hours.slice(0, 20)) {
+    const listed = await listAll('busy_hours', `from=${from}&to=${to}&figure=opened&weekday=${weekday}&hour=${hour}`)
+    assert.equal(listed.length, opened)
+  }
+  const [first] = await listAll('overview', `from=${from}&to=${to}&figure=opened`)
+  assert.equal(first?.contact.name, 'Ann')
+  // A keyed caller gets the same report, and the CSV has the same rows.
+  const { data } = (await api.get(`/reports/teams?from=${from}&to=${to}`)).body
+  assert.deepEqual(data, await report('teams', `from=${from}&to=${to}`))
+  const csv = await fetch(`${world.url}/app/api/reports/teams/table.csv?from=${from}&to=${to}`, { headers: { cookie: browser.cookie() } })
+  const lines = (await csv.text()).trim().split('\r\n')
+  assert.equal(lines.length, data.rows.length + 1)
+  assert.ok(lines[1]?.startsWith(`${data.rows[0].name},${data.rows[0].id},${data.rows[0].opened},`), lines[1])
+})
+
+test('a report refuses a period, a filter or a row that it cannot have', async (t) => {
+  const { browser } = await startReports(t)
+  for (const path of [
+    'overview?from=2026-02-30',
+    'overview?from=2026-02-02&to=2026-02-01',
+    'overview?from=2025-01-01&to=2026-06-01',
+    'overview?interval=year',
+    'members?label_id=none',
+    'busy_hours?team_id=none&connection_id=none',
+    'overview?team_id=1',
+    'nothing',
+    'overview/episodes',
+    'overview/episodes?figure=opened&row=none',
+    'busy_hours/episodes?figure=opened&hour=24',
+  ])
+    assertBadRequest(await browser.call('GET', `/reports/${path}`))
+  const { from, to } = (await browser.ask('GET', '/reports/overview?to=2026-03-30')).data
+  assert.deepEqual([from, to], ['2026-03-01', '2026-03-30'])
+})
+
+test('counts stay exact while two processes write, two count and one reads', async (t) => {
+  const world = await startReports(t, 'it calls the loop of the counters')
+  const { db, api, report, database } = world
+  const model = await createModel(world, 400, 11)
+  const other = database.connect(4)
+  let isWriting = true
+  const write = async (sql: World['db'], episodes: Episode[]) => {
+    for (const [i, e] of episodes.entries()) {
+      await insertEpisode(sql, api.workspaceId, e)
+      if (i % 3 !== 0 || e.closed_at === null) continue
+      e.replies += 1
+      await sql`update episodes set replies = ${e.replies}, updated_at = now() where workspace_id = ${api.workspaceId} and id = ${e.id}`
+    }
+  }
+  const count = async (sql: World['db']) => {
+    while (isWriting) await countReports(sql)
+  }
+  let last = 0
+  const read = async () => {
+    while (isWriting) {
+      const { totals, rows } = await report('teams', `from=${wholeTime[0]}&to=${wholeTime[1]}`)
+      assert.ok(totals.opened >= last, 'no episode is lost for a moment')
+      assert.equal(sumOf(rows.map(({ opened }: Json) => opened)), totals.opened, 'the rows are of the same moment')
+      last = totals.opened
+    }
+  }
+  const counting = [count(db), count(other), read()]
+  const half = model.episodes.length / 2
+  await Promise.all([write(db, model.episodes.slice(0, half)), write(other, model.episodes.slice(half))])
+  isWriting = false
+  await Promise.all(counting)
+  await assertReports(world, model, zone, [wholeTime])
+  await countReports(db)
+  await assertReports(world, model, zone, [wholeTime])
+})
+
+test('after a change of the time zone the days are counted again, exactly, while episodes change', async (t) => {
+  const world = await startReports(t, 'it calls the loop of the counters')
+  const { db, api, browser, report } = world
+  const model = await createModel(world, 400, 23)
+  const all = model.episodes
+  model.episodes = all.slice(0, 300)
+  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await countReports(db)
+  const to = 'Asia/Kolkata'
+  await browser.ask('PATCH', '/workspace', { time_zone: to })
+  const during = await report('overview', `from=${wholeTime[0]}&to=${wholeTime[1]}`)
+  assert.deepEqual([during.is_rebuilding, during.time_zone], [true, zone])
+  await assertReports(world, model, zone, [wholeTime])
+  // These come while the new generation is built.
+  model.episodes = all
+  const writing = (async () => {
+    for (const each of all.slice(300)) await insertEpisode(db, api.workspaceId, each)
+  })()
+  await countReports(db)
+  await writing
+  await countReports(db)
+  const after = await report('overview', `from=${wholeTime[0]}&to=${wholeTime[1]}`)
+  assert.deepEqual([after.is_rebuilding, after.time_zone], [false, to])
+  await assertReports(world, model, to, [wholeTime, ['2026-03-08', '2026-03-08']])
+  const generations = await db`select distinct generation from report_counts where workspace_id = ${api.workspaceId}`
+  assert.equal(generations.length, 1)
+})
+
+test('a deleted workspace has no counters left', async (t) => {
+  const world = await startReports(t, 'it calls the loop of the counters')
+  const { db, api } = world
+  const model = await createModel(world, 60, 31)
+  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await countReports(db)
+  await deleteWorkspace(db, api.workspaceId, { delete: async () => {} })
+  await countReports(db)
+  for (const table of ['report_changes', 'report_counts', 'report_histograms', 'report_states', 'counted_episodes']) {
+    assert.equal((await db`select from ${db(table)} where workspace_id = ${api.workspaceId}`).length, 0, table)
+  }
+})
