@@ -52,15 +52,6 @@ comment on column api_requests.body is 'The body of a write that failed, without
 comment on column api_requests.response_headers is 'The headers of the response to a failed request, one per line, without secrets. Null if nothing was sent.';
 comment on column api_requests.response_body is 'The body of that response, without secrets.';
 
-create table assignment_requests (
-  id bigint not null,
-  workspace_id uuid not null,
-  team_id uuid not null,
-  constraint assignment_requests_pkey PRIMARY KEY (id)
-);
-comment on table assignment_requests is 'Teams whose queue or whose members'' capacity changed. Written by triggers, deleted by the engine in the transaction that assigns.';
-CREATE INDEX assignment_requests_of_team ON public.assignment_requests USING btree (workspace_id, team_id);
-
 create table audit_log (
   workspace_id uuid not null,
   id uuid not null,
@@ -202,23 +193,6 @@ comment on column automations.kind is 'The type of the trigger of the newest ver
 comment on column automations.has_questions is 'Whether a published version asks questions, so that messages may be answers.';
 comment on column automations.secret is 'Signs its calls to URLs. Sealed.';
 comment on column automations.checked_until is 'Of an automation that waits for silence: conversations up to this time were checked.';
-
-create table availability_spans (
-  workspace_id uuid not null,
-  member_id uuid not null,
-  started_at timestamp with time zone not null,
-  ended_at timestamp with time zone,
-  state text not null,
-  is_chosen boolean not null default false,
-  constraint availability_spans_pkey PRIMARY KEY (workspace_id, member_id, started_at),
-  constraint availability_spans_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
-  constraint availability_spans_state_check CHECK ((state = ANY (ARRAY['available'::text, 'away'::text])))
-);
-comment on table availability_spans is 'The history of availability, for reports. A member is offline between the spans.';
-comment on column availability_spans.ended_at is 'Null: the member is in this state now.';
-comment on column availability_spans.is_chosen is 'Away: the member chose it. Otherwise there was no input.';
-CREATE INDEX availability_spans_by_start ON public.availability_spans USING btree (workspace_id, started_at);
-CREATE UNIQUE INDEX availability_spans_open ON public.availability_spans USING btree (workspace_id, member_id) WHERE (ended_at IS NULL);
 
 create table broadcast_counts (
   workspace_id uuid not null,
@@ -674,6 +648,8 @@ create table conversation_labels (
 );
 comment on table conversation_labels is 'Which labels a conversation has.';
 CREATE INDEX conversation_labels_by_label ON public.conversation_labels USING btree (workspace_id, label_id, conversation_id);
+CREATE TRIGGER report_labeled AFTER INSERT ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION note_labeled_episode();
+CREATE TRIGGER report_unlabeled AFTER DELETE ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION note_labeled_episode();
 
 create table conversations (
   workspace_id uuid not null,
@@ -749,7 +725,6 @@ END), COALESCE(inbox_at, created_at), id) WHERE (team_id IS NOT NULL);
 CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (unread_count > 0);
 CREATE UNIQUE INDEX conversations_of_contact ON public.conversations USING btree (workspace_id, contact_id, connection_id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
-CREATE INDEX conversations_queued ON public.conversations USING btree (workspace_id, team_id, waiting_since, inbox_at, id) WHERE ((team_id IS NOT NULL) AND (assigned_agent_id IS NULL) AND (status = 'open'::text) AND (bot_run_id IS NULL) AND (blocked_at IS NULL) AND (inbox_at IS NOT NULL));
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_with_bot ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (bot_run_id IS NOT NULL);
@@ -759,8 +734,29 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW W
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id, bot_run_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)) OR ((old.bot_run_id IS NULL) IS DISTINCT FROM (new.bot_run_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
-CREATE TRIGGER request_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.assigned_agent_id IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION request_for_conversation();
-CREATE TRIGGER request_updated AFTER UPDATE OF status, assigned_agent_id, team_id, bot_run_id, blocked_at, inbox_at ON public.conversations FOR EACH ROW WHEN ((((new.team_id IS NOT NULL) AND (new.assigned_agent_id IS NULL) AND (new.status = 'open'::text) AND (new.inbox_at IS NOT NULL) AND (new.bot_run_id IS NULL) AND (new.blocked_at IS NULL) AND ((old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS NOT NULL) OR (old.status <> 'open'::text) OR (old.inbox_at IS NULL) OR (old.bot_run_id IS NOT NULL) OR (old.blocked_at IS NOT NULL))) OR ((old.assigned_agent_id IS NOT NULL) AND (old.status = 'open'::text) AND (old.bot_run_id IS NULL) AND ((new.assigned_agent_id IS DISTINCT FROM old.assigned_agent_id) OR (new.status <> 'open'::text) OR (new.bot_run_id IS NOT NULL))))) EXECUTE FUNCTION request_for_conversation();
+CREATE TRIGGER report_assigned AFTER UPDATE OF team_id, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((new.episode_id IS NOT NULL) AND ((old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS DISTINCT FROM new.assigned_agent_id)))) EXECUTE FUNCTION note_assigned_episode();
+
+create table counted_episodes (
+  workspace_id uuid not null,
+  episode_id uuid not null,
+  connection_id uuid,
+  team_id uuid,
+  member_id uuid,
+  labels uuid[] not null,
+  is_reopened boolean not null,
+  replies integer not null,
+  opened_at timestamp with time zone not null,
+  first_reply_at timestamp with time zone,
+  first_reply_by uuid,
+  closed_at timestamp with time zone,
+  first_reply_s integer,
+  closing_s integer,
+  office_first_reply_s integer,
+  office_closing_s integer,
+  constraint counted_episodes_pkey PRIMARY KEY (workspace_id, episode_id)
+);
+comment on table counted_episodes is 'Episodes as report_counts and report_histograms contain them: what a change subtracts before it adds the new values.';
+comment on column counted_episodes.first_reply_at is 'Null if a member opened the episode: the customer waited for no reply.';
 
 create table drafts (
   workspace_id uuid not null,
@@ -849,10 +845,14 @@ comment on column episodes.office_first_reply_s is 'Seconds in office hours from
 comment on column episodes.office_closing_s is 'The same to the closing.';
 CREATE INDEX episodes_by_change ON public.episodes USING btree (workspace_id, updated_at, id);
 CREATE INDEX episodes_by_closing ON public.episodes USING btree (workspace_id, closed_at, id) WHERE (closed_at IS NOT NULL);
+CREATE INDEX episodes_by_first_reply ON public.episodes USING btree (workspace_id, first_reply_at, id) WHERE (first_reply_at IS NOT NULL);
 CREATE INDEX episodes_by_opening ON public.episodes USING btree (workspace_id, opened_at, id);
 CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at);
 CREATE UNIQUE INDEX episodes_open ON public.episodes USING btree (workspace_id, conversation_id) WHERE (closed_at IS NULL);
 CREATE INDEX episodes_without_hours ON public.episodes USING btree (workspace_id, id) WHERE (((first_reply_at IS NOT NULL) AND (office_first_reply_s IS NULL)) OR ((closed_at IS NOT NULL) AND (office_closing_s IS NULL)));
+CREATE TRIGGER report_deleted AFTER DELETE ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();
+CREATE TRIGGER report_inserted AFTER INSERT ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();
+CREATE TRIGGER report_updated AFTER UPDATE ON public.episodes FOR EACH ROW WHEN (((((((((((((((old.conversation_id IS DISTINCT FROM new.conversation_id) OR (old.connection_id IS DISTINCT FROM new.connection_id)) OR (old.opened_at IS DISTINCT FROM new.opened_at)) OR (old.opened_by IS DISTINCT FROM new.opened_by)) OR (old.first_reply_at IS DISTINCT FROM new.first_reply_at)) OR (old.first_reply_by IS DISTINCT FROM new.first_reply_by)) OR (old.closed_at IS DISTINCT FROM new.closed_at)) OR (old.replies IS DISTINCT FROM new.replies)) OR (old.reopened_from IS DISTINCT FROM new.reopened_from)) OR (old.team_id IS DISTINCT FROM new.team_id)) OR (old.member_id IS DISTINCT FROM new.member_id)) OR (old.labels IS DISTINCT FROM new.labels)) OR (old.office_first_reply_s IS DISTINCT FROM new.office_first_reply_s)) OR (old.office_closing_s IS DISTINCT FROM new.office_closing_s))) EXECUTE FUNCTION note_changed_episode();
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -959,32 +959,6 @@ CREATE INDEX media_by_message ON public.media USING btree (workspace_id, convers
 CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
 CREATE INDEX media_pending ON public.media USING btree (workspace_id, next_attempt_at) WHERE (state = 'pending'::text);
-
-create table member_availability (
-  workspace_id uuid not null,
-  member_id uuid not null,
-  state text not null default 'offline'::text,
-  is_away_chosen boolean not null default false,
-  capacity integer not null default 20,
-  changed_at timestamp with time zone not null default now(),
-  seen_at timestamp with time zone,
-  input_at timestamp with time zone,
-  constraint member_availability_pkey PRIMARY KEY (workspace_id, member_id),
-  constraint member_availability_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
-  constraint member_availability_capacity_check CHECK (((capacity >= 0) AND (capacity <= 200))),
-  constraint member_availability_state_check CHECK ((state = ANY (ARRAY['available'::text, 'away'::text, 'offline'::text])))
-) with (fillfactor=70);
-comment on table member_availability is 'Whether members are available, and how many conversations each gets. A member without a row has never opened the dashboard. Its row is the lock of the capacity.';
-comment on column member_availability.is_away_chosen is 'The member chose to be away, until the member chooses to be available.';
-comment on column member_availability.capacity is 'The engine assigns no conversation to a member with this many that are open and not with the bot.';
-comment on column member_availability.changed_at is 'Since when the member is in this state.';
-comment on column member_availability.seen_at is 'When a process last had an open stream of the member. Each process reports it as a heartbeat.';
-comment on column member_availability.input_at is 'When a page last reported input of the member.';
-CREATE INDEX member_availability_online ON public.member_availability USING btree (workspace_id, member_id) WHERE (state <> 'offline'::text);
-CREATE TRIGGER record_inserted AFTER INSERT ON public.member_availability FOR EACH ROW WHEN ((new.state <> 'offline'::text)) EXECUTE FUNCTION record_availability();
-CREATE TRIGGER record_updated AFTER UPDATE OF state, is_away_chosen ON public.member_availability FOR EACH ROW WHEN (((old.state <> new.state) OR ((new.state = 'away'::text) AND (old.is_away_chosen <> new.is_away_chosen)))) EXECUTE FUNCTION record_availability();
-CREATE TRIGGER request_inserted AFTER INSERT ON public.member_availability FOR EACH ROW WHEN ((new.state = 'available'::text)) EXECUTE FUNCTION request_for_member();
-CREATE TRIGGER request_updated AFTER UPDATE OF state, capacity ON public.member_availability FOR EACH ROW WHEN (((new.state = 'available'::text) AND ((old.state <> 'available'::text) OR (new.capacity > old.capacity)))) EXECUTE FUNCTION request_for_member();
 
 create unlogged table member_presence (
   workspace_id uuid not null,
@@ -1269,6 +1243,73 @@ create table removed_members (
 comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
 comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
 
+create table report_changes (
+  workspace_id uuid not null,
+  episode_id uuid not null
+);
+comment on table report_changes is 'Episodes that changed since they were counted. Append-only, so concurrent changes do not wait for each other.';
+CREATE INDEX report_changes_by_workspace ON public.report_changes USING btree (workspace_id);
+
+create table report_counts (
+  workspace_id uuid not null,
+  generation integer not null,
+  family text not null,
+  period text not null,
+  start date not null,
+  key_1 uuid not null,
+  key_2 uuid not null,
+  opened integer not null,
+  reopened integer not null,
+  first_replies integer not null,
+  closed integer not null,
+  replies integer not null,
+  first_reply_s bigint not null,
+  closing_s bigint not null,
+  office_first_replies integer not null,
+  office_first_reply_s bigint not null,
+  office_closings integer not null,
+  office_closing_s bigint not null,
+  constraint report_counts_pkey PRIMARY KEY (workspace_id, generation, family, period, start, key_1, key_2),
+  constraint report_counts_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
+) with (fillfactor=70);
+comment on table report_counts is 'Figures of reports per day and per month of the workspace''s time zone.';
+comment on column report_counts.family is 'What the figures are counted by: all, team, member, connection, label, or two of them, such as team_member.';
+comment on column report_counts.key_1 is 'The team, member, connection or label of the family. Zeros: none, or the family has no key.';
+comment on column report_counts.first_reply_s is 'The sum of the times to the first reply, for means.';
+
+create table report_histograms (
+  workspace_id uuid not null,
+  generation integer not null,
+  family text not null,
+  measure text not null,
+  period text not null,
+  start date not null,
+  key_1 uuid not null,
+  key_2 uuid not null,
+  buckets integer[] not null,
+  counts integer[] not null,
+  constraint report_histograms_pkey PRIMARY KEY (workspace_id, generation, family, measure, period, start, key_1, key_2),
+  constraint report_histograms_measure_check CHECK ((measure = ANY (ARRAY['first_reply'::text, 'closing'::text, 'office_first_reply'::text, 'office_closing'::text, 'opened_hour'::text, 'first_reply_hour'::text, 'closed_hour'::text]))),
+  constraint report_histograms_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
+) with (fillfactor=70);
+comment on table report_histograms is 'How many episodes have which time, in logarithmic buckets, and how many events are in which hour of the day.';
+comment on column report_histograms.buckets is 'The buckets with episodes: 0 is zero seconds, n is from 1.035^(n-1) up to 1.035^n seconds. Of an hour: 0 to 23.';
+
+create table report_states (
+  workspace_id uuid not null,
+  generation integer not null default 1,
+  time_zone text not null,
+  last_generation integer not null default 1,
+  building_generation integer,
+  building_time_zone text,
+  built_until uuid,
+  has_old_rows boolean not null default false,
+  constraint report_states_pkey PRIMARY KEY (workspace_id)
+);
+comment on table report_states is 'Which generation of counters a workspace reads, and the one that is being built for another time zone.';
+comment on column report_states.built_until is 'The last episode that the new generation contains.';
+comment on column report_states.has_old_rows is 'Rows of earlier generations are left to delete.';
+
 create table scheduled_messages (
   workspace_id uuid not null,
   id uuid not null,
@@ -1431,7 +1472,6 @@ create table team_members (
 );
 comment on table team_members is 'Which members are in a team.';
 CREATE INDEX team_members_by_member ON public.team_members USING btree (workspace_id, member_id);
-CREATE TRIGGER request_joined AFTER INSERT ON public.team_members FOR EACH ROW EXECUTE FUNCTION request_for_member();
 
 create table teams (
   workspace_id uuid not null,
@@ -1442,23 +1482,13 @@ create table teams (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null default now(),
   schedule_id uuid,
-  policy text not null default 'none'::text,
-  return_minutes integer,
-  last_assigned_id uuid,
   constraint teams_name_unique UNIQUE (workspace_id, name_key),
   constraint teams_pkey PRIMARY KEY (workspace_id, id),
   constraint teams_schedule_fkey FOREIGN KEY (workspace_id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
-  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
-  constraint teams_policy_check CHECK ((policy = ANY (ARRAY['none'::text, 'round_robin'::text, 'fewest_open'::text]))),
-  constraint teams_return_minutes_check CHECK (((return_minutes >= 1) AND (return_minutes <= 1440)))
+  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table teams is 'Groups of members who answer conversations together.';
 comment on column teams.schedule_id is 'Its office hours. Null: those of the connection, or of the workspace.';
-comment on column teams.policy is 'How its queue is assigned to members: not at all, in turn, or to the member with the fewest open conversations.';
-comment on column teams.return_minutes is 'Conversations of a member who is offline return to the queue when the customer has waited for this long. Null: they stay.';
-comment on column teams.last_assigned_id is 'The member who got the last conversation: the turn of round robin. The member may not exist any more.';
-CREATE INDEX teams_that_return ON public.teams USING btree (workspace_id, id) WHERE (return_minutes IS NOT NULL);
-CREATE TRIGGER request_policy AFTER UPDATE OF policy ON public.teams FOR EACH ROW WHEN (((new.policy <> 'none'::text) AND (old.policy <> new.policy))) EXECUTE FUNCTION request_for_team();
 
 create table templates (
   workspace_id uuid not null,

@@ -144,6 +144,11 @@ const folders: readonly Folder[] = [
     ],
   },
   {
+    name: 'Reports',
+    description: 'The figures of the last 30 days.',
+    steps: ['getReport'],
+  },
+  {
     name: 'Automations',
     description: 'An automation that is started by hand on that conversation and adds a note.',
     steps: [

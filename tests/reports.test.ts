@@ -281,7 +281,7 @@ async function assertReports({ report }: Reports, model: Model, timeZone: string
     ]
     for (const [query, keys, withRows] of filters) {
       for (const office of query === '' ? [false, true] : [false]) {
-        const text = `from=${from}&to=${to}&office_hours=${office}${query}`
+        const text = `from_day=${from}&to_day=${to}&office_hours=${office}${query}`
         const range = { timeZone, from, to, office, keys: keys ?? {} }
         for (const name of withRows as WithRows[]) {
           const found = await report(name, text)
@@ -406,7 +406,7 @@ test('each figure opens the episodes behind it', async (t) => {
   }
   const sorted = (ids: readonly string[]) => ids.toSorted()
   for (const office of [false, true]) {
-    const text = `from=${from}&to=${to}&office_hours=${office}`
+    const text = `from_day=${from}&to_day=${to}&office_hours=${office}`
     for (const name of ['overview', ...Object.keys(dimensionOf)] as const) {
       const found = await report(name, text)
       const dimension = name === 'overview' ? undefined : dimensionOf[name as WithRows]
@@ -437,17 +437,17 @@ test('each figure opens the episodes behind it', async (t) => {
       }
     }
   }
-  const { hours } = await report('busy_hours', `from=${from}&to=${to}`)
+  const { hours } = await report('busy_hours', `from_day=${from}&to_day=${to}`)
   for (const { weekday, hour, opened } of hours.slice(0, 20)) {
-    const listed = await listAll('busy_hours', `from=${from}&to=${to}&figure=opened&weekday=${weekday}&hour=${hour}`)
+    const listed = await listAll('busy_hours', `from_day=${from}&to_day=${to}&figure=opened&weekday=${weekday}&hour=${hour}`)
     assert.equal(listed.length, opened)
   }
-  const [first] = await listAll('overview', `from=${from}&to=${to}&figure=opened`)
+  const [first] = await listAll('overview', `from_day=${from}&to_day=${to}&figure=opened`)
   assert.equal(first?.contact.name, 'Ann')
   // A keyed caller gets the same report, and the CSV has the same rows.
-  const { data } = (await api.get(`/reports/teams?from=${from}&to=${to}`)).body
-  assert.deepEqual(data, await report('teams', `from=${from}&to=${to}`))
-  const csv = await fetch(`${world.url}/app/api/reports/teams/table.csv?from=${from}&to=${to}`, { headers: { cookie: browser.cookie() } })
+  const { data } = (await api.get(`/reports/teams?from_day=${from}&to_day=${to}`)).body
+  assert.deepEqual(data, await report('teams', `from_day=${from}&to_day=${to}`))
+  const csv = await fetch(`${world.url}/app/api/reports/teams/table.csv?from_day=${from}&to_day=${to}`, { headers: { cookie: browser.cookie() } })
   const lines = (await csv.text()).trim().split('\r\n')
   assert.equal(lines.length, data.rows.length + 1)
   assert.ok(lines[1]?.startsWith(`${data.rows[0].name},${data.rows[0].id},${data.rows[0].opened},`), lines[1])
@@ -456,9 +456,9 @@ test('each figure opens the episodes behind it', async (t) => {
 test('a report refuses a period, a filter or a row that it cannot have', async (t) => {
   const { browser } = await startReports(t)
   for (const path of [
-    'overview?from=2026-02-30',
-    'overview?from=2026-02-02&to=2026-02-01',
-    'overview?from=2025-01-01&to=2026-06-01',
+    'overview?from_day=2026-02-30',
+    'overview?from_day=2026-02-02&to_day=2026-02-01',
+    'overview?from_day=2025-01-01&to_day=2026-06-01',
     'overview?interval=year',
     'members?label_id=none',
     'busy_hours?team_id=none&connection_id=none',
@@ -469,8 +469,8 @@ test('a report refuses a period, a filter or a row that it cannot have', async (
     'busy_hours/episodes?figure=opened&hour=24',
   ])
     assertBadRequest(await browser.call('GET', `/reports/${path}`))
-  const { from, to } = (await browser.ask('GET', '/reports/overview?to=2026-03-30')).data
-  assert.deepEqual([from, to], ['2026-03-01', '2026-03-30'])
+  const { from_day, to_day } = (await browser.ask('GET', '/reports/overview?to_day=2026-03-30')).data
+  assert.deepEqual([from_day, to_day], ['2026-03-01', '2026-03-30'])
 })
 
 test('counts stay exact while two processes write, two count and one reads', async (t) => {
@@ -493,7 +493,7 @@ test('counts stay exact while two processes write, two count and one reads', asy
   let last = 0
   const read = async () => {
     while (isWriting) {
-      const { totals, rows } = await report('teams', `from=${wholeTime[0]}&to=${wholeTime[1]}`)
+      const { totals, rows } = await report('teams', `from_day=${wholeTime[0]}&to_day=${wholeTime[1]}`)
       assert.ok(totals.opened >= last, 'no episode is lost for a moment')
       assert.equal(sumOf(rows.map(({ opened }: Json) => opened)), totals.opened, 'the rows are of the same moment')
       last = totals.opened
@@ -519,7 +519,7 @@ test('after a change of the time zone the days are counted again, exactly, while
   await countReports(db)
   const to = 'Asia/Kolkata'
   await browser.ask('PATCH', '/workspace', { time_zone: to })
-  const during = await report('overview', `from=${wholeTime[0]}&to=${wholeTime[1]}`)
+  const during = await report('overview', `from_day=${wholeTime[0]}&to_day=${wholeTime[1]}`)
   assert.deepEqual([during.is_rebuilding, during.time_zone], [true, zone])
   await assertReports(world, model, zone, [wholeTime])
   // These come while the new generation is built.
@@ -530,7 +530,7 @@ test('after a change of the time zone the days are counted again, exactly, while
   await countReports(db)
   await writing
   await countReports(db)
-  const after = await report('overview', `from=${wholeTime[0]}&to=${wholeTime[1]}`)
+  const after = await report('overview', `from_day=${wholeTime[0]}&to_day=${wholeTime[1]}`)
   assert.deepEqual([after.is_rebuilding, after.time_zone], [false, to])
   await assertReports(world, model, to, [wholeTime, ['2026-03-08', '2026-03-08']])
   const generations = await db`select distinct generation from report_counts where workspace_id = ${api.workspaceId}`

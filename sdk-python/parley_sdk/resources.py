@@ -55,6 +55,7 @@ from .types import (
     NewWebhook,
     Note,
     RemoveSegmentContactsResult,
+    Report,
     ScheduledMessage,
     ScheduledMessageChanges,
     SecretRotation,
@@ -1461,6 +1462,52 @@ class Messages:
         )
 
 
+class Reports:
+    """The methods of `parley.reports`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def get(
+        self,
+        name: str,
+        *,
+        from_day: Optional[str] = None,
+        to_day: Optional[str] = None,
+        interval: Optional[Literal["day", "week", "month"]] = None,
+        office_hours: Optional[Literal["true", "false"]] = None,
+        team_id: Optional[str] = None,
+        connection_id: Optional[str] = None,
+        member_id: Optional[str] = None,
+        label_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Report:
+        """Get a report.
+
+        The figures of a period, compared with as many days before. Reports with rows can be filtered by team or
+        connection; `overview` and `busy_hours` by any one field, `overview` also by team or connection together with
+        one more.
+
+        :param from_day: The first day, in the time zone of the workspace; 29 days before `to_day` when absent.
+        :param to_day: The last day, included; today when absent. At most 366 days.
+        :param interval: Of `intervals`: `day` when absent.
+        :param office_hours: `true`: times count office hours only.
+        :param team_id: Only the episodes of this team; `none`: those without one.
+        :param connection_id: Only the episodes of this connection; `none`: those without one.
+        :param member_id: Only the episodes of this member; `none`: those without one.
+        :param label_id: Only the episodes of this label; `none`: those without one.
+        """
+        return self._caller.call(
+            "GET",
+            "/reports/{name}",
+            params={"name": name},
+            query={"from_day": from_day, "to_day": to_day, "interval": interval, "office_hours": office_hours, "team_id": team_id, "connection_id": connection_id, "member_id": member_id, "label_id": label_id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
 class Segments:
     """The methods of `parley.segments`."""
 
@@ -1951,6 +1998,7 @@ class Api:
         self.episodes = Episodes(caller)
         self.members = Members(caller)
         self.messages = Messages(caller)
+        self.reports = Reports(caller)
         self.segments = Segments(caller)
         self.tags = Tags(caller)
         self.teams = Teams(caller)

@@ -99,6 +99,23 @@ __all__ = [
     "Reaction",
     "Recipient",
     "RemoveSegmentContactsResult",
+    "Report",
+    "ReportHour",
+    "ReportInterval",
+    "ReportIntervalClosing",
+    "ReportIntervalFirstReply",
+    "ReportPrevious",
+    "ReportPreviousClosing",
+    "ReportPreviousFirstReply",
+    "ReportRow",
+    "ReportRowClosing",
+    "ReportRowFirstReply",
+    "ReportRowPrevious",
+    "ReportRowPreviousClosing",
+    "ReportRowPreviousFirstReply",
+    "ReportTotals",
+    "ReportTotalsClosing",
+    "ReportTotalsFirstReply",
     "ScheduledContent",
     "ScheduledMessage",
     "ScheduledMessageAuthor",
@@ -1255,6 +1272,277 @@ class RemoveSegmentContactsResult(TypedDict):
     requested: int
     # The number of contacts that were removed.
     removed: int
+
+
+class Report(TypedDict):
+    name: Literal["overview", "members", "teams", "labels", "connections", "busy_hours"]
+    from_day: str
+    # The last day, included.
+    to_day: str
+    # The days are those of this zone: the workspace’s.
+    time_zone: str
+    interval: Literal["day", "week", "month"]
+    # Times are counted in office hours.
+    office_hours: bool
+    # The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the
+    # former one.
+    is_rebuilding: bool
+    # False while many past episodes are being counted: after an upgrade, for some minutes.
+    is_complete: bool
+    totals: ReportTotals
+    # As many days before.
+    previous: ReportPrevious
+    intervals: List[ReportInterval]
+    # One per member, team, label or connection with a figure. Empty for `overview` and `busy_hours`.
+    rows: List[ReportRow]
+    # Of `busy_hours`: the hours of the week in which something happened.
+    hours: List[ReportHour]
+
+
+class ReportHour(TypedDict):
+    # 0 is Monday.
+    weekday: int
+    hour: int
+    opened: int
+    first_replies: int
+    closed: int
+
+
+class ReportInterval(TypedDict):
+    # Its first day in the period. Weeks begin on Monday.
+    start: str
+    # Episodes that opened in the period.
+    opened: int
+    # Those of them whose conversation had been closed less than 24 hours before.
+    reopened: int
+    # Episodes that closed in the period.
+    closed: int
+    # Replies of members in the episodes that closed in the period.
+    replies: int
+    # From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    # period.
+    first_reply: ReportIntervalFirstReply
+    # From the opening to the closing, of the episodes that closed in the period.
+    closing: ReportIntervalClosing
+
+
+class ReportIntervalClosing(TypedDict):
+    """From the opening to the closing, of the episodes that closed in the period."""
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportIntervalFirstReply(TypedDict):
+    """From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    period.
+    """
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportPrevious(TypedDict):
+    """As many days before."""
+
+    from_day: str
+    to_day: str
+    # Episodes that opened in the period.
+    opened: int
+    # Those of them whose conversation had been closed less than 24 hours before.
+    reopened: int
+    # Episodes that closed in the period.
+    closed: int
+    # Replies of members in the episodes that closed in the period.
+    replies: int
+    # From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    # period.
+    first_reply: ReportPreviousFirstReply
+    # From the opening to the closing, of the episodes that closed in the period.
+    closing: ReportPreviousClosing
+
+
+class ReportPreviousClosing(TypedDict):
+    """From the opening to the closing, of the episodes that closed in the period."""
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportPreviousFirstReply(TypedDict):
+    """From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    period.
+    """
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportRow(TypedDict):
+    # Of the member, team, label or connection. Null: episodes without one.
+    id: Optional[str]
+    # Null if it does not exist any more, or if `id` is null.
+    name: Optional[str]
+    # Hex, assigned by the service.
+    color: Optional[str]
+    # Episodes that opened in the period.
+    opened: int
+    # Those of them whose conversation had been closed less than 24 hours before.
+    reopened: int
+    # Episodes that closed in the period.
+    closed: int
+    # Replies of members in the episodes that closed in the period.
+    replies: int
+    # From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    # period.
+    first_reply: ReportRowFirstReply
+    # From the opening to the closing, of the episodes that closed in the period.
+    closing: ReportRowClosing
+    previous: ReportRowPrevious
+    # Open conversations whose customer waits for a reply of a member now, whatever the period.
+    waiting_now: int
+
+
+class ReportRowClosing(TypedDict):
+    """From the opening to the closing, of the episodes that closed in the period."""
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportRowFirstReply(TypedDict):
+    """From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    period.
+    """
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportRowPrevious(TypedDict):
+    # Episodes that opened in the period.
+    opened: int
+    # Those of them whose conversation had been closed less than 24 hours before.
+    reopened: int
+    # Episodes that closed in the period.
+    closed: int
+    # Replies of members in the episodes that closed in the period.
+    replies: int
+    # From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    # period.
+    first_reply: ReportRowPreviousFirstReply
+    # From the opening to the closing, of the episodes that closed in the period.
+    closing: ReportRowPreviousClosing
+
+
+class ReportRowPreviousClosing(TypedDict):
+    """From the opening to the closing, of the episodes that closed in the period."""
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportRowPreviousFirstReply(TypedDict):
+    """From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    period.
+    """
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportTotals(TypedDict):
+    # Episodes that opened in the period.
+    opened: int
+    # Those of them whose conversation had been closed less than 24 hours before.
+    reopened: int
+    # Episodes that closed in the period.
+    closed: int
+    # Replies of members in the episodes that closed in the period.
+    replies: int
+    # From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    # period.
+    first_reply: ReportTotalsFirstReply
+    # From the opening to the closing, of the episodes that closed in the period.
+    closing: ReportTotalsClosing
+    # Open conversations whose customer waits for a reply of a member now, whatever the period.
+    waiting_now: int
+
+
+class ReportTotalsClosing(TypedDict):
+    """From the opening to the closing, of the episodes that closed in the period."""
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
+
+
+class ReportTotalsFirstReply(TypedDict):
+    """From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the
+    period.
+    """
+
+    # The episodes with such a time.
+    count: int
+    # From a histogram, with an error of at most 2 %. Null without an episode.
+    median_seconds: Optional[float]
+    # Nine tenths of the times are at most this long. The error is that of the median.
+    p90_seconds: Optional[float]
+    # Exact, rounded to a tenth of a second.
+    mean_seconds: Optional[float]
 
 
 class ScheduledContent(TypedDict, total=False):

@@ -35,6 +35,7 @@ import type {
   DeleteSegmentResult,
   DeleteWebhookResult,
   Episode,
+  GetReportQuery,
   GetTemplateQuery,
   ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
@@ -66,6 +67,7 @@ import type {
   NewWebhook,
   Note,
   RemoveSegmentContactsResult,
+  Report,
   SaveAutomationDraftQuery,
   ScheduledMessage,
   ScheduledMessageChanges,
@@ -112,6 +114,7 @@ export type Calls = {
   'GET /me': { data: Me }
   'GET /members': { query: ListMembersQuery; item: Member }
   'GET /messages/{id}': { params: { id: string }; data: Message }
+  'GET /reports/{name}': { params: { name: string }; query: GetReportQuery; data: Report }
   'GET /scheduled-messages/{id}': { params: { id: string }; data: ScheduledMessage }
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }

@@ -46,6 +46,7 @@ import type {
   NewScheduledMessage,
   NewSegment,
   NewWebhook,
+  Report,
   SaveAutomationDraftQuery,
   ScheduledMessageChanges,
   SecretRotation,
@@ -183,9 +184,11 @@ export const episodesOf = ({ list }: Caller) => ({
     query: Omit<ListEpisodesQuery, keyof ChangePosition> = {},
     options?: CallOptions,
   ) => changePages(position, (from) => list('GET /episodes', { query: { ...query, ...from } }, options)),
+})
+
 export const reportsOf = ({ call }: Caller) => ({
   /** `overview`, `members`, `teams`, `labels`, `connections` or `busy_hours`: the last 30 days, unless the query names others. */
-  get: (name: ReportName, query: GetReportQuery = {}, options?: CallOptions) =>
+  get: (name: Report['name'], query: GetReportQuery = {}, options?: CallOptions) =>
     call('GET /reports/{name}', { params: { name }, query }, options),
 })
 

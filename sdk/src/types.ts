@@ -628,6 +628,25 @@ export type FilterRule = {
   value?: string | undefined
 }
 
+export type GetReportQuery = {
+  /** The first day, in the time zone of the workspace; 29 days before `to_day` when absent. */
+  from_day?: string | undefined
+  /** The last day, included; today when absent. At most 366 days. */
+  to_day?: string | undefined
+  /** Of `intervals`: `day` when absent. */
+  interval?: "day" | "week" | "month" | undefined
+  /** `true`: times count office hours only. */
+  office_hours?: "true" | "false" | undefined
+  /** Only the episodes of this team; `none`: those without one. */
+  team_id?: string | undefined
+  /** Only the episodes of this connection; `none`: those without one. */
+  connection_id?: string | undefined
+  /** Only the episodes of this member; `none`: those without one. */
+  member_id?: string | undefined
+  /** Only the episodes of this label; `none`: those without one. */
+  label_id?: string | undefined
+}
+
 export type GetTemplateQuery = {
   /** `en_US` when absent. */
   language?: string | undefined
@@ -1129,6 +1148,207 @@ export type RemoveSegmentContactsResult = {
   requested: number
   /** The number of contacts that were removed. */
   removed: number
+}
+
+export type Report = {
+  name: "overview" | "members" | "teams" | "labels" | "connections" | "busy_hours"
+  from_day: string
+  /** The last day, included. */
+  to_day: string
+  /** The days are those of this zone: the workspace’s. */
+  time_zone: string
+  interval: "day" | "week" | "month"
+  /** Times are counted in office hours. */
+  office_hours: boolean
+  /** The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one. */
+  is_rebuilding: boolean
+  /** False while many past episodes are being counted: after an upgrade, for some minutes. */
+  is_complete: boolean
+  totals: {
+    /** Episodes that opened in the period. */
+    opened: number
+    /** Those of them whose conversation had been closed less than 24 hours before. */
+    reopened: number
+    /** Episodes that closed in the period. */
+    closed: number
+    /** Replies of members in the episodes that closed in the period. */
+    replies: number
+    /** From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the period. */
+    first_reply: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+    /** From the opening to the closing, of the episodes that closed in the period. */
+    closing: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+    /** Open conversations whose customer waits for a reply of a member now, whatever the period. */
+    waiting_now: number
+  }
+  /** As many days before. */
+  previous: {
+    from_day: string
+    to_day: string
+    /** Episodes that opened in the period. */
+    opened: number
+    /** Those of them whose conversation had been closed less than 24 hours before. */
+    reopened: number
+    /** Episodes that closed in the period. */
+    closed: number
+    /** Replies of members in the episodes that closed in the period. */
+    replies: number
+    /** From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the period. */
+    first_reply: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+    /** From the opening to the closing, of the episodes that closed in the period. */
+    closing: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+  }
+  intervals: ({
+    /** Its first day in the period. Weeks begin on Monday. */
+    start: string
+    /** Episodes that opened in the period. */
+    opened: number
+    /** Those of them whose conversation had been closed less than 24 hours before. */
+    reopened: number
+    /** Episodes that closed in the period. */
+    closed: number
+    /** Replies of members in the episodes that closed in the period. */
+    replies: number
+    /** From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the period. */
+    first_reply: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+    /** From the opening to the closing, of the episodes that closed in the period. */
+    closing: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+  })[]
+  /** One per member, team, label or connection with a figure. Empty for `overview` and `busy_hours`. */
+  rows: ({
+    /** Of the member, team, label or connection. Null: episodes without one. */
+    id: string | null
+    /** Null if it does not exist any more, or if `id` is null. */
+    name: string | null
+    /** Hex, assigned by the service. */
+    color: string | null
+    /** Episodes that opened in the period. */
+    opened: number
+    /** Those of them whose conversation had been closed less than 24 hours before. */
+    reopened: number
+    /** Episodes that closed in the period. */
+    closed: number
+    /** Replies of members in the episodes that closed in the period. */
+    replies: number
+    /** From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the period. */
+    first_reply: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+    /** From the opening to the closing, of the episodes that closed in the period. */
+    closing: {
+      /** The episodes with such a time. */
+      count: number
+      /** From a histogram, with an error of at most 2 %. Null without an episode. */
+      median_seconds: number | null
+      /** Nine tenths of the times are at most this long. The error is that of the median. */
+      p90_seconds: number | null
+      /** Exact, rounded to a tenth of a second. */
+      mean_seconds: number | null
+    }
+    previous: {
+      /** Episodes that opened in the period. */
+      opened: number
+      /** Those of them whose conversation had been closed less than 24 hours before. */
+      reopened: number
+      /** Episodes that closed in the period. */
+      closed: number
+      /** Replies of members in the episodes that closed in the period. */
+      replies: number
+      /** From the opening by the customer to the first reply of a member, of the episodes whose first reply was in the period. */
+      first_reply: {
+        /** The episodes with such a time. */
+        count: number
+        /** From a histogram, with an error of at most 2 %. Null without an episode. */
+        median_seconds: number | null
+        /** Nine tenths of the times are at most this long. The error is that of the median. */
+        p90_seconds: number | null
+        /** Exact, rounded to a tenth of a second. */
+        mean_seconds: number | null
+      }
+      /** From the opening to the closing, of the episodes that closed in the period. */
+      closing: {
+        /** The episodes with such a time. */
+        count: number
+        /** From a histogram, with an error of at most 2 %. Null without an episode. */
+        median_seconds: number | null
+        /** Nine tenths of the times are at most this long. The error is that of the median. */
+        p90_seconds: number | null
+        /** Exact, rounded to a tenth of a second. */
+        mean_seconds: number | null
+      }
+    }
+    /** Open conversations whose customer waits for a reply of a member now, whatever the period. */
+    waiting_now: number
+  })[]
+  /** Of `busy_hours`: the hours of the week in which something happened. */
+  hours: ({
+    /** 0 is Monday. */
+    weekday: number
+    hour: number
+    opened: number
+    first_replies: number
+    closed: number
+  })[]
 }
 
 export type SaveAutomationDraftQuery = {

@@ -1,6 +1,8 @@
 /**
  * The episodes behind a figure of a report: a count of them, or of their replies, is the figure.
  *
+ * A member who does not see all conversations gets those that the member sees now; they can be fewer.
+ *
  * They are read from the episodes themselves, not from the counters, by an index on the time that the figure counts by. The order is that of the ids:
  * the newest first.
  */
@@ -11,6 +13,7 @@ import { badRequest } from '../../lib/errors.ts'
 import { isUuid } from '../../lib/id.ts'
 import { type Page, type Position, toPage } from '../../lib/page.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../../lib/postgres/db.ts'
+import { type Reader, visibleTo } from '../../teams/visibility.ts'
 import {
   closingSeconds,
   type Dimension,
@@ -24,7 +27,7 @@ import {
   officeFirstReplySeconds,
   teamOf,
 } from './facts.ts'
-import { type ReportCaller, type ReportName, type ReportQuery, type ReportRequest, readRequest, rowsOf } from './request.ts'
+import { type ReportName, type ReportQuery, type ReportRequest, readRequest, rowsOf } from './request.ts'
 import type { ReportEpisode } from './resource.ts'
 import { isWaiting } from './waiting.ts'
 
@@ -41,7 +44,7 @@ export type EpisodeQuery = ReportQuery & {
 
 export async function listReportEpisodes(
   sql: Sql,
-  caller: ReportCaller,
+  caller: Reader,
   name: ReportName,
   query: EpisodeQuery,
   { limit, before }: Position,
@@ -62,7 +65,7 @@ export async function listReportEpisodes(
     from episodes e
     join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where e.workspace_id = ${workspaceId} and e.id < ${before} and ${condition}
+    where e.workspace_id = ${workspaceId} and e.id < ${before} and ${condition} and ${visibleTo(sql, caller)}
     order by e.id desc
     limit ${limit + 1}`
   return toPage(rows, limit)

@@ -1,6 +1,7 @@
 /** One report: totals, intervals, rows and hours of one moment. */
 import { memberName } from '../../accounts/members.ts'
 import type { Db, Fragment, Sql } from '../../lib/postgres/db.ts'
+import type { Reader } from '../../teams/visibility.ts'
 import { type Dimension, noKey } from './facts.ts'
 import { type Figures, type HourFigures, noFigures, readFigures, readHours } from './figures.ts'
 import {
@@ -8,7 +9,6 @@ import {
   type Filters,
   type Interval,
   type Period,
-  type ReportCaller,
   type ReportName,
   type ReportQuery,
   readRequest,
@@ -26,21 +26,21 @@ export type ReportRow = Figures & {
 
 export type Report = {
   name: ReportName
-  from: string
-  to: string
+  from_day: string
+  to_day: string
   time_zone: string
   interval: Interval
   office_hours: boolean
   is_rebuilding: boolean
   is_complete: boolean
   totals: Figures & { waiting_now: number }
-  previous: Figures & Period
+  previous: Figures & { from_day: string; to_day: string }
   intervals: (Figures & { start: string })[]
   rows: ReportRow[]
   hours: HourFigures[]
 }
 
-export async function readReport(db: Db, caller: ReportCaller, name: ReportName, query: ReportQuery): Promise<Report> {
+export async function readReport(db: Db, caller: Reader, name: ReportName, query: ReportQuery): Promise<Report> {
   const { workspaceId } = caller
   return db.begin('isolation level repeatable read read only', async (sql) => {
     const request = await readRequest(sql, caller, name, query)
@@ -50,12 +50,12 @@ export async function readReport(db: Db, caller: ReportCaller, name: ReportName,
     const totals = await readFigures(sql, workspaceId, request, both, undefined)
     const series = await readFigures(sql, workspaceId, request, { current: period }, { interval, from: period.from })
     return {
-      ...{ name, ...period, interval, time_zone: state.time_zone },
+      ...{ name, from_day: period.from, to_day: period.to, interval, time_zone: state.time_zone },
       office_hours: isInOfficeHours,
       is_rebuilding: state.is_rebuilding,
       is_complete: !state.is_behind,
       totals: { ...totals.of('current'), waiting_now: await countWaiting(sql, workspaceId, filters) },
-      previous: { ...previous, ...totals.of('previous') },
+      previous: { from_day: previous.from, to_day: previous.to, ...totals.of('previous') },
       intervals: startsOf(period, interval).map((start) => ({ start, ...series.of('current', start) })),
       rows: rows ? await readRows(sql, workspaceId, rows, filters, await readFigures(sql, workspaceId, request, both, { rows })) : [],
       hours: name === 'busy_hours' ? await readHours(sql, workspaceId, request) : [],

@@ -2,6 +2,7 @@
 import { badRequest, forbidden } from '../../lib/errors.ts'
 import { isUuid } from '../../lib/id.ts'
 import { requireRow, type Sql } from '../../lib/postgres/db.ts'
+import { type Reader, restrictionOf } from '../../teams/visibility.ts'
 import { type Dimension, dimensions, getFamily, hasHours, noKey } from './facts.ts'
 
 export const reportNames = ['overview', 'members', 'teams', 'labels', 'connections', 'busy_hours'] as const
@@ -19,8 +20,8 @@ export const rowsOf: Readonly<Partial<Record<ReportName, Dimension>>> = {
 }
 
 export type ReportQuery = {
-  from?: string | undefined
-  to?: string | undefined
+  from_day?: string | undefined
+  to_day?: string | undefined
   interval?: Interval | undefined
   office_hours?: 'true' | 'false' | undefined
   team_id?: string | undefined
@@ -63,19 +64,16 @@ const defaultDays = 30
 /** A read adds at most so many changes that the loop has not counted. Only the first start after an upgrade has more. */
 const maxUncounted = 10_000
 
-/** A caller who sees only conversations of their own gets only figures of their own. */
-export type ReportCaller = { workspaceId: string; member?: { id: string } | undefined; sees?: string | undefined }
-
 /**
- * The only place that says whose figures a caller gets. Members who do not see all conversations get their own: every report has a filter by the
+ * The only place that says whose figures a caller gets. A member who does not see all conversations gets their own: every report has a filter by the
  * member, and a report that cannot have it is refused.
  */
-function restrict({ member, sees = 'all' }: ReportCaller, name: ReportName, filters: Filters): Filters {
-  if (!member || sees === 'all') return filters
-  if (filters.member !== undefined && filters.member !== member.id)
-    throw forbidden('your role shows only your own figures')
-  const own = { ...filters, member: member.id }
-  if (familyOf(name, own) === undefined) throw forbidden('your role shows only your own figures')
+function restrict(caller: Reader, name: ReportName, filters: Filters): Filters {
+  const restriction = restrictionOf(caller)
+  if (!restriction) return filters
+  const own = { ...filters, member: restriction.member.id }
+  if ((filters.member ?? own.member) !== own.member || familyOf(name, own) === undefined)
+    throw forbidden('you see only your own figures')
   return own
 }
 
@@ -88,16 +86,16 @@ export function familyOf(name: ReportName, filters: Filters): string | undefined
 
 export async function readRequest(
   sql: Sql,
-  caller: ReportCaller,
+  caller: Reader,
   name: ReportName,
   query: ReportQuery,
 ): Promise<ReportRequest> {
   const state = await readState(sql, caller.workspaceId)
-  const to = query.to === undefined ? (query.from ? laterOf(query.from, state.today) : state.today) : readDay('to', query.to)
-  const from = query.from === undefined ? addDays(to, 1 - defaultDays) : readDay('from', query.from)
+  const to = query.to_day === undefined ? state.today : readDay('to_day', query.to_day)
+  const from = query.from_day === undefined ? addDays(to, 1 - defaultDays) : readDay('from_day', query.from_day)
   const count = (Date.parse(to) - Date.parse(from)) / dayMs + 1
-  if (count < 1) throw badRequest('to: must not be before from')
-  if (count > maxDays) throw badRequest(`to: a report has at most ${maxDays} days`)
+  if (count < 1) throw badRequest('to_day: must not be before from_day')
+  if (count > maxDays) throw badRequest(`to_day: a report has at most ${maxDays} days`)
   const asked: Filters = {}
   for (const dimension of dimensions) {
     const field = `${dimension}_id` as const
@@ -138,8 +136,6 @@ async function readState(sql: Sql, workspaceId: string): Promise<ReportState> {
 
 export const addDays = (day: string, count: number): string =>
   new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
-
-const laterOf = (one: string, other: string): string => (one > other ? one : other)
 
 function readDay(field: string, text: string): string {
   const ms = /^(19[7-9]|20\d)\d-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN

@@ -47,8 +47,8 @@ const figuresExample = (opened: number) => ({
 export const ReportSchema = Type.Object(
   {
     name: OneOf(reportNames),
-    from: Day,
-    to: Type.String({ format: 'date', description: 'The last day, included.' }),
+    from_day: Day,
+    to_day: Type.String({ format: 'date', description: 'The last day, included.' }),
     time_zone: Type.String({ description: 'The days are those of this zone: the workspace’s.' }),
     interval: OneOf(intervals),
     office_hours: Type.Boolean({ description: 'Times are counted in office hours.' }),
@@ -59,7 +59,7 @@ export const ReportSchema = Type.Object(
       description: 'False while many past episodes are being counted: after an upgrade, for some minutes.',
     }),
     totals: Type.Object({ ...figures, waiting_now }),
-    previous: Type.Object({ from: Day, to: Day, ...figures }, { description: 'As many days before.' }),
+    previous: Type.Object({ from_day: Day, to_day: Day, ...figures }, { description: 'As many days before.' }),
     intervals: Type.Array(
       Type.Object({
         start: Type.String({ format: 'date', description: 'Its first day in the period. Weeks begin on Monday.' }),
@@ -95,10 +95,10 @@ export const ReportSchema = Type.Object(
     title: 'Report',
     examples: [
       {
-        ...{ name: 'teams', from: '2026-01-01', to: '2026-01-02', time_zone: 'Europe/Berlin', interval: 'day' },
+        ...{ name: 'teams', from_day: '2026-01-01', to_day: '2026-01-02', time_zone: 'Europe/Berlin', interval: 'day' },
         ...{ office_hours: false, is_rebuilding: false, is_complete: true },
         totals: { ...figuresExample(40), waiting_now: 4 },
-        previous: { from: '2025-12-30', to: '2025-12-31', ...figuresExample(36) },
+        previous: { from_day: '2025-12-30', to_day: '2025-12-31', ...figuresExample(36) },
         intervals: [
           { start: '2026-01-01', ...figuresExample(12) },
           { start: '2026-01-02', ...figuresExample(28) },

@@ -16,10 +16,10 @@ const Id = (what: string) =>
   Type.Optional(Type.String({ maxLength: 40, description: `Only the episodes of this ${what}; \`none\`: those without one.` }))
 
 const parameters = {
-  from: Type.Optional(
-    Type.String({ maxLength: 20, description: 'The first day, in the time zone of the workspace; 29 days before `to` when absent.' }),
+  from_day: Type.Optional(
+    Type.String({ maxLength: 20, description: 'The first day, in the time zone of the workspace; 29 days before `to_day` when absent.' }),
   ),
-  to: Type.Optional(
+  to_day: Type.Optional(
     Type.String({ maxLength: 20, description: `The last day, included; today when absent. At most ${maxDays} days.` }),
   ),
   interval: Type.Optional(OneOf(intervals, { description: 'Of `intervals`: `day` when absent.' })),
@@ -56,7 +56,7 @@ export const reportTable = (db: Db, slow: SlowReads): readonly Row[] => [
       const report = await readReport(db, caller, name, asked)
       reply.headers({
         'content-type': 'text/csv; charset=utf-8',
-        'content-disposition': `attachment; filename="${name}-${report.from}-${report.to}.csv"`,
+        'content-disposition': `attachment; filename="${name}-${report.from_day}-${report.to_day}.csv"`,
         'x-content-type-options': 'nosniff',
       })
       return reply.send(writeReport(report))
@@ -80,7 +80,7 @@ export const reportTable = (db: Db, slow: SlowReads): readonly Row[] => [
       return slow(
         caller.workspaceId,
         (sql) => listReportEpisodes(sql, caller, name, asked, readPosition(asked)),
-        { field: 'from', text: 'choose a shorter period' },
+        { field: 'from_day', text: 'choose a shorter period' },
       )
     },
   }),
