@@ -408,6 +408,7 @@ CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USIN
 CREATE UNIQUE INDEX channel_connections_by_name ON public.channel_connections USING btree (workspace_id, name_key) WHERE (disconnected_at IS NULL);
 CREATE TRIGGER keep_connection AFTER DELETE ON public.channel_connections FOR EACH ROW WHEN ((old.disconnected_at IS NULL)) EXECUTE FUNCTION keep_connection();
 CREATE TRIGGER name_connection BEFORE INSERT ON public.channel_connections FOR EACH ROW WHEN ((new.channel_name IS NULL)) EXECUTE FUNCTION name_connection();
+CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.channel_connections FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_row();
 
 create table checklists (
   workspace_id uuid not null,
@@ -648,8 +649,7 @@ create table conversation_labels (
 );
 comment on table conversation_labels is 'Which labels a conversation has.';
 CREATE INDEX conversation_labels_by_label ON public.conversation_labels USING btree (workspace_id, label_id, conversation_id);
-CREATE TRIGGER report_labeled AFTER INSERT ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION note_labeled_episode();
-CREATE TRIGGER report_unlabeled AFTER DELETE ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION note_labeled_episode();
+CREATE TRIGGER queue_target_label AFTER INSERT OR DELETE ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION queue_target_label();
 
 create table conversations (
   workspace_id uuid not null,
@@ -679,6 +679,8 @@ create table conversations (
   episode_id uuid,
   episode_messages integer not null default 0,
   episode_replies integer not null default 0,
+  due_at timestamp with time zone,
+  due_kind text,
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
   constraint conversations_team_fkey FOREIGN KEY (workspace_id, team_id) REFERENCES teams(workspace_id, id) ON DELETE SET NULL (team_id) NOT VALID,
@@ -703,10 +705,13 @@ comment on column conversations.team_id is 'The team that it is assigned to.';
 comment on column conversations.episode_id is 'The open episode.';
 comment on column conversations.episode_messages is 'Messages of the customer in the open episode: counted here, because each message changes this row anyway.';
 comment on column conversations.episode_replies is 'Replies of members in the open episode.';
+comment on column conversations.due_at is 'The earliest due time of its running clocks. It has no meaning while no customer waits for a member. Written by server/targets.';
+comment on column conversations.due_kind is 'What is due then: first_reply, next_reply or closing.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_connection ON public.conversations USING btree (workspace_id, connection_id, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_by_window ON public.conversations USING btree (workspace_id, last_inbound_at) WHERE (status <> 'closed'::text);
+CREATE INDEX conversations_due ON public.conversations USING btree (workspace_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_in_inbox_of_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), (
 CASE
     WHEN (inbox_at IS NULL) THEN 'automated'::text
@@ -734,29 +739,7 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW W
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id, bot_run_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)) OR ((old.bot_run_id IS NULL) IS DISTINCT FROM (new.bot_run_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
-CREATE TRIGGER report_assigned AFTER UPDATE OF team_id, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((new.episode_id IS NOT NULL) AND ((old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS DISTINCT FROM new.assigned_agent_id)))) EXECUTE FUNCTION note_assigned_episode();
-
-create table counted_episodes (
-  workspace_id uuid not null,
-  episode_id uuid not null,
-  connection_id uuid,
-  team_id uuid,
-  member_id uuid,
-  labels uuid[] not null,
-  is_reopened boolean not null,
-  replies integer not null,
-  opened_at timestamp with time zone not null,
-  first_reply_at timestamp with time zone,
-  first_reply_by uuid,
-  closed_at timestamp with time zone,
-  first_reply_s integer,
-  closing_s integer,
-  office_first_reply_s integer,
-  office_closing_s integer,
-  constraint counted_episodes_pkey PRIMARY KEY (workspace_id, episode_id)
-);
-comment on table counted_episodes is 'Episodes as report_counts and report_histograms contain them: what a change subtracts before it adds the new values.';
-comment on column counted_episodes.first_reply_at is 'Null if a member opened the episode: the customer waited for no reply.';
+CREATE TRIGGER queue_target_change AFTER UPDATE ON public.conversations FOR EACH ROW WHEN (((old.episode_id IS DISTINCT FROM new.episode_id) OR ((new.episode_id IS NOT NULL) AND ((old.waiting_since IS DISTINCT FROM new.waiting_since) OR ((old.status = 'closed'::text) <> (new.status = 'closed'::text)) OR ((old.bot_run_id IS NULL) <> (new.bot_run_id IS NULL)) OR ((old.episode_replies = 0) <> (new.episode_replies = 0)) OR (old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS DISTINCT FROM new.assigned_agent_id) OR (old.contact_id <> new.contact_id))))) EXECUTE FUNCTION queue_target_change();
 
 create table drafts (
   workspace_id uuid not null,
@@ -845,14 +828,10 @@ comment on column episodes.office_first_reply_s is 'Seconds in office hours from
 comment on column episodes.office_closing_s is 'The same to the closing.';
 CREATE INDEX episodes_by_change ON public.episodes USING btree (workspace_id, updated_at, id);
 CREATE INDEX episodes_by_closing ON public.episodes USING btree (workspace_id, closed_at, id) WHERE (closed_at IS NOT NULL);
-CREATE INDEX episodes_by_first_reply ON public.episodes USING btree (workspace_id, first_reply_at, id) WHERE (first_reply_at IS NOT NULL);
 CREATE INDEX episodes_by_opening ON public.episodes USING btree (workspace_id, opened_at, id);
 CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at);
 CREATE UNIQUE INDEX episodes_open ON public.episodes USING btree (workspace_id, conversation_id) WHERE (closed_at IS NULL);
 CREATE INDEX episodes_without_hours ON public.episodes USING btree (workspace_id, id) WHERE (((first_reply_at IS NOT NULL) AND (office_first_reply_s IS NULL)) OR ((closed_at IS NOT NULL) AND (office_closing_s IS NULL)));
-CREATE TRIGGER report_deleted AFTER DELETE ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();
-CREATE TRIGGER report_inserted AFTER INSERT ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();
-CREATE TRIGGER report_updated AFTER UPDATE ON public.episodes FOR EACH ROW WHEN (((((((((((((((old.conversation_id IS DISTINCT FROM new.conversation_id) OR (old.connection_id IS DISTINCT FROM new.connection_id)) OR (old.opened_at IS DISTINCT FROM new.opened_at)) OR (old.opened_by IS DISTINCT FROM new.opened_by)) OR (old.first_reply_at IS DISTINCT FROM new.first_reply_at)) OR (old.first_reply_by IS DISTINCT FROM new.first_reply_by)) OR (old.closed_at IS DISTINCT FROM new.closed_at)) OR (old.replies IS DISTINCT FROM new.replies)) OR (old.reopened_from IS DISTINCT FROM new.reopened_from)) OR (old.team_id IS DISTINCT FROM new.team_id)) OR (old.member_id IS DISTINCT FROM new.member_id)) OR (old.labels IS DISTINCT FROM new.labels)) OR (old.office_first_reply_s IS DISTINCT FROM new.office_first_reply_s)) OR (old.office_closing_s IS DISTINCT FROM new.office_closing_s))) EXECUTE FUNCTION note_changed_episode();
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -1243,73 +1222,6 @@ create table removed_members (
 comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
 comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
 
-create table report_changes (
-  workspace_id uuid not null,
-  episode_id uuid not null
-);
-comment on table report_changes is 'Episodes that changed since they were counted. Append-only, so concurrent changes do not wait for each other.';
-CREATE INDEX report_changes_by_workspace ON public.report_changes USING btree (workspace_id);
-
-create table report_counts (
-  workspace_id uuid not null,
-  generation integer not null,
-  family text not null,
-  period text not null,
-  start date not null,
-  key_1 uuid not null,
-  key_2 uuid not null,
-  opened integer not null,
-  reopened integer not null,
-  first_replies integer not null,
-  closed integer not null,
-  replies integer not null,
-  first_reply_s bigint not null,
-  closing_s bigint not null,
-  office_first_replies integer not null,
-  office_first_reply_s bigint not null,
-  office_closings integer not null,
-  office_closing_s bigint not null,
-  constraint report_counts_pkey PRIMARY KEY (workspace_id, generation, family, period, start, key_1, key_2),
-  constraint report_counts_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
-) with (fillfactor=70);
-comment on table report_counts is 'Figures of reports per day and per month of the workspace''s time zone.';
-comment on column report_counts.family is 'What the figures are counted by: all, team, member, connection, label, or two of them, such as team_member.';
-comment on column report_counts.key_1 is 'The team, member, connection or label of the family. Zeros: none, or the family has no key.';
-comment on column report_counts.first_reply_s is 'The sum of the times to the first reply, for means.';
-
-create table report_histograms (
-  workspace_id uuid not null,
-  generation integer not null,
-  family text not null,
-  measure text not null,
-  period text not null,
-  start date not null,
-  key_1 uuid not null,
-  key_2 uuid not null,
-  buckets integer[] not null,
-  counts integer[] not null,
-  constraint report_histograms_pkey PRIMARY KEY (workspace_id, generation, family, measure, period, start, key_1, key_2),
-  constraint report_histograms_measure_check CHECK ((measure = ANY (ARRAY['first_reply'::text, 'closing'::text, 'office_first_reply'::text, 'office_closing'::text, 'opened_hour'::text, 'first_reply_hour'::text, 'closed_hour'::text]))),
-  constraint report_histograms_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
-) with (fillfactor=70);
-comment on table report_histograms is 'How many episodes have which time, in logarithmic buckets, and how many events are in which hour of the day.';
-comment on column report_histograms.buckets is 'The buckets with episodes: 0 is zero seconds, n is from 1.035^(n-1) up to 1.035^n seconds. Of an hour: 0 to 23.';
-
-create table report_states (
-  workspace_id uuid not null,
-  generation integer not null default 1,
-  time_zone text not null,
-  last_generation integer not null default 1,
-  building_generation integer,
-  building_time_zone text,
-  built_until uuid,
-  has_old_rows boolean not null default false,
-  constraint report_states_pkey PRIMARY KEY (workspace_id)
-);
-comment on table report_states is 'Which generation of counters a workspace reads, and the one that is being built for another time zone.';
-comment on column report_states.built_until is 'The last episode that the new generation contains.';
-comment on column report_states.has_old_rows is 'Rows of earlier generations are left to delete.';
-
 create table scheduled_messages (
   workspace_id uuid not null,
   id uuid not null,
@@ -1366,6 +1278,7 @@ comment on table schedules is 'Office hours of workspaces, teams and connections
 comment on column schedules.time_zone is 'IANA name.';
 comment on column schedules.periods is 'Weekly periods in local time, sorted: [{ day, from, to }]. Day 0 is Monday, `to` may be 24:00.';
 comment on column schedules.holidays is 'Local dates on which it is closed, sorted: [{ date, name }].';
+CREATE TRIGGER recompute_targets AFTER UPDATE OF time_zone, periods, holidays ON public.schedules FOR EACH ROW EXECUTE FUNCTION recompute_targets_of_row();
 
 create table segment_members (
   workspace_id uuid not null,
@@ -1451,6 +1364,101 @@ create table tags (
 );
 comment on table tags is 'Tags for contacts.';
 
+create table target_changes (
+  workspace_id uuid not null,
+  id bigint not null,
+  conversation_id uuid not null,
+  episode_id uuid,
+  at timestamp with time zone not null,
+  is_open boolean,
+  waiting_since timestamp with time zone,
+  is_with_bot boolean,
+  has_replied boolean,
+  constraint target_changes_pkey PRIMARY KEY (workspace_id, id)
+);
+comment on table target_changes is 'Changes of conversations that the clocks follow, in their order. Written by triggers, so that no statement can forget it.';
+comment on column target_changes.episode_id is 'Null: the target that applies, or its time, may have changed. The facts of the conversation have not.';
+CREATE INDEX target_changes_of_conversation ON public.target_changes USING btree (workspace_id, conversation_id, id);
+
+create table target_clocks (
+  workspace_id uuid not null,
+  episode_id uuid not null,
+  target_id uuid not null,
+  kind text not null,
+  started_at timestamp with time zone not null,
+  due_at timestamp with time zone,
+  next_at timestamp with time zone,
+  reminded_minutes integer[] not null default '{}'::integer[],
+  breached_at timestamp with time zone,
+  outcome text,
+  ended_at timestamp with time zone,
+  constraint target_clocks_pkey PRIMARY KEY (workspace_id, episode_id, target_id, kind),
+  constraint target_clocks_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE,
+  constraint target_clocks_kind_check CHECK ((kind = ANY (ARRAY['first_reply'::text, 'next_reply'::text, 'closing'::text]))),
+  constraint target_clocks_outcome_check CHECK ((outcome = ANY (ARRAY['met'::text, 'missed'::text])))
+) with (fillfactor=70);
+comment on table target_clocks is 'What each target asks of an episode, and the outcome. One row per episode, target and kind, so a breach is recorded once.';
+comment on column target_clocks.started_at is 'Of next_reply: the start of the last wait.';
+comment on column target_clocks.due_at is 'When the time runs out, or ran out. Null while the clock is paused.';
+comment on column target_clocks.next_at is 'When the worker acts next: at the breach, or when an automation reacts before it. Null: not before a change.';
+comment on column target_clocks.reminded_minutes is 'Automations that react so many minutes before the breach have been started.';
+comment on column target_clocks.breached_at is 'When the time ran out first.';
+comment on column target_clocks.outcome is 'Null while it is not decided. Of next_reply: missed if any wait of the episode was too long.';
+comment on column target_clocks.ended_at is 'When the reply was sent or the episode was closed. Of next_reply: the last reply.';
+CREATE INDEX target_clocks_breached ON public.target_clocks USING btree (workspace_id, breached_at) WHERE (breached_at IS NOT NULL);
+CREATE INDEX target_clocks_ended ON public.target_clocks USING btree (workspace_id, ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX target_clocks_next ON public.target_clocks USING btree (next_at) WHERE (next_at IS NOT NULL);
+CREATE INDEX target_clocks_next_of_workspace ON public.target_clocks USING btree (workspace_id, next_at) WHERE (next_at IS NOT NULL);
+
+create table target_episodes (
+  workspace_id uuid not null,
+  episode_id uuid not null,
+  track jsonb not null,
+  constraint target_episodes_pkey PRIMARY KEY (workspace_id, episode_id),
+  constraint target_episodes_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE
+) with (fillfactor=70);
+comment on table target_episodes is 'When the customer waited for a member in each open episode, for the clocks of any target (server/targets/policy.ts).';
+
+create table target_workspaces (
+  workspace_id uuid not null,
+  is_active boolean not null,
+  is_requested boolean not null default false,
+  ready_after xid8,
+  filled_up_to uuid,
+  constraint target_workspaces_pkey PRIMARY KEY (workspace_id),
+  constraint target_workspaces_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=50);
+comment on table target_workspaces is 'Workspaces that have or had targets. The trigger of conversations reads it.';
+comment on column target_workspaces.is_active is 'It has an active target: changes of conversations are queued.';
+comment on column target_workspaces.is_requested is 'The clocks of all open episodes are to be computed again.';
+comment on column target_workspaces.ready_after is 'They are queued when all transactions before this one have ended, because those may not have queued their changes.';
+comment on column target_workspaces.filled_up_to is 'The conversation up to which they are queued.';
+CREATE INDEX target_workspaces_to_recompute ON public.target_workspaces USING btree (workspace_id) WHERE (is_requested OR (ready_after IS NOT NULL));
+
+create table targets (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  name_key text not null,
+  position integer not null,
+  is_active boolean not null default true,
+  is_office_time boolean not null default false,
+  conditions jsonb,
+  first_reply_minutes integer,
+  next_reply_minutes integer,
+  closing_minutes integer,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint targets_pkey PRIMARY KEY (workspace_id, id),
+  constraint targets_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table targets is 'Service level targets, in the order of their positions. The first active one whose conditions match a conversation applies to it.';
+comment on column targets.is_office_time is 'The minutes count in office hours only.';
+comment on column targets.conditions is 'A filter over the contact and the conversation. Null: all conversations.';
+comment on column targets.deleted_at is 'The row stays, because reports name the target of past outcomes.';
+CREATE UNIQUE INDEX targets_name_unique ON public.targets USING btree (workspace_id, name_key) WHERE (deleted_at IS NULL);
+
 create table team_connections (
   workspace_id uuid not null,
   connection_id uuid not null,
@@ -1489,6 +1497,7 @@ create table teams (
 );
 comment on table teams is 'Groups of members who answer conversations together.';
 comment on column teams.schedule_id is 'Its office hours. Null: those of the connection, or of the workspace.';
+CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.teams FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_row();
 
 create table templates (
   workspace_id uuid not null,
@@ -1692,3 +1701,5 @@ CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_dem
 CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);
 CREATE INDEX workspaces_with_previews ON public.workspaces USING btree (preview_until) WHERE (preview_until IS NOT NULL);
+CREATE TRIGGER recompute_reminders AFTER UPDATE OF automation_kinds ON public.workspaces FOR EACH ROW WHEN ((('target'::text = ANY (old.automation_kinds)) OR ('target'::text = ANY (new.automation_kinds)))) EXECUTE FUNCTION recompute_targets_of_workspace();
+CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.workspaces FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_workspace();

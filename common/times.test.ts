@@ -58,6 +58,7 @@ test('the engines wait as long as documented', () => {
       pauseMs: 20,
       returnsMs: 5_000,
     },
+    targets: { pollMs: 300 },
     merges: {
       abandonedMs: 10_000,
     },

@@ -103,6 +103,8 @@ export const times = {
     /** Conversations of members who are offline are checked this often. */
     returnsMs: 5 * secondMs,
   },
+  /** Clocks of targets follow a change at most this late, and a breach is recorded at most this late. */
+  targets: { pollMs: 300 },
   /** A merge that no process continued for this time is continued by a worker. */
   merges: { abandonedMs: 10 * secondMs },
   messages: {

@@ -58,6 +58,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'POST /deliveries',
     '* /integrations',
   ],
+  ['change targets', 'POST /targets', 'PATCH /targets', 'DELETE /targets'],
   ['change the workspace and its office hours', 'PATCH /workspace', '* /schedules/:x', 'POST /schedules'],
   ['read the audit log', 'GET /audit'],
   [

@@ -96,6 +96,7 @@ import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mou
 import { keySteps, memberSteps } from './steps.ts'
 import { availabilityTable } from './teams/availability-routes.ts'
 import { startMemberStreams } from './teams/member-streams.ts'
+import { targetTable } from './targets/routes.ts'
 import { teamTable } from './teams/routes.ts'
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
@@ -320,6 +321,7 @@ async function registerApi(
     ['', notificationTable(db)],
     ['', uploadTable({ db, store, publicUrl })],
     ['Automations', automationTable({ db, slow, sealer, signals, channels, guard, times: times.automation })],
+    ['', targetTable(db, slow)],
     ['', previewTable({ db, sealer, store, http, channels, publicUrl, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Reports', reportTable(db, slow)],

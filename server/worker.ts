@@ -50,6 +50,7 @@ import { sweepPending } from './messages/sending/settle.ts'
 import { sweepPreviews } from './previews/sandbox.ts'
 import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
+import { startTargets, watchTargets } from './targets/loop.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
 import { sweepDeliveries } from './webhooks/cancel.ts'
 import { countedAttempts, startDelivering } from './webhooks/deliver.ts'
@@ -131,6 +132,7 @@ export function startWorker(parts: WorkerParts): Loop {
   watchScheduled(db, metrics)
   watchAutomations(db, metrics)
   watchAssignment(db, metrics)
+  watchTargets(db, metrics)
 
   const media = startMediaFetch({
     ...{ db, sealer, channels, store, log, health, signals, times: times.media },
@@ -193,6 +195,7 @@ export function startWorker(parts: WorkerParts): Loop {
     automations,
     scheduled,
     assignment,
+    startTargets({ db: pools.queue, log, health, signals, times: times.targets }),
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),

@@ -90,6 +90,7 @@ const tables: Record<string, readonly string[]> = {
   messages: ['messages', 'early_reports', 'message_revisits', 'message_outcomes', 'connection_outcomes'],
   webchat: ['visitor_windows'],
   automation: ['automations', 'automation_versions', 'automation_runs', 'automation_steps', 'scheduled_messages'],
+  targets: ['targets', 'target_workspaces', 'target_changes', 'target_episodes', 'target_clocks'],
   insights: [
     'message_digest',
     'message_words',

@@ -67,7 +67,7 @@ async function listQueued(sql: Sql): Promise<string[]> {
 
 type QueuedTrigger = {
   id: string
-  kind: 'message' | 'conversation' | 'contact'
+  kind: 'message' | 'conversation' | 'contact' | 'target'
   event: string
   detail: string | null
   contact_id: string
@@ -144,6 +144,10 @@ function causesOf(trigger: QueuedTrigger): Cause[] {
   if (kind === 'message') {
     if (event === 'stop') return []
     return causesOfMessage({ ...trigger, content_type: trigger.content_type ?? 'text' }, detail === 'opens')
+  }
+  if (kind === 'target') {
+    const [clock, target, minutes] = (detail ?? '').split(' ')
+    return [{ type: kind, event, clock, target, minutes: Number(minutes) } as Cause]
   }
   return kind === 'conversation'
     ? [{ type: kind, event, label: detail } as Cause]

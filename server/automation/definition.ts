@@ -20,6 +20,11 @@ export const contactEvents = ['created', 'tag_added', 'tag_removed', 'attribute_
 /** The customer waits for a reply; the customer has not replied; the reply window ends. */
 export const silenceEvents = ['waiting', 'no_reply', 'window_ends'] as const
 
+/** A clock of a target runs out soon, or has run out (`server/targets/`). */
+export const targetEvents = ['due', 'breached'] as const
+export const clockKinds = ['first_reply', 'next_reply', 'closing'] as const
+export type ClockKind = (typeof clockKinds)[number]
+
 export type MessageTrigger = {
   type: 'message'
   when?: (typeof messageMoments)[number]
@@ -33,6 +38,8 @@ export type Trigger =
   | { type: 'contact'; event: (typeof contactEvents)[number]; tag?: string; attribute?: string }
   /** `after`: for `window_ends` the time before the end. */
   | { type: 'silence'; event: (typeof silenceEvents)[number]; after: Duration }
+  /** `target` is an id. `before`: only for `due`. */
+  | { type: 'target'; event: (typeof targetEvents)[number]; before?: Duration; target?: string; clock?: ClockKind }
   | { type: 'manual' }
 
 export const waitEvents = ['opening'] as const

@@ -12,6 +12,7 @@ export type DurationRange = { min: Duration; max: Duration }
 export const durationRanges = {
   wait: { min: '10s', max: '90d' },
   silence: { min: '1m', max: '30d' },
+  beforeBreach: { min: '1m', max: '30d' },
   timeout: { min: '1m', max: '30d' },
   snooze: { min: '1m', max: '90d' },
 } as const satisfies Record<string, DurationRange>

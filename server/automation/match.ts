@@ -6,12 +6,14 @@
  */
 import { fold } from '../lib/text.ts'
 import type {
+  ClockKind,
   contactEvents,
   conversationEvents,
   Duration,
   MessageTrigger,
   silenceEvents,
   Trigger,
+  targetEvents,
 } from './definition.ts'
 import { toMs } from './durations.ts'
 
@@ -29,6 +31,7 @@ export type Cause =
   | { type: 'conversation'; event: (typeof conversationEvents)[number]; label?: string | null }
   | { type: 'contact'; event: (typeof contactEvents)[number]; tag?: string | null; attribute?: string | null }
   | { type: 'silence'; event: (typeof silenceEvents)[number]; after: Duration }
+  | { type: 'target'; event: (typeof targetEvents)[number]; target: string; clock: ClockKind; minutes: number }
   | { type: 'manual' }
 
 type MessageCause = Extract<Cause, { type: 'message' }>
@@ -45,7 +48,19 @@ export function matches(trigger: Trigger, cause: Cause): boolean {
   if (trigger.type === 'silence') {
     return cause.type === 'silence' && cause.event === trigger.event && toMs(cause.after) === toMs(trigger.after)
   }
+  if (trigger.type === 'target') return cause.type === 'target' && matchesTarget(trigger, cause)
   return cause.type === 'manual'
+}
+
+type Of<Type extends Trigger['type']> = Extract<Trigger, { type: Type }>
+
+function matchesTarget(
+  { event, before, target, clock }: Of<'target'>,
+  cause: Extract<Cause, { type: 'target' }>,
+): boolean {
+  if (event !== cause.event || (target !== undefined && target !== cause.target)) return false
+  if (clock !== undefined && clock !== cause.clock) return false
+  return event === 'breached' || toMs(before ?? '') === cause.minutes * 60_000
 }
 
 /** Names of tags and labels are unique without regard to case. */

@@ -57,7 +57,7 @@ function withoutReference(input: unknown): unknown {
 }
 
 function readTrigger(trigger: Trigger): Trigger {
-  const requireFor = (field: 'label' | 'tag' | 'attribute', events: readonly string[]) => {
+  const requireFor = (field: 'label' | 'tag' | 'attribute' | 'before', events: readonly string[]) => {
     if (!(field in trigger) || ('event' in trigger && events.includes(trigger.event))) return
     throw badRequest(`trigger.${field}: only for the ${events.length > 1 ? 'events' : 'event'} ${events.join(' and ')}`)
   }
@@ -79,6 +79,12 @@ function readTrigger(trigger: Trigger): Trigger {
     if (trigger.tag !== undefined) return { ...trigger, tag: readTagName(trigger.tag, 'trigger.tag') }
   }
   if (trigger.type === 'silence') requireDuration(trigger.after, 'trigger.after', durationRanges.silence)
+  if (trigger.type === 'target') {
+    requireFor('before', ['due'])
+    if (trigger.before !== undefined) requireDuration(trigger.before, 'trigger.before', durationRanges.beforeBreach)
+    else if (trigger.event === 'due') throw badRequest('trigger.before: required')
+    if (trigger.target !== undefined) return { ...trigger, target: trigger.target.toLowerCase() }
+  }
   return trigger
 }
 

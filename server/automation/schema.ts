@@ -15,6 +15,7 @@ import type { Filter as FilterOfRules } from '../segments/filter.ts'
 import { createFilterSchemas } from '../segments/filter-schema.ts'
 import {
   type Answer,
+  clockKinds,
   contactEvents,
   conversationEvents,
   type Definition,
@@ -26,6 +27,7 @@ import {
   silenceEvents,
   type Trigger,
   waitEvents,
+  targetEvents,
 } from './definition.ts'
 import { type DurationRange, durationPattern, durationRanges } from './durations.ts'
 import { automationFields } from './fields.ts'
@@ -112,6 +114,20 @@ const TriggerSchema = variants<Trigger>(
         after: Duration(durationRanges.silence, 'For so long; for `window_ends` the time before the end.'),
       },
       { description: 'Nothing is written for a time.' },
+    ),
+    Type.Object(
+      {
+        type: Type.Literal('target'),
+        event: OneOf(targetEvents, {
+          description: '`due`: the time of a target runs out soon. `breached`: it has run out.',
+        }),
+        before: Type.Optional(
+          Duration(durationRanges.beforeBreach, 'For `due`, and required there: the time before the breach.'),
+        ),
+        target: Type.Optional(Type.String({ format: 'uuid', description: 'The id of a target. All when absent.' })),
+        clock: Type.Optional(OneOf(clockKinds, { description: 'Only this time of the target.' })),
+      },
+      { description: 'A conversation is about to miss a target, or has missed it.' },
     ),
     Type.Object({ type: Type.Literal('manual') }, { description: 'A member or the API starts it.' }),
   ],

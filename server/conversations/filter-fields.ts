@@ -18,6 +18,13 @@ export const handlers = ['team', 'bot'] as const
  */
 export const receivedAt = (sql: Sql): Fragment => sql`greatest(v.last_received_at, v.last_inbound_at)`
 
+/** Condition on conversation `v`: a clock of a target runs. Exactly that of the index. */
+export const isDue = (sql: Sql): Fragment =>
+  sql`v.due_at is not null and v.waiting_since is not null and v.status <> 'closed'`
+
+/** When the time of a target runs out for conversation `v`; null while no clock runs. */
+export const dueOf = (sql: Sql): Fragment => sql`(case when ${isDue(sql)} then v.due_at end)`
+
 export const statusValue = { value: 'status', fault: notOneOf(statuses) } as const
 export const connectionValue = {
   value: 'connection',

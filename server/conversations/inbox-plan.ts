@@ -7,10 +7,10 @@ import { findTagged } from '../contacts/tags.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import { type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 import { agentOf, type ConversationStatus, unassigned } from './conversations.ts'
-import { type handlers, statuses } from './filter-fields.ts'
+import { type handlers, isDue, statuses } from './filter-fields.ts'
 import { findLabeled } from './labels.ts'
 
-export const inboxSorts = ['newest', 'oldest', 'waiting'] as const
+export const inboxSorts = ['newest', 'oldest', 'waiting', 'due'] as const
 
 export type InboxFilters = {
   /** Absent: `newest`. */
@@ -33,6 +33,8 @@ export type InboxFilters = {
   waiting_minutes?: number | undefined
   /** The customer waits for a reply. */
   has_no_reply?: boolean
+  /** The time of a target has run out. */
+  is_overdue?: boolean
   /** The last message of the customer or reply of a member is in this period. */
   active_after?: string | undefined
   active_before?: string | undefined
@@ -42,8 +44,8 @@ export type InboxFilters = {
   search?: string | undefined
 }
 
-/** The orders of `listInbox`. The order `waiting` consists of `waiting` and `not_waiting`. */
-export type Order = 'newest' | 'oldest' | 'waiting' | 'not_waiting'
+/** The orders of `listInbox`. The order `waiting` consists of `waiting` and `not_waiting`, the order `due` of `due` and `not_due`. */
+export type Order = 'newest' | 'oldest' | 'waiting' | 'not_waiting' | 'due' | 'not_due'
 
 /** A search or a tag that selects more contacts is checked along the inbox. */
 const maxContacts = 500
@@ -114,8 +116,8 @@ export function planScan(
   order: Order,
 ): ScanPlan {
   const { ranges, conditions, ofConnections, isOverlapping } = planRanges(sql, reader, filters, selection, order)
-  // The index of waiting customers is not sorted by the last message: there it is checked for each row.
-  return order === 'waiting'
+  // These indexes are not sorted by the last message: there it is checked for each row.
+  return order === 'waiting' || order === 'due'
     ? { ranges, conditions: [...conditions, ...periodOf(sql, filters, sql`w.arrived_at`)] }
     : {
         ranges: ranges.map((range) => joinAnd(sql, [range, ...periodOf(sql, filters, arrival(sql))])),
@@ -141,14 +143,31 @@ function planRanges(
   order: Order,
 ): ScanPlan {
   const { workspaceId } = reader
-  const { status, channels, connections, contact_id, agents, waiting_minutes, has_no_reply, unread, search } = filters
+  const {
+    status,
+    channels,
+    connections,
+    contact_id,
+    agents,
+    waiting_minutes,
+    has_no_reply,
+    is_overdue,
+    unread,
+    search,
+  } = filters
   const restricted = restrictionOf(reader)
   // Each once: a row of two ranges would be listed twice.
   const agentIds = agents && [...new Set(agents.map((agent) => (agent === 'nobody' ? unassigned : agent)))]
   // A person's conversations are listed whatever their messages are.
   const isOfPerson = !!search || contact_id !== undefined
   // Who is with the bot waits for no member.
-  const isForMembers = order === 'waiting' || has_no_reply || waiting_minutes || agents?.includes('nobody')
+  const isForMembers =
+    order === 'waiting' ||
+    order === 'due' ||
+    is_overdue ||
+    has_no_reply ||
+    waiting_minutes ||
+    agents?.includes('nobody')
   const handler = filters.handled_by ?? (isForMembers ? 'team' : undefined)
   const has = {
     inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
@@ -184,17 +203,23 @@ function planRanges(
         select ${matches(sql, checked.search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
       )`,
     handler: handler && (handler === 'bot' ? sql`w.is_bot` : sql`not w.is_bot`),
-    rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null or w.is_bot)`,
+    overdue: is_overdue && sql`w.due_at <= now()`,
+    rest:
+      (order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null or w.is_bot)`) ||
+      (order === 'not_due' && sql`(w.due_at is null or w.is_bot)`),
   }
   const conditionsBut = (...covered: (keyof typeof has)[]) =>
     Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
   if (contactIds || conversationIds) {
     const ofContacts = contactIds ? sql`v.contact_id = any(${contactIds}::uuid[])` : sql`true`
     const labeled = conversationIds ? sql`v.id = any(${conversationIds}::uuid[])` : sql`true`
-    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`}`
-    return { ranges: [range], conditions: conditionsBut() }
+    const ofOrder = order === 'waiting' ? isWaiting(sql) : order === 'due' ? isDue(sql) : sql`true`
+    return { ranges: [sql`${ofContacts} and ${labeled} and ${ofOrder}`], conditions: conditionsBut() }
   }
   if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
+  // Few conversations are overdue at a time, in whatever order.
+  if (is_overdue) return { ranges: [sql`${isDue(sql)} and v.due_at <= now()`], conditions: conditionsBut('overdue') }
+  if (order === 'due') return { ranges: [isDue(sql)], conditions: conditionsBut() }
   // Few conversations are with the bot at a time.
   if (handler === 'bot') return { ranges: [sql`v.bot_run_id is not null`], conditions: conditionsBut('handler') }
   // Where members read their messages, few conversations are unread.

@@ -22,7 +22,7 @@ export const inboxFilters = {
   sort: Type.Optional(
     OneOf(inboxSorts, {
       description:
-        '`newest` (default) and `oldest` by the last message of the customer or reply of a member; `waiting`: longest wait first.',
+        '`newest` (default) and `oldest` by the last message of the customer or reply of a member; `waiting`: longest wait first; `due`: the earliest due time of a target first.',
     }),
   ),
   status: Type.Optional(OneOf(statuses)),
@@ -45,6 +45,7 @@ export const inboxFilters = {
     Type.String({ maxLength: 10, description: 'Only conversations whose customer has waited for this long.' }),
   ),
   no_reply: Type.Optional(OneOf(['true'], { description: 'Only conversations whose customer waits for a reply.' })),
+  overdue: Type.Optional(OneOf(['true'], { description: 'Only conversations that have missed the time of a target.' })),
   active_days: Type.Optional(
     Type.String({
       maxLength: 10,
@@ -87,6 +88,7 @@ export function readInboxQuery({ member }: { member: { id: string } }, query: St
     tags: readNames('tag', query.tag),
     waiting_minutes: readWhole('waiting_minutes', query.waiting_minutes, maxWaitMinutes),
     has_no_reply: query.no_reply === 'true',
+    is_overdue: query.overdue === 'true',
     active_after: after ?? (days === undefined ? undefined : new Date(nowMs() - days * dayMs).toISOString()),
     active_before: readTime('active_before', query.active_before),
     unread: query.unread === 'true',

@@ -14,7 +14,8 @@
  * very many is checked along the inbox instead. The order and the cursor are the same. A period limits the ranges themselves, if
  * they are sorted by its time.
  *
- * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first.
+ * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first. So has
+ * the order `due`: first those with a due time.
  */
 import type { Channel } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/resource.ts'
@@ -24,6 +25,7 @@ import type { Page } from '../lib/page.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/postgres/db.ts'
 import { listTeamIds, type Reader, restrictionOf, visibleTo } from '../teams/visibility.ts'
 import { agentOf } from './conversations.ts'
+import { dueOf } from './filter-fields.ts'
 import {
   allOf,
   arrival,
@@ -74,7 +76,9 @@ export async function listInbox(
   const start = typeof cursor === 'string' ? cursor : ''
   const { sort = 'newest' } = filters
   const { rows, next } =
-    sort === 'waiting' ? await scanByWait(scan, filters, start, limit) : await scan(sort, start, limit)
+    sort === 'waiting' || sort === 'due'
+      ? await scanInParts(scan, sort, filters, start, limit)
+      : await scan(sort, start, limit)
   return { data: await toInboxRows(sql, workspaceId, context, rows), meta: { next_cursor: next } }
 }
 
@@ -87,19 +91,20 @@ const toPlanner = async (sql: Sql, reader: Reader) => {
 /** The cursor of the first part starts with this letter. */
 const waitingMark = 'w'
 
-async function scanByWait(
+async function scanInParts(
   scan: (order: Order, from: string, count: number) => Promise<Scan>,
-  { waiting_minutes, has_no_reply }: InboxFilters,
+  sort: 'waiting' | 'due',
+  { waiting_minutes, has_no_reply, is_overdue }: InboxFilters,
   cursor: string,
   limit: number,
 ): Promise<Scan> {
   const isSecondPart = cursor !== '' && !cursor.startsWith(waitingMark)
-  if (isSecondPart) return scan('not_waiting', cursor, limit)
-  const first = await scan('waiting', cursor.slice(waitingMark.length), limit)
+  if (isSecondPart) return scan(`not_${sort}`, cursor, limit)
+  const first = await scan(sort, cursor.slice(waitingMark.length), limit)
   if (first.next) return { ...first, next: `${waitingMark}${first.next}` }
-  if (waiting_minutes || has_no_reply) return first
+  if (is_overdue || (sort === 'waiting' && (waiting_minutes || has_no_reply))) return first
   if (first.rows.length === limit) return { ...first, next: newestCursor }
-  const second = await scan('not_waiting', '', limit - first.rows.length)
+  const second = await scan(`not_${sort}`, '', limit - first.rows.length)
   return { rows: [...first.rows, ...second.rows], next: second.next }
 }
 
@@ -124,7 +129,7 @@ async function scanPage(
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
         select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent,
-          s.assigned_agent_id, s.team_id, s.is_bot, s.at,${isFirst(sql, plan)} ${order === 'waiting' ? sql`s.arrived_at,` : sql``}
+          s.assigned_agent_id, s.team_id, s.is_bot, s.due_at, s.at,${isFirst(sql, plan)} ${hasArrival(order) ? sql`s.arrived_at,` : sql``}
           row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
@@ -155,13 +160,14 @@ function mergeRanges(
   limit: number,
 ): Fragment {
   const { isAfter, direction } = directionOf(sql, order)
-  const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  const at = order === 'waiting' ? sql`v.waiting_since` : order === 'due' ? sql`v.due_at` : arrival(sql)
   const ofConnection = ofConnections ? sql`v.connection_id = k.id` : sql`true`
   return ranges
     .map(
       (range) => sql`(
         select v.id, v.contact_id, v.channel, v.connection_id, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
-          v.assigned_agent_id, v.team_id, v.bot_run_id is not null as is_bot, ${agentOf(sql)} as agent, ${order === 'waiting' ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
+          v.assigned_agent_id, v.team_id, v.bot_run_id is not null as is_bot, ${agentOf(sql)} as agent, ${dueOf(sql)} as due_at,
+          ${hasArrival(order) ? sql`${arrival(sql)} as arrived_at,` : sql``} ${at} as at
         from conversations v
         where v.workspace_id = ${workspaceId} and ${ofConnection} and ${range}
           and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
@@ -184,8 +190,11 @@ function mergeRanges(
 const isFirst = (sql: Sql, { isOverlapping }: ScanPlan): Fragment =>
   isOverlapping ? sql` row_number() over (partition by s.id) = 1 as is_first,` : sql``
 
+/** The list is sorted by another time, so the period is checked on each row. */
+const hasArrival = (order: Order): boolean => order === 'waiting' || order === 'due'
+
 function directionOf(sql: Sql, order: Order) {
-  const isDescending = order === 'newest' || order === 'not_waiting'
+  const isDescending = order === 'newest' || order === 'not_waiting' || order === 'not_due'
   const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   return { isDescending, isAfter, direction }
 }
@@ -209,7 +218,7 @@ export async function countMatches(
     select (count(*) filter (where ${allOf(sql, conditions)}))::int as count, count(*) = ${maxScannedForCount} as has_more
     from (
       select s.id, s.contact_id, s.channel, s.connection_id, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent,
-        s.assigned_agent_id, s.team_id,${isFirst(sql, plan)} s.is_bot
+        s.assigned_agent_id, s.team_id,${isFirst(sql, plan)} s.is_bot, s.due_at
       from (${merged}) s
       order by s.at desc, s.id desc
       limit ${maxScannedForCount}

@@ -18,7 +18,7 @@ import {
 } from '../lib/schema.ts'
 import { EmbeddedTeam } from '../teams/resource.ts'
 import { OpenEpisode } from './episodes/resource.ts'
-import { handlers, receivedAt, statuses } from './filter-fields.ts'
+import { dueOf, handlers, receivedAt, statuses } from './filter-fields.ts'
 import { LabelList } from './labels.ts'
 
 const EmbeddedContact = Type.Object(
@@ -177,6 +177,21 @@ export const ConversationSchema = Type.Object(
           description: 'The first message of the customer without a reply of a member.',
         }),
         (sql) => sql`case when v.status <> 'closed' then v.waiting_since end`,
+      ),
+    ),
+    due_at: ForMembers(
+      Column(
+        NullableText({
+          format: 'date-time',
+          description: 'When the time of a target runs out, or ran out: the earliest one. Null while no clock runs.',
+        }),
+        dueOf,
+      ),
+    ),
+    due_kind: ForMembers(
+      Column(
+        NullableText({ enum: ['first_reply', 'next_reply', 'closing', null], description: 'What is due then.' }),
+        (sql) => sql`case when ${dueOf(sql)} is not null then v.due_kind end`,
       ),
     ),
     blocked_at: ForMembers(

@@ -8,6 +8,7 @@ import { moveScheduled } from '../automation/scheduled.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { mergeEpisodes } from '../conversations/episodes/merging.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { moveTargetChanges } from '../targets/move.ts'
 import type { Merge } from './merge-contact-rows.ts'
 
 /** The conversation `fromId` of the merged contact. `toId`: the one that takes its content; null when it stays. */
@@ -56,6 +57,7 @@ export async function moveConversationRows(sql: Sql, workspaceId: string, fromId
       text = d.text || e'\\n' || excluded.text, updated_at = greatest(d.updated_at, excluded.updated_at)`
   await moveRuns(sql, workspaceId, fromId, toId)
   await moveScheduled(sql, workspaceId, fromId, toId)
+  await moveTargetChanges(sql, workspaceId, fromId, toId)
 }
 
 /** Adds the state of a conversation to the one that took its content, and deletes it. Its id leads to the other one from now on. */

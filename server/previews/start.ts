@@ -12,6 +12,7 @@ import { updateConversation } from '../conversations/changes.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { type Db, requireRow, type Sql } from '../lib/postgres/db.ts'
+import { queueTriggers } from '../triggers/queue.ts'
 import type { SimulatorClient } from './phone.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -33,6 +34,7 @@ export async function start(context: Context, sandbox: Sandbox, { trigger }: Def
   if (type === 'conversation') await changeConversation(context.db, sandbox, trigger, conversation)
   else if (type === 'contact') await changeContact(context.db, sandbox, trigger, conversation)
   else if (type === 'silence') await simulateSilence(context, sandbox, trigger, conversation)
+  else if (type === 'target') await simulateTarget(context.db, sandbox, trigger, conversation)
   else await startByHand(context.db, sandbox, conversation)
 }
 
@@ -107,6 +109,30 @@ async function simulateSilence(
     update conversations set status = 'open', snoozed_until = null, last_inbound_at = ${since},
       last_received_at = ${since} - interval '1 second', waiting_since = case when ${isWaiting} then ${since} end, inbox_at = ${since}
     where workspace_id = ${workspaceId} and id = ${id}`
+}
+
+/** The sandbox has no targets, so the clock is simulated by what it would queue. */
+async function simulateTarget(
+  db: Db,
+  { id: workspaceId }: Sandbox,
+  { event, before, target = newId(), clock = 'first_reply' }: Of<'target'>,
+  { id, contact_id }: Conversation,
+): Promise<void> {
+  const minutes = before === undefined ? 0 : toMs(before) / 60_000
+  await db`
+    with
+    clock_event as (select ${workspaceId}::uuid as workspace_id),
+    ${queueTriggers(db, {
+      kinds: ['target'],
+      workspaces: db`clock_event`,
+      from: db`clock_event i`,
+      workspaceId: db`i.workspace_id`,
+      event: db`${event}`,
+      contactId: db`${contact_id}::uuid`,
+      conversationId: db`${id}::uuid`,
+      detail: db`${`${clock} ${target} ${minutes}`}`,
+    })}
+    select 1`
 }
 
 async function startByHand(db: Db, { id: workspaceId, copyId }: Sandbox, { id }: Conversation): Promise<void> {

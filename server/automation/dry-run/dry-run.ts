@@ -99,6 +99,9 @@ function requireTriable({ trigger }: Definition): void {
   if (trigger.type === 'manual') {
     throw badRequest('trigger.type: an automation that is started by hand has no past to try it on')
   }
+  if (trigger.type === 'target') {
+    throw badRequest('trigger.type: the past clocks of targets are not stored, so there is no past to try it on')
+  }
   if (trigger.type === 'contact' && trigger.event !== 'created') {
     const what = trigger.event === 'attribute_changed' ? 'attributes were changed' : 'tags were added or removed'
     throw badRequest(`trigger.event: it is not stored when ${what}, so there is no past to try it on`)

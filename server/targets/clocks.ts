@@ -1,0 +1,544 @@
+/**
+ * The clocks of conversations: follows the changes that a trigger of the database queues, and records breaches.
+ *
+ * One transaction per workspace locks some conversations, reads their queued changes in order, decides their clocks (`policy.ts`), and
+ * writes clocks, breaches and due times and deletes the changes. So a crash repeats a round as a whole, and a breach is recorded once
+ * with the automations that it starts. Each change has its own time: it makes no difference how late it is read. A reply that is being
+ * stored holds the lock of its conversation, so a breach is never recorded past a reply that came in time.
+ *
+ * When a target or a schedule has changed, all open episodes of the workspace are queued, some at a time.
+ */
+import { type ClockKind, clockKinds } from '../automation/definition.ts'
+import { automationFields } from '../automation/fields.ts'
+import { addOfficeMs, officeMs } from '../hours/hours.ts'
+import { scheduleOf } from '../hours/schedules.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Filter, toCondition } from '../segments/filter.ts'
+import { queueTriggers } from '../triggers/queue.ts'
+import {
+  type Change,
+  type Clock,
+  calendar,
+  firstDue,
+  follow,
+  isRunning,
+  stopClock,
+  type TimeCount,
+  type Times,
+  type Track,
+} from './policy.ts'
+import { listReminders, type Reminder, toRemind } from './reminders.ts'
+
+/** Conversations of a transaction: about 30 ms. */
+const batchSize = 50
+/** Queued changes that are read to find them. */
+const maxChanges = 200
+/** Conversations that are queued at a time when all are computed again. Changes that members cause wait behind them. */
+const fillSize = 200
+/** Of an advisory lock: one process at a time follows a workspace. */
+const followLock = 7_263_574
+
+export type FollowedRound = {
+  /** Conversations whose due time has changed. */
+  changed: { workspaceId: string; conversationIds: string[] }[]
+  hasMore: boolean
+  /** Automations may start. */
+  hasTriggers: boolean
+}
+
+/** One batch of every workspace that has something to do. */
+export async function followTargets(db: Db): Promise<FollowedRound> {
+  const round: FollowedRound = { changed: [], hasMore: false, hasTriggers: false }
+  for (const workspaceId of await listPending(db)) {
+    const followed = await withRetries(() => db.begin((sql) => followWorkspace(sql, workspaceId)))
+    if (!followed) continue
+    const { conversationIds, hasMore, hasTriggers } = followed
+    if (conversationIds.length > 0) round.changed.push({ workspaceId, conversationIds })
+    round.hasMore ||= hasMore
+    round.hasTriggers ||= hasTriggers
+  }
+  return round
+}
+
+/** Workspaces with queued changes, found by one step in the index each, with clocks that run out, or to compute again. */
+async function listPending(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ workspace_id: string }[]>`
+    with recursive queued_workspaces as (
+      (select workspace_id from target_changes order by workspace_id limit 1)
+      union all
+      select (
+        select c.workspace_id from target_changes c where c.workspace_id > w.workspace_id order by c.workspace_id limit 1
+      )
+      from queued_workspaces w
+      where w.workspace_id is not null
+    )
+    select workspace_id from queued_workspaces where workspace_id is not null
+    union
+    select workspace_id from (select workspace_id from target_clocks where next_at <= now() order by next_at limit 1000) k
+    union
+    select workspace_id from target_workspaces where is_requested or ready_after is not null`
+  return rows.map(({ workspace_id }) => workspace_id)
+}
+
+type Followed = { conversationIds: string[]; hasMore: boolean; hasTriggers: boolean }
+
+/** Undefined: another process follows this workspace. */
+async function followWorkspace(sql: Sql, workspaceId: string): Promise<Followed | undefined> {
+  const [lock] = await sql<{ is_held: boolean }[]>`
+    select pg_try_advisory_xact_lock(${followLock}, hashtext(${workspaceId})) as is_held`
+  if (!lock?.is_held) return undefined
+  await queueOpenEpisodes(sql, workspaceId)
+  const chosen = await chooseConversations(sql, workspaceId)
+  if (chosen.length === 0) return { conversationIds: [], hasMore: false, hasTriggers: false }
+  const targets = await listActiveTargets(sql, workspaceId)
+  const conversations = await lockConversations(sql, workspaceId, chosen, targets)
+  const ids = conversations.map(({ id }) => id)
+  const changes = await readChanges(sql, workspaceId, ids)
+  const episodes = await readEpisodes(sql, workspaceId, ids, changes)
+  const nowMs = conversations[0]?.now_ms ?? 0
+  const reminders = await listReminders(sql, workspaceId)
+  const counts = createCounts(sql, workspaceId)
+  const results: EpisodeResult[] = []
+  const dues: Due[] = []
+  for (const conversation of conversations) {
+    const target = targets.find((_, i) => conversation.met[i])
+    const times = target && { count: await counts(target, conversation), limitsMs: limitsOf(target) }
+    const own = episodes.filter(({ conversation_id }) => conversation_id === conversation.id)
+    const own_results = own.map((episode) =>
+      followEpisode({ conversation, episode, changes, target, times, reminders, nowMs, isTracked: targets.length > 0 }),
+    )
+    results.push(...own_results)
+    const due = own_results.find(({ episodeId }) => episodeId === conversation.episode_id)?.due
+    const [dueMs, kind] = [due?.dueMs ?? null, due?.kind ?? null]
+    if (dueMs !== conversation.due_ms || kind !== conversation.due_kind)
+      dues.push({ id: conversation.id, due_ms: dueMs, due_kind: kind })
+  }
+  await writeResults(sql, workspaceId, results)
+  await writeDues(sql, workspaceId, dues)
+  await deleteChanges(sql, workspaceId, chosen, changes)
+  const hasTriggers = await queueEvents(sql, workspaceId, results)
+  return { conversationIds: dues.map(({ id }) => id), hasMore: chosen.length >= batchSize, hasTriggers }
+}
+
+/**
+ * Continues a request to compute all clocks again. Transactions that were in flight may not have seen that the workspace has targets, and
+ * then they queued nothing: the episodes are read when those have ended.
+ */
+async function queueOpenEpisodes(sql: Sql, workspaceId: string): Promise<void> {
+  type State = { is_requested: boolean; is_ready: boolean | null; filled_up_to: string | null }
+  const [state] = await sql<State[]>`
+    select is_requested, pg_snapshot_xmin(pg_current_snapshot()) >= ready_after as is_ready, filled_up_to from target_workspaces
+    where workspace_id = ${workspaceId} and (is_requested or ready_after is not null)
+    for no key update`
+  if (!state) return
+  if (state.is_requested) {
+    await sql`
+      update target_workspaces set is_requested = false, ready_after = pg_snapshot_xmax(pg_current_snapshot()), filled_up_to = null
+      where workspace_id = ${workspaceId}`
+    return
+  }
+  if (!state.is_ready) return
+  const filled = await sql<{ conversation_id: string }[]>`
+    with
+    -- The next open episodes, unless enough is queued.
+    next_episodes as (
+      select e.conversation_id from episodes e
+      where e.workspace_id = ${workspaceId} and e.closed_at is null
+        and e.conversation_id > coalesce(${state.filled_up_to}::uuid, '00000000-0000-0000-0000-000000000000')
+        and (select count(*) from (select from target_changes where workspace_id = ${workspaceId} limit ${fillSize}) c) < ${fillSize}
+      order by e.conversation_id
+      limit ${fillSize}
+    ),
+    queued_changes as (
+      insert into target_changes (workspace_id, conversation_id, at)
+      select ${workspaceId}, conversation_id, clock_timestamp() from next_episodes order by conversation_id
+    )
+    select conversation_id from next_episodes order by conversation_id`
+  const last = filled.at(-1)
+  if (last) {
+    await sql`update target_workspaces set filled_up_to = ${last.conversation_id} where workspace_id = ${workspaceId}`
+    return
+  }
+  const [queued] = await sql`select from target_changes where workspace_id = ${workspaceId} limit 1`
+  if (queued) return
+  await sql`
+    update target_workspaces set ready_after = null, filled_up_to = null where workspace_id = ${workspaceId}`
+}
+
+/** The conversations of the oldest changes, and those whose clocks run out. */
+async function chooseConversations(sql: Sql, workspaceId: string): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from (
+      select distinct conversation_id as id from (
+        select conversation_id from target_changes where workspace_id = ${workspaceId} order by id limit ${maxChanges}
+      ) c
+      union
+      select e.conversation_id from (
+        select episode_id from target_clocks where workspace_id = ${workspaceId} and next_at <= now() order by next_at limit ${batchSize}
+      ) k
+      join episodes e on e.workspace_id = ${workspaceId} and e.id = k.episode_id
+    ) chosen
+    limit ${batchSize}`
+  return rows.map(({ id }) => id)
+}
+
+export type ActiveTarget = {
+  id: string
+  is_office_time: boolean
+  conditions: Filter | null
+  first_reply_minutes: number | null
+  next_reply_minutes: number | null
+  closing_minutes: number | null
+  updated_ms: number
+}
+
+async function listActiveTargets(sql: Sql, workspaceId: string): Promise<ActiveTarget[]> {
+  return sql<ActiveTarget[]>`
+    select id, is_office_time, conditions, first_reply_minutes, next_reply_minutes, closing_minutes,
+      (extract(epoch from updated_at) * 1000)::float8 as updated_ms
+    from targets
+    where workspace_id = ${workspaceId} and is_active
+    order by position, id`
+}
+
+export const limitsOf = (target: Pick<ActiveTarget, `${ClockKind}_minutes`>): Times['limitsMs'] =>
+  Object.fromEntries(
+    clockKinds.flatMap((kind) => {
+      const minutes = target[`${kind}_minutes`]
+      return minutes === null ? [] : [[kind, minutes * 60_000]]
+    }),
+  )
+
+/** Condition on contact `c` and conversation `v`. */
+export const conditionOf = (sql: Sql, workspaceId: string, conditions: Filter | null): Fragment =>
+  conditions ? sql`coalesce(${toCondition(sql, workspaceId, automationFields, conditions)}, false)` : sql`true`
+
+type LockedConversation = Omit<Change, 'atMs'> & {
+  id: string
+  contact_id: string
+  episode_id: string | null
+  team_id: string | null
+  connection_id: string | null
+  due_ms: number | null
+  due_kind: ClockKind | null
+  met: boolean[]
+  now_ms: number
+}
+
+/** With which targets match. One that another transaction has locked is followed in the next round. */
+async function lockConversations(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+  targets: readonly ActiveTarget[],
+): Promise<LockedConversation[]> {
+  const conditions = targets.map(({ conditions }) => conditionOf(sql, workspaceId, conditions))
+  const met =
+    conditions.length > 0
+      ? sql`array[${conditions.reduce((one, other) => sql`${one}, ${other}`)}]`
+      : sql`'{}'::boolean[]`
+  return sql<LockedConversation[]>`
+    select v.id, v.contact_id, v.episode_id, v.team_id, v.connection_id, v.due_kind, ${msOf(sql, sql`v.due_at`)} as due_ms,
+      true as "isOpen", ${msOf(sql, sql`v.waiting_since`)} as "waitingSinceMs", v.bot_run_id is not null as "isWithBot",
+      v.episode_replies > 0 as "hasReplied", ${met} as met, ${msOf(sql, sql`clock_timestamp()`)} as now_ms
+    from conversations v
+    join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
+    where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])
+    order by v.id
+    for no key update of v skip locked`
+}
+
+/** Milliseconds since 1970. */
+const msOf = (sql: Sql, time: Fragment): Fragment => sql`floor(extract(epoch from ${time}) * 1000)::float8`
+
+type QueuedChange = Change & { id: string; conversation_id: string; episode_id: string | null }
+
+async function readChanges(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<QueuedChange[]> {
+  return sql<QueuedChange[]>`
+    select id::text, conversation_id, episode_id, ${msOf(sql, sql`at`)} as "atMs", is_open as "isOpen",
+      ${msOf(sql, sql`waiting_since`)} as "waitingSinceMs", is_with_bot as "isWithBot", has_replied as "hasReplied"
+    from target_changes
+    where workspace_id = ${workspaceId} and conversation_id = any(${[...ids]}::uuid[])
+    order by target_changes.id`
+}
+
+type StoredClock = Clock & { target_id: string; remindedMinutes: number[] }
+type StoredEpisode = {
+  id: string
+  conversation_id: string
+  closed_ms: number | null
+  track: Track | null
+  clocks: StoredClock[]
+}
+
+/** The open episodes, those that are followed, and those that the changes name, with their clocks. */
+async function readEpisodes(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+  changes: readonly QueuedChange[],
+): Promise<StoredEpisode[]> {
+  const named = [...new Set(changes.flatMap(({ episode_id }) => episode_id ?? []))]
+  return sql<StoredEpisode[]>`
+    select e.id, e.conversation_id, ${msOf(sql, sql`e.closed_at`)} as closed_ms, f.track, coalesce((
+      select json_agg(json_build_object(
+        'target_id', k.target_id, 'kind', k.kind, 'startedMs', ${msOf(sql, sql`k.started_at`)}, 'dueMs', ${msOf(sql, sql`k.due_at`)},
+        'breachedMs', ${msOf(sql, sql`k.breached_at`)}, 'outcome', k.outcome, 'endedMs', ${msOf(sql, sql`k.ended_at`)},
+        'remindedMinutes', k.reminded_minutes
+      ))
+      from target_clocks k where k.workspace_id = e.workspace_id and k.episode_id = e.id
+    ), '[]'::json) as clocks
+    from episodes e
+    left join target_episodes f on f.workspace_id = e.workspace_id and f.episode_id = e.id
+    where e.workspace_id = ${workspaceId} and e.conversation_id = any(${[...ids]}::uuid[])
+      and (e.closed_at is null or f.episode_id is not null or e.id = any(${named}::uuid[]))
+    order by e.id`
+}
+
+/** How the time of a target counts in a conversation. */
+function createCounts(sql: Sql, workspaceId: string) {
+  const known = new Map<string, TimeCount>()
+  return async (
+    { is_office_time }: Pick<ActiveTarget, 'is_office_time'>,
+    { team_id: teamId, connection_id: connectionId }: Pick<LockedConversation, 'team_id' | 'connection_id'>,
+  ): Promise<TimeCount> => {
+    if (!is_office_time) return calendar
+    const key = `${teamId} ${connectionId}`
+    const count = known.get(key) ?? (await readCount(sql, workspaceId, teamId, connectionId))
+    known.set(key, count)
+    return count
+  }
+}
+
+export async function readCount(
+  sql: Sql,
+  workspaceId: string,
+  teamId: string | null,
+  connectionId: string | null,
+): Promise<TimeCount> {
+  const schedule = await scheduleOf(sql, workspaceId, { teamId, connectionId })
+  return {
+    between: (fromMs, toMs) => officeMs(schedule, fromMs, toMs),
+    add: (fromMs, ms) => addOfficeMs(schedule, fromMs, ms),
+  }
+}
+
+type EpisodeInput = {
+  conversation: LockedConversation
+  episode: StoredEpisode
+  changes: readonly QueuedChange[]
+  target: ActiveTarget | undefined
+  times: Times | undefined
+  reminders: readonly Reminder[]
+  nowMs: number
+  isTracked: boolean
+}
+type StoredResult = StoredClock & { nextMs: number | null }
+type ClockEvent = { contact_id: string; conversation_id: string; event: 'due' | 'breached'; detail: string }
+type EpisodeResult = {
+  episodeId: string
+  track: Track | undefined
+  clocks: StoredResult[]
+  dropped: { target_id: string; kind: ClockKind }[]
+  due: ReturnType<typeof firstDue>
+  events: ClockEvent[]
+}
+
+function followEpisode(input: EpisodeInput): EpisodeResult {
+  const { conversation, episode, target, times, nowMs, isTracked } = input
+  const isCurrent = conversation.episode_id === episode.id
+  const known = episode.clocks.filter(({ target_id }) => target_id === target?.id)
+  const changes = [
+    ...input.changes.filter(({ episode_id }) => episode_id === episode.id),
+    ...impliedChanges(input, isCurrent),
+  ]
+  const followed = follow(
+    { track: episode.track ?? undefined, clocks: known },
+    changes,
+    times ?? { count: calendar, limitsMs: {} },
+    nowMs,
+  )
+  const { track } = followed
+  const own = target
+    ? followed.clocks.map((clock) =>
+        remind(
+          input,
+          target,
+          clock,
+          known.find(({ kind }) => kind === clock.kind),
+          track,
+        ),
+      )
+    : []
+  const others = episode.clocks
+    .filter(({ target_id }) => target_id !== target?.id)
+    .flatMap((clock) => {
+      const stopped = stopClock(clock)
+      return stopped ? [{ ...clock, ...stopped, nextMs: null }] : []
+    })
+  const kept = [...own.map(({ clock }) => clock), ...others]
+  const isKept = ({ target_id, kind }: StoredClock) =>
+    kept.some((one) => one.target_id === target_id && one.kind === kind)
+  return {
+    episodeId: episode.id,
+    track: isTracked && track?.closedMs === null ? track : undefined,
+    clocks: kept,
+    dropped: episode.clocks.filter((clock) => !isKept(clock)).map(({ target_id, kind }) => ({ target_id, kind })),
+    due:
+      track && isCurrent
+        ? firstDue(
+            track,
+            own.map(({ clock }) => clock),
+          )
+        : undefined,
+    events: own.flatMap(({ events }) => events),
+  }
+}
+
+/** The facts of an episode that was not followed yet, and the end of one that a merge has ended. */
+function impliedChanges({ conversation, episode, changes, nowMs }: EpisodeInput, isCurrent: boolean): Change[] {
+  const queued = changes.filter(({ episode_id }) => episode_id === episode.id)
+  const { isOpen, waitingSinceMs, isWithBot, hasReplied } = conversation
+  if (isCurrent) {
+    return episode.track || queued.length > 0 ? [] : [{ atMs: nowMs, isOpen, waitingSinceMs, isWithBot, hasReplied }]
+  }
+  if (!episode.track && queued.length === 0) return []
+  if (queued.at(-1)?.isOpen === false) return []
+  return [
+    { atMs: episode.closed_ms ?? nowMs, isOpen: false, waitingSinceMs: null, isWithBot: false, hasReplied: false },
+  ]
+}
+
+/** When the worker acts next for a clock, and the automations that it starts now. */
+function remind(
+  { conversation: { id, contact_id }, reminders, nowMs }: EpisodeInput,
+  target: ActiveTarget,
+  clock: Clock,
+  known: StoredClock | undefined,
+  track: Track | undefined,
+): { clock: StoredResult; events: ClockEvent[] } {
+  const { kind, breachedMs, endedMs, dueMs } = clock
+  const isNext = known !== undefined && known.startedMs === clock.startedMs
+  const stored = { ...clock, target_id: target.id, remindedMinutes: isNext ? known.remindedMinutes : [] }
+  const event = (name: ClockEvent['event'], minutes = 0): ClockEvent => ({
+    ...{ contact_id, conversation_id: id, event: name, detail: `${kind} ${target.id} ${minutes}` },
+  })
+  // A breach that only an edit of the target has found starts nothing.
+  const isNew = breachedMs !== null && (known?.breachedMs ?? null) === null && breachedMs >= target.updated_ms
+  const events = isNew ? [event('breached')] : []
+  if (!track || !isRunning(track) || endedMs !== null || dueMs === null || dueMs <= nowMs) {
+    return { clock: { ...stored, nextMs: null }, events }
+  }
+  const ofClock = reminders.filter((one) => (one.target ?? target.id) === target.id && (one.kind ?? kind) === kind)
+  const sinceMs = track.stretches.at(-1)?.[0] ?? nowMs
+  const { now, nextMs } = toRemind(ofClock, stored.remindedMinutes, {
+    dueMs,
+    sinceMs,
+    nowMs,
+    editedMs: target.updated_ms,
+  })
+  return {
+    clock: {
+      ...stored,
+      remindedMinutes: [...stored.remindedMinutes, ...now.map(({ minutes }) => minutes)],
+      nextMs: Math.min(nextMs, breachedMs === null ? dueMs : Infinity, Number.MAX_SAFE_INTEGER),
+    },
+    events: [...events, ...now.flatMap(({ minutes, isQuiet }) => (isQuiet ? [] : [event('due', minutes)]))],
+  }
+}
+
+type Due = { id: string; due_ms: number | null; due_kind: ClockKind | null }
+
+async function writeResults(sql: Sql, workspaceId: string, results: readonly EpisodeResult[]): Promise<void> {
+  const tracks = results.flatMap(({ episodeId: id, track }) => (track ? [{ id, track }] : []))
+  const ended = results.flatMap(({ episodeId: id, track }) => (track ? [] : [id]))
+  const dropped = results.flatMap(({ episodeId, dropped }) => dropped.map((one) => ({ episode_id: episodeId, ...one })))
+  const clocks = results.flatMap(({ episodeId, clocks }) =>
+    clocks.map((clock) => ({
+      ...clock,
+      episode_id: episodeId,
+      nextMs: clock.nextMs === Number.MAX_SAFE_INTEGER ? null : clock.nextMs,
+    })),
+  )
+  if (tracks.length > 0) {
+    await sql`
+      insert into target_episodes as f (workspace_id, episode_id, track)
+      select ${workspaceId}, i.id, i.track from json_to_recordset(${JSON.stringify(tracks)}::text::json) as i (id uuid, track jsonb)
+      order by i.id
+      on conflict (workspace_id, episode_id) do update set track = excluded.track where f.track <> excluded.track`
+  }
+  if (ended.length > 0) {
+    await sql`delete from target_episodes where workspace_id = ${workspaceId} and episode_id = any(${ended}::uuid[])`
+  }
+  if (dropped.length > 0) {
+    await sql`
+      delete from target_clocks k
+      using json_to_recordset(${JSON.stringify(dropped)}::text::json) as i (episode_id uuid, target_id uuid, kind text)
+      where k.workspace_id = ${workspaceId} and k.episode_id = i.episode_id and k.target_id = i.target_id and k.kind = i.kind`
+  }
+  if (clocks.length === 0) return
+  const time = (ms: Fragment) => sql`to_timestamp(${ms} / 1000.0)`
+  await sql`
+    insert into target_clocks as k (workspace_id, episode_id, target_id, kind, started_at, due_at, next_at, reminded_minutes, breached_at,
+      outcome, ended_at)
+    select ${workspaceId}, i.episode_id, i.target_id, i.kind, ${time(sql`i."startedMs"`)}, ${time(sql`i."dueMs"`)}, ${time(sql`i."nextMs"`)},
+      array(select json_array_elements_text(i."remindedMinutes")::int), ${time(sql`i."breachedMs"`)}, i.outcome, ${time(sql`i."endedMs"`)}
+    from json_to_recordset(${JSON.stringify(clocks)}::text::json) as i (
+      episode_id uuid, target_id uuid, kind text, "startedMs" float8, "dueMs" float8, "nextMs" float8, "remindedMinutes" json,
+      "breachedMs" float8, outcome text, "endedMs" float8
+    )
+    order by i.episode_id, i.target_id, i.kind
+    on conflict (workspace_id, episode_id, target_id, kind) do update set
+      started_at = excluded.started_at, due_at = excluded.due_at, next_at = excluded.next_at, reminded_minutes = excluded.reminded_minutes,
+      breached_at = excluded.breached_at, outcome = excluded.outcome, ended_at = excluded.ended_at`
+}
+
+/** The pages read the due time with the conversation. It is no change that lists by `updated_after` show. */
+async function writeDues(sql: Sql, workspaceId: string, dues: readonly Due[]): Promise<void> {
+  if (dues.length === 0) return
+  await sql`
+    update conversations v set due_at = to_timestamp(i.due_ms / 1000.0), due_kind = i.due_kind
+    from json_to_recordset(${JSON.stringify(dues)}::text::json) as i (id uuid, due_ms float8, due_kind text)
+    where v.workspace_id = ${workspaceId} and v.id = i.id`
+}
+
+/** Those that were followed, and those of conversations that are gone. */
+async function deleteChanges(
+  sql: Sql,
+  workspaceId: string,
+  chosen: readonly string[],
+  changes: readonly QueuedChange[],
+): Promise<void> {
+  await sql`
+    delete from target_changes c
+    where c.workspace_id = ${workspaceId} and c.conversation_id = any(${[...chosen]}::uuid[]) and (
+      c.id = any(${changes.map(({ id }) => id)}::bigint[])
+      or not exists (select from conversations v where v.workspace_id = c.workspace_id and v.id = c.conversation_id)
+    )`
+}
+
+/** Returns whether automations may start. */
+async function queueEvents(sql: Sql, workspaceId: string, results: readonly EpisodeResult[]): Promise<boolean> {
+  const events = results.flatMap((result) => result.events)
+  if (events.length === 0) return false
+  await sql`
+    with
+    -- Breaches, and clocks that are about to run out.
+    clock_events as (
+      select ${workspaceId}::uuid as workspace_id, i.contact_id, i.conversation_id, i.event, i.detail
+      from json_to_recordset(${JSON.stringify(events)}::text::json)
+        as i (contact_id uuid, conversation_id uuid, event text, detail text)
+    ),
+    ${queueTriggers(sql, {
+      kinds: ['target'],
+      workspaces: sql`clock_events`,
+      from: sql`clock_events i`,
+      workspaceId: sql`i.workspace_id`,
+      event: sql`i.event`,
+      contactId: sql`i.contact_id`,
+      conversationId: sql`i.conversation_id`,
+      detail: sql`i.detail`,
+    })}
+    select 1`
+  return true
+}
