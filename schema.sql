@@ -408,7 +408,6 @@ CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USIN
 CREATE UNIQUE INDEX channel_connections_by_name ON public.channel_connections USING btree (workspace_id, name_key) WHERE (disconnected_at IS NULL);
 CREATE TRIGGER keep_connection AFTER DELETE ON public.channel_connections FOR EACH ROW WHEN ((old.disconnected_at IS NULL)) EXECUTE FUNCTION keep_connection();
 CREATE TRIGGER name_connection BEFORE INSERT ON public.channel_connections FOR EACH ROW WHEN ((new.channel_name IS NULL)) EXECUTE FUNCTION name_connection();
-CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.channel_connections FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_row();
 
 create table checklists (
   workspace_id uuid not null,
@@ -649,7 +648,6 @@ create table conversation_labels (
 );
 comment on table conversation_labels is 'Which labels a conversation has.';
 CREATE INDEX conversation_labels_by_label ON public.conversation_labels USING btree (workspace_id, label_id, conversation_id);
-CREATE TRIGGER queue_target_label AFTER INSERT OR DELETE ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION queue_target_label();
 
 create table conversations (
   workspace_id uuid not null,
@@ -679,8 +677,7 @@ create table conversations (
   episode_id uuid,
   episode_messages integer not null default 0,
   episode_replies integer not null default 0,
-  due_at timestamp with time zone,
-  due_kind text,
+  rating_message_id uuid,
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
   constraint conversations_team_fkey FOREIGN KEY (workspace_id, team_id) REFERENCES teams(workspace_id, id) ON DELETE SET NULL (team_id) NOT VALID,
@@ -705,13 +702,11 @@ comment on column conversations.team_id is 'The team that it is assigned to.';
 comment on column conversations.episode_id is 'The open episode.';
 comment on column conversations.episode_messages is 'Messages of the customer in the open episode: counted here, because each message changes this row anyway.';
 comment on column conversations.episode_replies is 'Replies of members in the open episode.';
-comment on column conversations.due_at is 'The earliest due time of its running clocks. It has no meaning while no customer waits for a member. Written by server/targets.';
-comment on column conversations.due_kind is 'What is due then: first_reply, next_reply or closing.';
+comment on column conversations.rating_message_id is 'The last message that asked for a rating. Its id has the time, so a message that comes much later costs no look-up.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_connection ON public.conversations USING btree (workspace_id, connection_id, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_by_window ON public.conversations USING btree (workspace_id, last_inbound_at) WHERE (status <> 'closed'::text);
-CREATE INDEX conversations_due ON public.conversations USING btree (workspace_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_in_inbox_of_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), (
 CASE
     WHEN (inbox_at IS NULL) THEN 'automated'::text
@@ -739,7 +734,6 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW W
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id, bot_run_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)) OR ((old.bot_run_id IS NULL) IS DISTINCT FROM (new.bot_run_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
-CREATE TRIGGER queue_target_change AFTER UPDATE ON public.conversations FOR EACH ROW WHEN (((old.episode_id IS DISTINCT FROM new.episode_id) OR ((new.episode_id IS NOT NULL) AND ((old.waiting_since IS DISTINCT FROM new.waiting_since) OR ((old.status = 'closed'::text) <> (new.status = 'closed'::text)) OR ((old.bot_run_id IS NULL) <> (new.bot_run_id IS NULL)) OR ((old.episode_replies = 0) <> (new.episode_replies = 0)) OR (old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS DISTINCT FROM new.assigned_agent_id) OR (old.contact_id <> new.contact_id))))) EXECUTE FUNCTION queue_target_change();
 
 create table drafts (
   workspace_id uuid not null,
@@ -1212,6 +1206,49 @@ create table plan_usage (
 );
 comment on table plan_usage is 'Messages of a calendar month (UTC) that count against the plan.';
 
+create table ratings (
+  workspace_id uuid not null,
+  message_id uuid not null,
+  episode_id uuid not null,
+  conversation_id uuid not null,
+  contact_id uuid not null,
+  member_id uuid,
+  team_id uuid,
+  connection_id uuid,
+  state text not null,
+  due_at timestamp with time zone,
+  attempt_count integer not null default 0,
+  error text,
+  asked_at timestamp with time zone,
+  rating smallint,
+  rated_at timestamp with time zone,
+  is_announced boolean not null default false,
+  thanks_id uuid,
+  comment_until timestamp with time zone,
+  comment text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint ratings_episode_unique UNIQUE (workspace_id, episode_id),
+  constraint ratings_pkey PRIMARY KEY (workspace_id, message_id),
+  constraint ratings_conversation_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint ratings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint ratings_rating_check CHECK ((((state = 'rated'::text) = (rating IS NOT NULL)) AND ((rating >= 1) AND (rating <= 5)))),
+  constraint ratings_state_check CHECK ((state = ANY (ARRAY['due'::text, 'asked'::text, 'rated'::text, 'failed'::text])))
+) with (fillfactor=80);
+comment on table ratings is 'Questions about satisfaction, with their answers. A row is also the job of the worker that sends: state, attempts and lease.';
+comment on column ratings.message_id is 'The id of the message that asks, stored before it is sent, so that a repeat finds it.';
+comment on column ratings.member_id is 'The member who replied last in the episode: the rating belongs to them. Kept when the member is removed.';
+comment on column ratings.team_id is 'Of the episode when it closed. So is connection_id.';
+comment on column ratings.state is 'due: to be asked. asked: the message is stored. failed: the message did not reach the customer.';
+comment on column ratings.due_at is 'When a worker may claim the row, to send the question or the thanks: at once, or at the end of a lease. Null: nothing is left to send.';
+comment on column ratings.is_announced is 'The line in the thread is written, and the change that may start automations is queued.';
+comment on column ratings.thanks_id is 'The id of the message that thanks.';
+comment on column ratings.comment_until is 'A text of the customer until then is the comment, while the conversation is closed.';
+CREATE INDEX ratings_by_contact ON public.ratings USING btree (workspace_id, contact_id, message_id);
+CREATE INDEX ratings_by_conversation ON public.ratings USING btree (workspace_id, conversation_id, message_id);
+CREATE INDEX ratings_by_rating ON public.ratings USING btree (workspace_id, rated_at, message_id) WHERE (rated_at IS NOT NULL);
+CREATE INDEX ratings_due ON public.ratings USING btree (workspace_id, due_at, message_id) WHERE (due_at IS NOT NULL);
+
 create table removed_members (
   workspace_id uuid not null,
   email_hash text not null,
@@ -1221,6 +1258,37 @@ create table removed_members (
 );
 comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
 comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
+
+create table satisfaction_settings (
+  workspace_id uuid not null,
+  is_on boolean not null,
+  question text not null,
+  choices text[] not null,
+  list_button text not null,
+  thanks text not null,
+  comment_request text not null,
+  min_days integer not null,
+  delay_seconds integer not null,
+  template jsonb,
+  skip_labels text[] not null,
+  connection_ids uuid[],
+  team_ids uuid[],
+  checked_until timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  constraint satisfaction_settings_pkey PRIMARY KEY (workspace_id),
+  constraint satisfaction_settings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint satisfaction_settings_choices_check CHECK ((cardinality(choices) = 5))
+);
+comment on table satisfaction_settings is 'How a workspace asks customers for a rating after an episode. A workspace without a row never changed the defaults and does not ask.';
+comment on column satisfaction_settings.choices is 'The titles of the ratings 1 to 5.';
+comment on column satisfaction_settings.list_button is 'The label of the button that opens the list, on the channel with lists.';
+comment on column satisfaction_settings.thanks is 'Sent after a rating. Empty: nothing is sent.';
+comment on column satisfaction_settings.comment_request is 'Sent with the thanks. The next text is then the comment. Empty: no comment is requested.';
+comment on column satisfaction_settings.min_days is 'At least so many days between two questions to a contact.';
+comment on column satisfaction_settings.template is 'The template that asks outside the reply window: name, language, params. Null: the workspace does not ask there.';
+comment on column satisfaction_settings.skip_labels is 'Case-folded names of labels. An episode that closed with one of them is not asked about.';
+comment on column satisfaction_settings.connection_ids is 'Only episodes of these connections. Null: of all. So are team_ids.';
+comment on column satisfaction_settings.checked_until is 'Episodes that closed before are decided. A worker locks the row to decide the next ones.';
 
 create table scheduled_messages (
   workspace_id uuid not null,
@@ -1278,7 +1346,6 @@ comment on table schedules is 'Office hours of workspaces, teams and connections
 comment on column schedules.time_zone is 'IANA name.';
 comment on column schedules.periods is 'Weekly periods in local time, sorted: [{ day, from, to }]. Day 0 is Monday, `to` may be 24:00.';
 comment on column schedules.holidays is 'Local dates on which it is closed, sorted: [{ date, name }].';
-CREATE TRIGGER recompute_targets AFTER UPDATE OF time_zone, periods, holidays ON public.schedules FOR EACH ROW EXECUTE FUNCTION recompute_targets_of_row();
 
 create table segment_members (
   workspace_id uuid not null,
@@ -1364,101 +1431,6 @@ create table tags (
 );
 comment on table tags is 'Tags for contacts.';
 
-create table target_changes (
-  workspace_id uuid not null,
-  id bigint not null,
-  conversation_id uuid not null,
-  episode_id uuid,
-  at timestamp with time zone not null,
-  is_open boolean,
-  waiting_since timestamp with time zone,
-  is_with_bot boolean,
-  has_replied boolean,
-  constraint target_changes_pkey PRIMARY KEY (workspace_id, id)
-);
-comment on table target_changes is 'Changes of conversations that the clocks follow, in their order. Written by triggers, so that no statement can forget it.';
-comment on column target_changes.episode_id is 'Null: the target that applies, or its time, may have changed. The facts of the conversation have not.';
-CREATE INDEX target_changes_of_conversation ON public.target_changes USING btree (workspace_id, conversation_id, id);
-
-create table target_clocks (
-  workspace_id uuid not null,
-  episode_id uuid not null,
-  target_id uuid not null,
-  kind text not null,
-  started_at timestamp with time zone not null,
-  due_at timestamp with time zone,
-  next_at timestamp with time zone,
-  reminded_minutes integer[] not null default '{}'::integer[],
-  breached_at timestamp with time zone,
-  outcome text,
-  ended_at timestamp with time zone,
-  constraint target_clocks_pkey PRIMARY KEY (workspace_id, episode_id, target_id, kind),
-  constraint target_clocks_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE,
-  constraint target_clocks_kind_check CHECK ((kind = ANY (ARRAY['first_reply'::text, 'next_reply'::text, 'closing'::text]))),
-  constraint target_clocks_outcome_check CHECK ((outcome = ANY (ARRAY['met'::text, 'missed'::text])))
-) with (fillfactor=70);
-comment on table target_clocks is 'What each target asks of an episode, and the outcome. One row per episode, target and kind, so a breach is recorded once.';
-comment on column target_clocks.started_at is 'Of next_reply: the start of the last wait.';
-comment on column target_clocks.due_at is 'When the time runs out, or ran out. Null while the clock is paused.';
-comment on column target_clocks.next_at is 'When the worker acts next: at the breach, or when an automation reacts before it. Null: not before a change.';
-comment on column target_clocks.reminded_minutes is 'Automations that react so many minutes before the breach have been started.';
-comment on column target_clocks.breached_at is 'When the time ran out first.';
-comment on column target_clocks.outcome is 'Null while it is not decided. Of next_reply: missed if any wait of the episode was too long.';
-comment on column target_clocks.ended_at is 'When the reply was sent or the episode was closed. Of next_reply: the last reply.';
-CREATE INDEX target_clocks_breached ON public.target_clocks USING btree (workspace_id, breached_at) WHERE (breached_at IS NOT NULL);
-CREATE INDEX target_clocks_ended ON public.target_clocks USING btree (workspace_id, ended_at) WHERE (ended_at IS NOT NULL);
-CREATE INDEX target_clocks_next ON public.target_clocks USING btree (next_at) WHERE (next_at IS NOT NULL);
-CREATE INDEX target_clocks_next_of_workspace ON public.target_clocks USING btree (workspace_id, next_at) WHERE (next_at IS NOT NULL);
-
-create table target_episodes (
-  workspace_id uuid not null,
-  episode_id uuid not null,
-  track jsonb not null,
-  constraint target_episodes_pkey PRIMARY KEY (workspace_id, episode_id),
-  constraint target_episodes_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE
-) with (fillfactor=70);
-comment on table target_episodes is 'When the customer waited for a member in each open episode, for the clocks of any target (server/targets/policy.ts).';
-
-create table target_workspaces (
-  workspace_id uuid not null,
-  is_active boolean not null,
-  is_requested boolean not null default false,
-  ready_after xid8,
-  filled_up_to uuid,
-  constraint target_workspaces_pkey PRIMARY KEY (workspace_id),
-  constraint target_workspaces_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
-) with (fillfactor=50);
-comment on table target_workspaces is 'Workspaces that have or had targets. The trigger of conversations reads it.';
-comment on column target_workspaces.is_active is 'It has an active target: changes of conversations are queued.';
-comment on column target_workspaces.is_requested is 'The clocks of all open episodes are to be computed again.';
-comment on column target_workspaces.ready_after is 'They are queued when all transactions before this one have ended, because those may not have queued their changes.';
-comment on column target_workspaces.filled_up_to is 'The conversation up to which they are queued.';
-CREATE INDEX target_workspaces_to_recompute ON public.target_workspaces USING btree (workspace_id) WHERE (is_requested OR (ready_after IS NOT NULL));
-
-create table targets (
-  workspace_id uuid not null,
-  id uuid not null,
-  name text not null,
-  name_key text not null,
-  position integer not null,
-  is_active boolean not null default true,
-  is_office_time boolean not null default false,
-  conditions jsonb,
-  first_reply_minutes integer,
-  next_reply_minutes integer,
-  closing_minutes integer,
-  created_at timestamp with time zone not null,
-  updated_at timestamp with time zone not null default now(),
-  deleted_at timestamp with time zone,
-  constraint targets_pkey PRIMARY KEY (workspace_id, id),
-  constraint targets_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
-);
-comment on table targets is 'Service level targets, in the order of their positions. The first active one whose conditions match a conversation applies to it.';
-comment on column targets.is_office_time is 'The minutes count in office hours only.';
-comment on column targets.conditions is 'A filter over the contact and the conversation. Null: all conversations.';
-comment on column targets.deleted_at is 'The row stays, because reports name the target of past outcomes.';
-CREATE UNIQUE INDEX targets_name_unique ON public.targets USING btree (workspace_id, name_key) WHERE (deleted_at IS NULL);
-
 create table team_connections (
   workspace_id uuid not null,
   connection_id uuid not null,
@@ -1497,7 +1469,6 @@ create table teams (
 );
 comment on table teams is 'Groups of members who answer conversations together.';
 comment on column teams.schedule_id is 'Its office hours. Null: those of the connection, or of the workspace.';
-CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.teams FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_row();
 
 create table templates (
   workspace_id uuid not null,
@@ -1530,7 +1501,7 @@ create table timeline_entries (
   constraint timeline_entries_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint timeline_entries_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint timeline_entries_check CHECK (((kind = 'note'::text) = (text IS NOT NULL))),
-  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text, 'blocked'::text, 'unblocked'::text])))
+  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text, 'blocked'::text, 'unblocked'::text, 'rated'::text])))
 );
 comment on table timeline_entries is 'Everything in a thread that is not a message: notes of members, and changes of the conversation.';
 comment on column timeline_entries.member_id is 'The author. Null when a customer, the API or a timer caused the change. Kept when the member is removed.';
@@ -1701,5 +1672,3 @@ CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_dem
 CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);
 CREATE INDEX workspaces_with_previews ON public.workspaces USING btree (preview_until) WHERE (preview_until IS NOT NULL);
-CREATE TRIGGER recompute_reminders AFTER UPDATE OF automation_kinds ON public.workspaces FOR EACH ROW WHEN ((('target'::text = ANY (old.automation_kinds)) OR ('target'::text = ANY (new.automation_kinds)))) EXECUTE FUNCTION recompute_targets_of_workspace();
-CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.workspaces FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_workspace();

@@ -60,6 +60,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
   ],
   ['change targets', 'POST /targets', 'PATCH /targets', 'DELETE /targets'],
   ['change the workspace and its office hours', 'PATCH /workspace', '* /schedules/:x', 'POST /schedules'],
+  ['change how customers are asked for a rating', 'PATCH /satisfaction'],
   ['read the audit log', 'GET /audit'],
   [
     'import and export contacts; export the recipients of a broadcast',

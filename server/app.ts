@@ -88,15 +88,17 @@ import { messageTable } from './messages/routes.ts'
 import { createSender } from './messages/sending/send.ts'
 import { threadTable } from './messages/thread-routes.ts'
 import { previewTable } from './previews/routes.ts'
+import { ratingAnswers } from './satisfaction/answers.ts'
+import { satisfactionTable } from './satisfaction/routes.ts'
 import { segmentTable } from './segments/routes.ts'
 import { replaceRenamedTag, requireMembership } from './segments/segments.ts'
 import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
 import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
 import { keySteps, memberSteps } from './steps.ts'
+import { targetTable } from './targets/routes.ts'
 import { availabilityTable } from './teams/availability-routes.ts'
 import { startMemberStreams } from './teams/member-streams.ts'
-import { targetTable } from './targets/routes.ts'
 import { teamTable } from './teams/routes.ts'
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
@@ -236,6 +238,7 @@ async function registerApi(
     follower: recipientFollower,
     runs: runStopper,
     findStarts,
+    ratings: ratingAnswers,
     times: times.messages,
   })
   const acceptContext = { db, slow, bulk, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
@@ -322,6 +325,7 @@ async function registerApi(
     ['', uploadTable({ db, store, publicUrl })],
     ['Automations', automationTable({ db, slow, sealer, signals, channels, guard, times: times.automation })],
     ['', targetTable(db, slow)],
+    ['', satisfactionTable(db)],
     ['', previewTable({ db, sealer, store, http, channels, publicUrl, signals })],
     ['', insightsTable({ db, slow, broadcastNames: listBroadcastNames })],
     ['Reports', reportTable(db, slow)],

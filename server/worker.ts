@@ -48,6 +48,7 @@ import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/re
 import { createSender } from './messages/sending/send.ts'
 import { sweepPending } from './messages/sending/settle.ts'
 import { sweepPreviews } from './previews/sandbox.ts'
+import { startSatisfaction } from './satisfaction/loop.ts'
 import type { Live } from './signals/live.ts'
 import type { Signals } from './signals/signals.ts'
 import { startTargets, watchTargets } from './targets/loop.ts'
@@ -178,6 +179,10 @@ export function startWorker(parts: WorkerParts): Loop {
     }),
   })
   const assignment = startAssignment({ db, log, health, signals, times, count: countAssigned })
+  const satisfaction = startSatisfaction({
+    ...{ db, channels, log, health, signals, times: times.scheduled },
+    sender: createSender({ ...sending, times: { ...times.messages, repeatMs: times.scheduled.repeatMs } }),
+  })
   const stopListening = [
     signals.on('changesQueued', automations.wake),
     signals.on('mediaPending', media.wake),
@@ -186,6 +191,7 @@ export function startWorker(parts: WorkerParts): Loop {
     signals.on('importReady', imports.wake),
     signals.on('scheduledReady', scheduled.wake),
     signals.on('assignmentReady', assignment.wake),
+    signals.on('ratingsReady', satisfaction.wake),
   ]
   const loops = [
     media,
@@ -196,6 +202,7 @@ export function startWorker(parts: WorkerParts): Loop {
     scheduled,
     assignment,
     startTargets({ db: pools.queue, log, health, signals, times: times.targets }),
+    satisfaction,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),

@@ -31,6 +31,7 @@ const order = [
   'messages',
   'webchat',
   'automation',
+  'satisfaction',
   'insights',
   'broadcasts',
   'merge-erase',
@@ -91,6 +92,7 @@ const tables: Record<string, readonly string[]> = {
   webchat: ['visitor_windows'],
   automation: ['automations', 'automation_versions', 'automation_runs', 'automation_steps', 'scheduled_messages'],
   targets: ['targets', 'target_workspaces', 'target_changes', 'target_episodes', 'target_clocks'],
+  satisfaction: ['satisfaction_settings', 'ratings'],
   insights: [
     'message_digest',
     'message_words',

@@ -1002,8 +1002,11 @@ const across: Record<string, string> = {
   'with recursive queued_workspaces as (': 'the engine decides the changes of all, each workspace on its own',
   'with recursive open_workspaces as (': 'and executes the runs of all',
   "where a.state = 'active' and a.kind = 'silence'": 'and looks for silence in all',
+  'select workspace_id from satisfaction_settings where is_on':
+    'the worker asks the customers of all, each workspace on its own',
   "delete from automation_runs where state = 'ended' and ended_at": 'sweep of what has run out, for all',
-  'with recursive busy_workspaces as (': 'the worker fetches media and sends scheduled messages for all',
+  'with recursive busy_workspaces as (':
+    'the worker fetches media, sends scheduled messages and asks for ratings for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",

@@ -6,7 +6,7 @@
 import { maxTextLength } from '../channels/template-schema.ts'
 import { maxAttributeLength } from '../contacts/attributes.ts'
 import { toDomain } from '../lib/email-domain.ts'
-import { bareOf, fold, lengthOf } from '../lib/text.ts'
+import { bareOf, fold, lengthOf, toDigits } from '../lib/text.ts'
 import { type Answer, type AskStep, type Message, readSaveAs } from './definition.ts'
 
 export type AnswerResult = { ok: true; value: string | number } | { ok: false }
@@ -45,17 +45,6 @@ function readValue(
       return readChoice(message, text, buttonId)
   }
 }
-
-/** The zeros of other digits: Arabic, Persian, Devanagari, Bengali, wide. */
-const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xff10]
-
-/** The text with the digits 0 to 9. */
-const toDigits = (text: string): string =>
-  text.replace(/\p{Nd}/gu, (digit) => {
-    const code = digit.codePointAt(0) ?? 0
-    const zero = zeros.find((each) => code >= each && code <= each + 9)
-    return zero === undefined ? digit : String(code - zero)
-  })
 
 /** No number that a customer writes is longer. All the patterns below then take constant time. */
 const maxNumberLength = 40

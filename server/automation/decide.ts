@@ -67,7 +67,7 @@ async function listQueued(sql: Sql): Promise<string[]> {
 
 type QueuedTrigger = {
   id: string
-  kind: 'message' | 'conversation' | 'contact' | 'target'
+  kind: 'message' | 'conversation' | 'contact' | 'target' | 'rating'
   event: string
   detail: string | null
   contact_id: string
@@ -149,6 +149,7 @@ function causesOf(trigger: QueuedTrigger): Cause[] {
     const [clock, target, minutes] = (detail ?? '').split(' ')
     return [{ type: kind, event, clock, target, minutes: Number(minutes) } as Cause]
   }
+  if (kind === 'rating') return [{ type: kind, rating: Number(detail) }]
   return kind === 'conversation'
     ? [{ type: kind, event, label: detail } as Cause]
     : [{ type: kind, event, tag: detail, attribute: detail } as Cause]

@@ -40,6 +40,8 @@ export type Trigger =
   | { type: 'silence'; event: (typeof silenceEvents)[number]; after: Duration }
   /** `target` is an id. `before`: only for `due`. */
   | { type: 'target'; event: (typeof targetEvents)[number]; before?: Duration; target?: string; clock?: ClockKind }
+  /** The customer rates an episode. */
+  | { type: 'rating'; at_most?: number }
   | { type: 'manual' }
 
 export const waitEvents = ['opening'] as const

@@ -32,6 +32,7 @@ export type Cause =
   | { type: 'contact'; event: (typeof contactEvents)[number]; tag?: string | null; attribute?: string | null }
   | { type: 'silence'; event: (typeof silenceEvents)[number]; after: Duration }
   | { type: 'target'; event: (typeof targetEvents)[number]; target: string; clock: ClockKind; minutes: number }
+  | { type: 'rating'; rating: number }
   | { type: 'manual' }
 
 type MessageCause = Extract<Cause, { type: 'message' }>
@@ -49,6 +50,7 @@ export function matches(trigger: Trigger, cause: Cause): boolean {
     return cause.type === 'silence' && cause.event === trigger.event && toMs(cause.after) === toMs(trigger.after)
   }
   if (trigger.type === 'target') return cause.type === 'target' && matchesTarget(trigger, cause)
+  if (trigger.type === 'rating') return cause.type === 'rating' && cause.rating <= (trigger.at_most ?? Infinity)
   return cause.type === 'manual'
 }
 

@@ -163,7 +163,8 @@ async function sendMessage({ db, sender, signals }: ScheduledLoopOptions, messag
 
 type Failure = { reason: string; isUnknown: boolean; isTemporary: boolean; isOurs: boolean }
 
-function describeFailure(error: unknown): Failure {
+/** What a failed send means for the job that sends. */
+export function describeFailure(error: unknown): Failure {
   if (!(error instanceof ApiError)) {
     return { reason: 'something went wrong on our side', isUnknown: false, isTemporary: true, isOurs: true }
   }

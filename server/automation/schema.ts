@@ -26,8 +26,8 @@ import {
   type Step,
   silenceEvents,
   type Trigger,
-  waitEvents,
   targetEvents,
+  waitEvents,
 } from './definition.ts'
 import { type DurationRange, durationPattern, durationRanges } from './durations.ts'
 import { automationFields } from './fields.ts'
@@ -128,6 +128,15 @@ const TriggerSchema = variants<Trigger>(
         clock: Type.Optional(OneOf(clockKinds, { description: 'Only this time of the target.' })),
       },
       { description: 'A conversation is about to miss a target, or has missed it.' },
+    ),
+    Type.Object(
+      {
+        type: Type.Literal('rating'),
+        at_most: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 5, description: 'Only ratings from 1 to this one. Absent: all.' }),
+        ),
+      },
+      { description: 'The customer answers the question about satisfaction.' },
     ),
     Type.Object({ type: Type.Literal('manual') }, { description: 'A member or the API starts it.' }),
   ],

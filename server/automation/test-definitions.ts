@@ -57,6 +57,8 @@ export const triggers: readonly Trigger[] = [
   { type: 'silence', event: 'waiting', after: '30m' },
   { type: 'silence', event: 'no_reply', after: '30d' },
   { type: 'silence', event: 'window_ends', after: '1m' },
+  { type: 'rating' },
+  { type: 'rating', at_most: 2 },
   { type: 'manual' },
 ]
 

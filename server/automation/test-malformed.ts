@@ -51,7 +51,10 @@ export const malformed: readonly [unknown, string][] = [
   // Triggers.
   [withTrigger('message'), 'trigger: must be an object'],
   [withTrigger({}), 'trigger.type: required'],
-  [withTrigger({ type: 'mesage' }), 'trigger.type: must be one of message, conversation, contact, silence, manual'],
+  [
+    withTrigger({ type: 'mesage' }),
+    'trigger.type: must be one of message, conversation, contact, silence, rating, manual',
+  ],
   [withTrigger({ type: 'message', when: 'once' }), 'trigger.when: must be one of any, first, first_since_closed'],
   [withTrigger({ type: 'message', contains: [] }), 'trigger.contains: must have at least 1 item'],
   [withTrigger({ type: 'message', contains: 'a' }), 'trigger.contains: must be an array'],
@@ -98,6 +101,9 @@ export const malformed: readonly [unknown, string][] = [
   [withTrigger({ type: 'silence', event: 'waiting', after: '1.5h' }), `trigger.after: ${durationRule}`],
   [withTrigger({ type: 'silence', event: 'waiting', after: '59s' }), 'trigger.after: must be 1m to 30d'],
   [withTrigger({ type: 'silence', event: 'no_reply', after: '31d' }), 'trigger.after: must be 1m to 30d'],
+  [withTrigger({ type: 'rating', at_most: 0 }), 'trigger.at_most: must be at least 1'],
+  [withTrigger({ type: 'rating', at_most: 6 }), 'trigger.at_most: must be at most 5'],
+  [withTrigger({ type: 'rating', at_most: 1.5 }), 'trigger.at_most: must be a whole number'],
   // Conditions.
   [{ ...withTrigger({ type: 'manual' }), conditions: {} }, 'conditions.match: required'],
   [

@@ -35,6 +35,8 @@ export type FoundThread = Omit<Thread, 'conversation_id' | 'contact_created'> & 
   conversation_id: string | null
   /** The run with questions that is open in the conversation. */
   bot_run_id: string | null
+  /** The last message that asked for a rating. */
+  rating_message_id: string | null
   /** How many of the ids in the query belong to the contact. */
   identity_count: number
 }
@@ -77,11 +79,13 @@ export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promi
       order by p.index, p.rank
     )
     select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username, c.username,
-      v.id as conversation_id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.episode_id, v.bot_run_id
+      v.id as conversation_id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.episode_id, v.bot_run_id,
+      v.rating_message_id
     from known_people p
     join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
     left join lateral (
-      select v.id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.episode_id, v.bot_run_id from conversations v
+      select v.id, v.connection_id, v.last_inbound_at, v.last_broadcast_message_id, v.episode_id, v.bot_run_id, v.rating_message_id
+      from conversations v
       where v.workspace_id = p.workspace_id and v.contact_id = p.contact_id and v.channel = p.channel
         and case when p.connection_id is not null then v.connection_id = p.connection_id else exists (
           select from channel_connections k
@@ -137,7 +141,7 @@ function toNewThread(who: PersonRef, created: CreatedPerson): FoundThread {
   return {
     ...{ contact_id, phone, name, email, social_username, username, identity_count },
     ...{ conversation_id: null, connection_id: null, last_inbound_at: null, last_broadcast_message_id: null },
-    ...{ episode_id: null, bot_run_id: null },
+    ...{ episode_id: null, bot_run_id: null, rating_message_id: null },
   }
 }
 

@@ -60,6 +60,7 @@ const EntryView = Type.Object({
     added: Type.Optional(Type.Array(Type.String())),
     removed: Type.Optional(Type.Array(Type.String())),
     until: Type.Optional(DateTime),
+    rating: Type.Optional(Type.Integer({ description: 'From 1 to 5.' })),
   }),
   created_at: DateTime,
   idempotency_key: Type.Optional(Type.String({ description: 'Of the request of a member that added it, for a day.' })),

@@ -33,7 +33,16 @@ export type Actor = { memberId: string } | { keyId: string } | RunActor | Policy
 
 export const actorOf = ({ member, keyId = '' }: AnyCaller): Actor => (member ? { memberId: member.id } : { keyId })
 
-export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed', 'blocked', 'unblocked'] as const
+export const timelineKinds = [
+  'note',
+  'status',
+  'assigned',
+  'labeled',
+  'snoozed',
+  'blocked',
+  'unblocked',
+  'rated',
+] as const
 export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>
 /** What caused a change that no member made. */
 export const timelineCauses = ['customer', 'api', 'timer', 'automation', 'policy'] as const
@@ -71,6 +80,8 @@ export type StoredDetails = {
   removed?: string[]
   /** `snoozed` */
   until?: string
+  /** `rated`: 1 to 5. */
+  rating?: number
 }
 
 export type TimelineEntry = {

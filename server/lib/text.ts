@@ -48,6 +48,17 @@ export function bareOf(text: string): string {
   return text.slice(start, end)
 }
 
+/** The zeros of other digits: Arabic, Persian, Devanagari, Bengali, wide. */
+const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xff10]
+
+/** The text with the digits 0 to 9. */
+export const toDigits = (text: string): string =>
+  text.replace(/\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0) ?? 0
+    const zero = zeros.find((each) => code >= each && code <= each + 9)
+    return zero === undefined ? digit : String(code - zero)
+  })
+
 /** Escapes the wildcards of `like`. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')

@@ -8,6 +8,7 @@ import { maxTags } from '../contacts/tags.ts'
 import { giveChanges } from '../imports/changes.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { giveRatings } from '../satisfaction/move-ratings.ts'
 
 /** Two contacts of a workspace: `fromId` is merged into `toId` and is gone afterwards. */
 export type Merge = { toId: string; fromId: string }
@@ -72,6 +73,7 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
     from contacts f
     where c.workspace_id = ${workspaceId} and c.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`
   await giveRuns(sql, workspaceId, fromId, toId)
+  await giveRatings(sql, workspaceId, fromId, toId)
   await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${fromId}`
   await giveChanges(sql, workspaceId, fromId, toId)
 }

@@ -8,6 +8,7 @@ import { moveScheduled } from '../automation/scheduled.ts'
 import type { ChannelName } from '../contacts/resource.ts'
 import { mergeEpisodes } from '../conversations/episodes/merging.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { moveRatings } from '../satisfaction/move-ratings.ts'
 import { moveTargetChanges } from '../targets/move.ts'
 import type { Merge } from './merge-contact-rows.ts'
 
@@ -35,7 +36,7 @@ export async function listMoves(sql: Sql, workspaceId: string, { toId, fromId }:
     order by f.id`
 }
 
-/** Moves the timeline, labels, drafts, runs of automations and scheduled messages. Mentions refer to the timeline, so the caller has deferred that reference. */
+/** Moves the timeline, labels, drafts, runs of automations, scheduled messages and ratings. Mentions refer to the timeline, so the caller has deferred that reference. */
 export async function moveConversationRows(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
     update timeline_entries set conversation_id = ${toId}
@@ -58,6 +59,7 @@ export async function moveConversationRows(sql: Sql, workspaceId: string, fromId
   await moveRuns(sql, workspaceId, fromId, toId)
   await moveScheduled(sql, workspaceId, fromId, toId)
   await moveTargetChanges(sql, workspaceId, fromId, toId)
+  await moveRatings(sql, workspaceId, fromId, toId)
 }
 
 /** Adds the state of a conversation to the one that took its content, and deletes it. Its id leads to the other one from now on. */
@@ -97,6 +99,7 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
       bot_run_id = coalesce(t.bot_run_id, f.bot_run_id),
       -- Ids are in the order of time.
       last_broadcast_message_id = greatest(t.last_broadcast_message_id, f.last_broadcast_message_id),
+      rating_message_id = greatest(t.rating_message_id, f.rating_message_id),
       updated_at = now()
     from conversations f
     where t.workspace_id = ${workspaceId} and t.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`

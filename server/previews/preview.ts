@@ -75,6 +75,7 @@ function describeTrigger({ trigger }: Definition): NonNullable<Preview['trigger'
   if (trigger.type === 'silence') return { type, event, after: trigger.after, name: null }
   if (trigger.type === 'target') return { type, event, after: trigger.before ?? null, name: null }
   if (trigger.type === 'conversation') return { type, event, after: null, name: trigger.label ?? null }
+  if (trigger.type === 'rating') return { type, event, after: null, name: String(trigger.at_most ?? 1) }
   if (trigger.type !== 'contact') return { type, event, after: null, name: null }
   return { type, event, after: null, name: trigger.tag ?? trigger.attribute ?? null }
 }

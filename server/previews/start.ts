@@ -35,6 +35,7 @@ export async function start(context: Context, sandbox: Sandbox, { trigger }: Def
   else if (type === 'contact') await changeContact(context.db, sandbox, trigger, conversation)
   else if (type === 'silence') await simulateSilence(context, sandbox, trigger, conversation)
   else if (type === 'target') await simulateTarget(context.db, sandbox, trigger, conversation)
+  else if (type === 'rating') await rate(context.db, sandbox, trigger, conversation)
   else await startByHand(context.db, sandbox, conversation)
 }
 
@@ -133,6 +134,18 @@ async function simulateTarget(
       detail: db`${`${clock} ${target} ${minutes}`}`,
     })}
     select 1`
+}
+
+/** As the worker that reads a rating queues it. */
+async function rate(
+  db: Db,
+  { id: workspaceId }: Sandbox,
+  { at_most: rating = 1 }: Of<'rating'>,
+  { id, contact_id }: Conversation,
+): Promise<void> {
+  await db`
+    insert into automation_triggers (workspace_id, id, kind, event, detail, contact_id, conversation_id)
+    values (${workspaceId}, ${newId()}, 'rating', 'rated', ${String(rating)}, ${contact_id}, ${id})`
 }
 
 async function startByHand(db: Db, { id: workspaceId, copyId }: Sandbox, { id }: Conversation): Promise<void> {

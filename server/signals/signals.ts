@@ -2,7 +2,7 @@
  * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
- * `deliveriesQueued`, `changesQueued`, `mediaPending`, `broadcastReady`, `importReady`, `scheduledReady` and `assignmentReady` wake the engines of all
+ * `deliveriesQueued`, `changesQueued`, `mediaPending`, `broadcastReady`, `importReady`, `scheduledReady`, `ratingsReady` and `assignmentReady` wake the engines of all
  * processes (`signals/live.ts`), those of this process at once. `inboxChanged` also wakes the engine of assignment. The others reach the open streams of all processes.
  */
 import type { Live } from './live.ts'
@@ -22,6 +22,8 @@ export type Signals = {
   scheduledReady(): void
   /** The queue of a team or the capacity of a member may have changed. */
   assignmentReady(): void
+  /** A customer has given a rating. */
+  ratingsReady(): void
   /** Something of the workspace changed: the pages of its members load it again. */
   changed(workspaceId: string): void
   /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
@@ -52,6 +54,7 @@ type EngineSignal =
   | 'importReady'
   | 'scheduledReady'
   | 'assignmentReady'
+  | 'ratingsReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
 export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
@@ -71,6 +74,7 @@ const topics: Record<EngineSignal, string> = {
   importReady: 'imports',
   scheduledReady: 'scheduled',
   assignmentReady: 'assignment',
+  ratingsReady: 'ratings',
 }
 
 export function createSignals(live: Live): Signals {
@@ -82,6 +86,7 @@ export function createSignals(live: Live): Signals {
     importReady: new Set(),
     scheduledReady: new Set(),
     assignmentReady: new Set(),
+    ratingsReady: new Set(),
   }
   const send = (signal: EngineSignal) => () => {
     for (const wake of listeners[signal]) wake()
@@ -96,6 +101,7 @@ export function createSignals(live: Live): Signals {
     importReady: send('importReady'),
     scheduledReady: send('scheduledReady'),
     assignmentReady,
+    ratingsReady: send('ratingsReady'),
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
     accessChanged: (workspaceId) => live.announce(accessTopic(workspaceId)),
     inboxChanged(workspaceId, conversationIds) {

@@ -117,7 +117,8 @@ export const targetTable = (db: Db, slow: SlowReads): readonly Row[] => [
     run: ({ caller, body: { id, ...body } }) =>
       slow(
         caller.workspaceId,
-        (sql) => previewTarget(sql, caller.workspaceId, { id, name: 'Preview', ...readBody(body) }, visibleTo(sql, caller)),
+        (sql) =>
+          previewTarget(sql, caller.workspaceId, { id, name: 'Preview', ...readBody(body) }, visibleTo(sql, caller)),
         {
           ...{ field: 'conditions', text: 'use fewer or simpler rules' },
         },

@@ -8,7 +8,7 @@
 import { idFromTime } from '../lib/id.ts'
 import type { Fragment, Sql } from '../lib/postgres/db.ts'
 
-type TriggerKind = 'message' | 'conversation' | 'contact' | 'target'
+type TriggerKind = 'message' | 'conversation' | 'contact' | 'target' | 'rating'
 
 /** A customer's message is a change of the first kind; of the second one if it opens its conversation. */
 export const messageKinds = ['message', 'conversation'] as const satisfies readonly TriggerKind[]

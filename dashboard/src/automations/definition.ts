@@ -36,6 +36,7 @@ export type Trigger = {
   tag?: string
   attribute?: string
   after?: string
+  at_most?: number
 }
 type Definition = { trigger: Trigger; steps: Step[] }
 

@@ -20,6 +20,8 @@ function describeTrigger(trigger: Trigger): string {
       return triggers.contact(event, tag, attribute)
     case 'silence':
       return triggers.silence(event, after)
+    case 'rating':
+      return triggers.rating(trigger.at_most)
     default:
       return triggers.manual
   }

@@ -102,6 +102,7 @@ function requireTriable({ trigger }: Definition): void {
   if (trigger.type === 'target') {
     throw badRequest('trigger.type: the past clocks of targets are not stored, so there is no past to try it on')
   }
+  if (trigger.type === 'rating') throw badRequest('trigger.type: ratings of the past cannot be tried')
   if (trigger.type === 'contact' && trigger.event !== 'created') {
     const what = trigger.event === 'attribute_changed' ? 'attributes were changed' : 'tags were added or removed'
     throw badRequest(`trigger.event: it is not stored when ${what}, so there is no past to try it on`)

@@ -10,9 +10,18 @@
  *
  * An advisory lock admits one process at a time, so no statement here waits for another row.
  */
-import type { Db, Sql } from '../../lib/postgres/db.ts'
+
 import { bottom } from '../../lib/page.ts'
-import { bucketsOfEvent, changedFacts, countColumns, countedFacts, eventSums, keyedEvents, storeFacts } from './facts.ts'
+import type { Db, Sql } from '../../lib/postgres/db.ts'
+import {
+  bucketsOfEvent,
+  changedFacts,
+  countColumns,
+  countedFacts,
+  eventSums,
+  keyedEvents,
+  storeFacts,
+} from './facts.ts'
 
 /** Episodes per transaction. A chunk takes about half a second. */
 const chunkSize = 1_000

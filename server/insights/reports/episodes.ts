@@ -86,7 +86,8 @@ function withRow(name: ReportName, query: EpisodeQuery): ReportQuery {
 
 function conditionOf(sql: Sql, request: ReportRequest, query: EpisodeQuery): Fragment {
   const { figure } = query
-  if (figure === 'waiting_now') return sql`${isWaiting(sql)} and v.episode_id = e.id and ${keysOf(sql, request, sql`v.assigned_agent_id`)}`
+  if (figure === 'waiting_now')
+    return sql`${isWaiting(sql)} and v.episode_id = e.id and ${keysOf(sql, request, sql`v.assigned_agent_id`)}`
   const { isInOfficeHours } = request
   const opened = sql`e.opened_at`
   const closed = sql`e.closed_at`

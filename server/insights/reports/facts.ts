@@ -30,8 +30,26 @@ export function getFamily(by: readonly Dimension[]): string | undefined {
 export const hasHours = (family: string): boolean => !family.includes('_')
 
 const columnNames = [
-  ...['workspace_id', 'episode_id', 'connection_id', 'team_id', 'member_id', 'labels', 'is_reopened', 'replies', 'opened_at'],
-  ...['first_reply_at', 'first_reply_by', 'closed_at', 'first_reply_s', 'closing_s', 'office_first_reply_s', 'office_closing_s'],
+  ...[
+    'workspace_id',
+    'episode_id',
+    'connection_id',
+    'team_id',
+    'member_id',
+    'labels',
+    'is_reopened',
+    'replies',
+    'opened_at',
+  ],
+  ...[
+    'first_reply_at',
+    'first_reply_by',
+    'closed_at',
+    'first_reply_s',
+    'closing_s',
+    'office_first_reply_s',
+    'office_closing_s',
+  ],
 ]
 
 const columns = (sql: Sql): Fragment => sql`${sql.unsafe(columnNames.join(', '))}`

@@ -5,8 +5,16 @@
 import { allOf } from '../../conversations/inbox-plan.ts'
 import type { Fragment, Sql } from '../../lib/postgres/db.ts'
 import { secondsOf } from './buckets.ts'
-import { bucketsOfEvent, changedFacts, countColumns, type Dimension, dimensions, eventSums, keyedEvents } from './facts.ts'
-import { familyOf, type Interval, type Period, type ReportRequest, addDays } from './request.ts'
+import {
+  bucketsOfEvent,
+  changedFacts,
+  countColumns,
+  type Dimension,
+  dimensions,
+  eventSums,
+  keyedEvents,
+} from './facts.ts'
+import { addDays, familyOf, type Interval, type Period, type ReportRequest } from './request.ts'
 
 export type Spread = {
   count: number
@@ -24,7 +32,14 @@ export type Figures = {
 }
 
 const noSpread: Spread = { count: 0, median_seconds: null, p90_seconds: null, mean_seconds: null }
-export const noFigures: Figures = { opened: 0, reopened: 0, closed: 0, replies: 0, first_reply: noSpread, closing: noSpread }
+export const noFigures: Figures = {
+  opened: 0,
+  reopened: 0,
+  closed: 0,
+  replies: 0,
+  first_reply: noSpread,
+  closing: noSpread,
+}
 
 /** Named periods that one statement reads. */
 type Spans = Readonly<Record<string, Period>>
@@ -43,7 +58,10 @@ export async function readFigures(
   grouping: Grouping,
 ): Promise<{ of: FoundFigures; groups: string[] }> {
   const parts = createParts(sql, workspaceId, request, spans, grouping)
-  const [counts, quantiles] = await Promise.all([readCounts(sql, parts), readQuantiles(sql, parts, request.isInOfficeHours)])
+  const [counts, quantiles] = await Promise.all([
+    readCounts(sql, parts),
+    readQuantiles(sql, parts, request.isInOfficeHours),
+  ])
   const keyOf = (span: string, group: string) => `${span} ${group}`
   const spreads = new Map(quantiles.map((row) => [`${keyOf(row.span, row.group)} ${row.measure}`, row]))
   const found = new Map<string, Figures>()
@@ -185,7 +203,10 @@ function createParts(
   }
 }
 
-type Counts = Record<'opened' | 'reopened' | 'first_replies' | 'closed' | 'replies' | 'first_reply_s' | 'closing_s', number> &
+type Counts = Record<
+  'opened' | 'reopened' | 'first_replies' | 'closed' | 'replies' | 'first_reply_s' | 'closing_s',
+  number
+> &
   Record<'office_first_replies' | 'office_first_reply_s' | 'office_closings' | 'office_closing_s', number>
 
 async function readCounts(sql: Sql, parts: Parts): Promise<({ span: string; group: string } & Counts)[]> {

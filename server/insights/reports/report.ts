@@ -57,7 +57,9 @@ export async function readReport(db: Db, caller: Reader, name: ReportName, query
       totals: { ...totals.of('current'), waiting_now: await countWaiting(sql, workspaceId, filters) },
       previous: { from_day: previous.from, to_day: previous.to, ...totals.of('previous') },
       intervals: startsOf(period, interval).map((start) => ({ start, ...series.of('current', start) })),
-      rows: rows ? await readRows(sql, workspaceId, rows, filters, await readFigures(sql, workspaceId, request, both, { rows })) : [],
+      rows: rows
+        ? await readRows(sql, workspaceId, rows, filters, await readFigures(sql, workspaceId, request, both, { rows }))
+        : [],
       hours: name === 'busy_hours' ? await readHours(sql, workspaceId, request) : [],
     }
   }) as Promise<Report>
@@ -67,8 +69,7 @@ export async function readReport(db: Db, caller: Reader, name: ReportName, query
 export function startsOf({ from, to }: Period, interval: Interval): string[] {
   const starts: string[] = []
   for (let day = from; day <= to; day = addDays(day, 1)) {
-    const isStart =
-      interval === 'day' || (interval === 'week' ? new Date(day).getUTCDay() === 1 : day.endsWith('-01'))
+    const isStart = interval === 'day' || (interval === 'week' ? new Date(day).getUTCDay() === 1 : day.endsWith('-01'))
     if (isStart || day === from) starts.push(day)
   }
   return starts

@@ -53,7 +53,8 @@ export const ReportSchema = Type.Object(
     interval: OneOf(intervals),
     office_hours: Type.Boolean({ description: 'Times are counted in office hours.' }),
     is_rebuilding: Type.Boolean({
-      description: 'The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one.',
+      description:
+        'The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one.',
     }),
     is_complete: Type.Boolean({
       description: 'False while many past episodes are being counted: after an upgrade, for some minutes.',
@@ -78,7 +79,9 @@ export const ReportSchema = Type.Object(
         previous: Type.Object(figures),
         waiting_now,
       }),
-      { description: 'One per member, team, label or connection with a figure. Empty for `overview` and `busy_hours`.' },
+      {
+        description: 'One per member, team, label or connection with a figure. Empty for `overview` and `busy_hours`.',
+      },
     ),
     hours: Type.Array(
       Type.Object({

@@ -13,11 +13,16 @@ import { intervals, maxDays, reportNames } from './request.ts'
 import { ReportEpisodeSchema, ReportSchema } from './resource.ts'
 
 const Id = (what: string) =>
-  Type.Optional(Type.String({ maxLength: 40, description: `Only the episodes of this ${what}; \`none\`: those without one.` }))
+  Type.Optional(
+    Type.String({ maxLength: 40, description: `Only the episodes of this ${what}; \`none\`: those without one.` }),
+  )
 
 const parameters = {
   from_day: Type.Optional(
-    Type.String({ maxLength: 20, description: 'The first day, in the time zone of the workspace; 29 days before `to_day` when absent.' }),
+    Type.String({
+      maxLength: 20,
+      description: 'The first day, in the time zone of the workspace; 29 days before `to_day` when absent.',
+    }),
   ),
   to_day: Type.Optional(
     Type.String({ maxLength: 20, description: `The last day, included; today when absent. At most ${maxDays} days.` }),
@@ -68,8 +73,12 @@ export const reportTable = (db: Db, slow: SlowReads): readonly Row[] => [
     params,
     query: ListQuery({
       ...parameters,
-      figure: OneOf(figures, { description: 'A count of the episodes is the figure; for `replies` a sum of their `replies`.' }),
-      row: Type.Optional(Type.String({ maxLength: 40, description: 'The `id` of the row; `none` for that without one.' })),
+      figure: OneOf(figures, {
+        description: 'A count of the episodes is the figure; for `replies` a sum of their `replies`.',
+      }),
+      row: Type.Optional(
+        Type.String({ maxLength: 40, description: 'The `id` of the row; `none` for that without one.' }),
+      ),
       weekday: Type.Optional(Type.String({ maxLength: 1, description: 'Only of this weekday: `0` is Monday.' })),
       hour: Type.Optional(Type.String({ maxLength: 2, description: 'Only of this hour of the day.' })),
     }),
@@ -77,11 +86,10 @@ export const reportTable = (db: Db, slow: SlowReads): readonly Row[] => [
     run: ({ caller, params: { name }, query: asked }) => {
       requireWhole('weekday', asked.weekday, 6)
       requireWhole('hour', asked.hour, 23)
-      return slow(
-        caller.workspaceId,
-        (sql) => listReportEpisodes(sql, caller, name, asked, readPosition(asked)),
-        { field: 'from_day', text: 'choose a shorter period' },
-      )
+      return slow(caller.workspaceId, (sql) => listReportEpisodes(sql, caller, name, asked, readPosition(asked)), {
+        field: 'from_day',
+        text: 'choose a shorter period',
+      })
     },
   }),
 ]

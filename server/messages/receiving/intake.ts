@@ -40,6 +40,7 @@ export type IntakeOptions = {
   follower?: StatusFollower
   runs?: RunStopper | undefined
   findStarts: InboundContext['findStarts']
+  ratings?: InboundContext['ratings']
 }
 
 export type Intake = {
@@ -50,7 +51,7 @@ export type Intake = {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { db, channels, log, signals, onMediaGone, publicUrl, follower, runs, findStarts, times } = options
+  const { db, channels, log, signals, onMediaGone, publicUrl, follower, runs, findStarts, ratings, times } = options
   const ofPerson = ({ workspace_id }: PersonRef) => workspace_id
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people), flowOf: ofPerson })
   const learnPerson = createBatch({
@@ -58,7 +59,8 @@ export function createIntake(options: IntakeOptions): Intake {
     flowOf: ofPerson,
   })
   const storeMessage = createBatch({
-    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, { publicUrl, follower, findStarts }),
+    run: (messages: readonly InboundMessage[]) =>
+      storeInbound(db, messages, { publicUrl, follower, findStarts, ratings }),
     flowOf: ({ from }) => from.workspace_id,
     max: 1_000,
   })
@@ -84,6 +86,7 @@ export function createIntake(options: IntakeOptions): Intake {
     if (stored) signalMessages(signals, workspace_id, channel, stored.conversation_id)
     if (stored?.has_media) signals.mediaPending()
     if (stored?.is_queued) signals.changesQueued()
+    if (stored?.is_answer) signals.ratingsReady()
     return stored
   }
 

@@ -1,7 +1,7 @@
 /**
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
  * fetch, their opt-outs, the responses to broadcasts that they are and the automations that they may start, and updates their conversations. A message that is
- * already stored changes nothing.
+ * already stored changes nothing. One that answers the question about satisfaction changes neither the status of its conversation nor its counts.
  *
  * A contact may be erased or merged after its thread was found, or the episode of its conversation may close. The statement then skips the
  * message, and it is stored again where the sender's identity leads.
@@ -23,6 +23,7 @@ import { emit } from '../../webhooks/emit.ts'
 import { messageJson } from '../resource.ts'
 import { awaitsResponse, type StatusContext, type StatusFollower } from '../status-follower.ts'
 import type { InboundMessage } from './inbound.ts'
+import { awaitsRating, type RatingAnswer, type RatingAnswers } from './rating-answers.ts'
 
 export type StoredMessage = {
   id: string
@@ -31,6 +32,8 @@ export type StoredMessage = {
   has_media: boolean
   /** Whether it waits for the decision which automations it starts or continues. */
   is_queued: boolean
+  /** Whether it may be a rating, for which the worker has something to do. */
+  is_answer: boolean
 }
 
 /** Whether a message may start an automation: `opening` only if it opens its conversation. */
@@ -48,10 +51,12 @@ export type MessageCause = {
 export type InboundContext = StatusContext & {
   /** The module to the right that has the automations provides the function. */
   findStarts: (sql: Sql, messages: readonly MessageCause[]) => Promise<MayStart[]>
+  /** So does the module that asks for ratings. */
+  ratings?: RatingAnswers | undefined
 }
 
 /** A message on its way: whose it is, and where it is stored. */
-type Arrival = Lookup & { message: InboundMessage; mayStart?: MayStart; stored?: StoredMessage }
+type Arrival = Lookup & { message: InboundMessage; mayStart?: MayStart; answer?: RatingAnswer; stored?: StoredMessage }
 
 /** Returns for each message where it is stored, or undefined when it was stored before. */
 export async function storeInbound(
@@ -97,7 +102,29 @@ async function storeArrivals(sql: Sql, arrivals: readonly Arrival[], context: In
   const fresh = arrivals.filter((arrival) => !repeated.has(arrival))
   if (fresh.length === 0) return []
   await resolveLookups(sql, fresh)
+  await findRatings(sql, fresh, context)
   return insertMessages(sql, fresh, context)
+}
+
+/** Most conversations were never asked for a rating. */
+async function findRatings(sql: Sql, arrivals: readonly Arrival[], { ratings }: InboundContext): Promise<void> {
+  for (const arrival of arrivals) delete arrival.answer
+  const asked = arrivals.flatMap((arrival) => {
+    const { thread, message, who } = arrival
+    const question_id = thread?.rating_message_id
+    if (!awaitsRating(question_id)) return []
+    const { content_text: text, content_type, interactive_reply_id: button } = message.written
+    const { workspace_id } = who
+    const is_wish = message.wish !== undefined
+    return [{ arrival, maybe: { workspace_id, question_id, text, content_type, button, is_wish } }]
+  })
+  if (!ratings || asked.length === 0) return
+  const maybe = asked.map((each) => each.maybe)
+  const found = await ratings.find(sql, maybe)
+  asked.forEach(({ arrival }, i) => {
+    const answer = found[i]
+    if (answer) arrival.answer = answer
+  })
 }
 
 /** The messages that are already stored. */
@@ -115,7 +142,7 @@ async function findRepeated(sql: Sql, arrivals: readonly Arrival[]): Promise<Set
 async function insertMessages(
   sql: Sql,
   arrivals: readonly Arrival[],
-  { publicUrl, follower }: InboundContext,
+  { publicUrl, follower, ratings }: InboundContext,
 ): Promise<Arrival[]> {
   const rows = arrivals.map(toRow)
   const decisions = arrivals.flatMap(toDecision)
@@ -130,7 +157,15 @@ async function insertMessages(
     thread?.conversation_id && !thread.episode_id ? thread.conversation_id : [],
   )
   const opens = withoutEpisode.length > 0
-  const isOpening = sql`v.episode_id is null and v.blocked_at is null`
+  // And that of batches without a rating.
+  const rated = arrivals.flatMap(({ answer, message: { id } }) => (answer ? [{ id, ...answer }] : []))
+  const hasRatings = ratings !== undefined && rated.length > 0
+  const isWork = hasRatings ? sql`m.id not in (select id from rating_answers)` : undefined
+  const only = isWork ? sql` filter (where ${isWork})` : sql``
+  const alsoWork = isWork ? sql` and ${isWork}` : sql``
+  const moves = hasRatings ? sql`(v.blocked_at is null and n.is_work)` : sql`v.blocked_at is null`
+  const stays = hasRatings ? sql`not (v.blocked_at is null and n.is_work)` : sql`v.blocked_at is not null`
+  const isOpening = sql`v.episode_id is null and ${moves}`
   const answers = follower ? arrivals.flatMap(toAnswer) : []
   const responded =
     follower && answers.length > 0 ? sql`${recordResponses(sql, follower, answers, decisions.length > 0)},` : sql``
@@ -182,26 +217,27 @@ async function insertMessages(
         media_url, template_name, broadcast_id, external_id, status, error, reply_to_message_id, interactive_reply_id,
         sent_at, deleted_at, created_at
     ),
+    ${hasRatings ? ratings.record(sql, rated) : sql``}
     -- Reopened, moved in the inbox, with the last message and the unread count that it shows. The customer waits from the
     -- first message without a reply; a closed conversation has no such message, and a reaction needs no reply. The conversation of a
-    -- blocked contact stays where it is.
+    -- blocked contact stays where it is, and so does one with nothing but answers to the question about satisfaction.
     updated_conversations as (
       update conversations v set
-        unread_count = case when v.blocked_at is null then v.unread_count + n.count else v.unread_count end,
+        unread_count = case when ${moves} then v.unread_count + n.count else v.unread_count end,
         last_inbound_at = greatest(v.last_inbound_at, n.sent_at),
         last_received_at = greatest(v.last_received_at, n.created_at),
         last_inbound_identity = n.identity,
         last_message_text =
           case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
         last_message_at = greatest(v.last_message_at, n.created_at),
-        inbox_at = case when v.blocked_at is null then greatest(v.inbox_at, n.created_at) else v.inbox_at end,
+        inbox_at = case when ${moves} then greatest(v.inbox_at, n.created_at) else v.inbox_at end,
         waiting_since = case
-          when v.blocked_at is not null then v.waiting_since
+          when ${stays} then v.waiting_since
           when v.status = 'closed' then n.waiting_since
           else coalesce(v.waiting_since, n.waiting_since)
         end,
-        status = case when v.blocked_at is null then 'open' else v.status end,
-        snoozed_until = case when v.blocked_at is not null then v.snoozed_until end,
+        status = case when ${moves} then 'open' else v.status end,
+        snoozed_until = case when ${stays} then v.snoozed_until end,
         episode_messages = case when v.blocked_at is null then v.episode_messages + n.count else v.episode_messages end,
         ${
           opens
@@ -212,10 +248,11 @@ async function insertMessages(
         }
         updated_at = now()
       from (
-        select m.workspace_id, m.conversation_id, count(*)::int as count, max(m.sent_at) as sent_at,
-          ${opens ? sql`(array_agg(m.id order by m.id))[1] as first_id,` : sql``}
+        select m.workspace_id, m.conversation_id, (count(*)${only})::int as count, max(m.sent_at) as sent_at,
+          ${isWork ? sql`bool_or(${isWork}) as is_work,` : sql``}
+          ${opens ? sql`(array_agg(m.id order by m.id)${only})[1] as first_id,` : sql``}
           max(m.created_at) as created_at,
-          min(m.created_at) filter (where m.content_type <> 'reaction') as waiting_since,
+          min(m.created_at) filter (where m.content_type <> 'reaction'${alsoWork}) as waiting_since,
           (array_agg(m.content_text order by m.id desc))[1] as content_text,
           (array_agg(i.identity order by m.id desc))[1] as identity
         from inserted_messages m join input i on i.id = m.id
@@ -228,9 +265,9 @@ async function insertMessages(
         ? sql`${openEpisodes(
             sql,
             sql`(
-              select workspace_id, conversation_id, (array_agg(id order by id))[1] as id, min(created_at) as at
-              from inserted_messages
-              group by workspace_id, conversation_id
+              select m.workspace_id, m.conversation_id, (array_agg(m.id order by m.id))[1] as id, min(m.created_at) as at
+              from inserted_messages m ${isWork ? sql`where ${isWork}` : sql``}
+              group by m.workspace_id, m.conversation_id
             )`,
           )},`
         : sql``
@@ -243,7 +280,7 @@ async function insertMessages(
         select l.workspace_id, l.id, min(m.created_at) as at
         from locked_conversations l
         join inserted_messages m on m.workspace_id = l.workspace_id and m.conversation_id = l.id
-        where l.status <> 'open' and l.blocked_at is null
+        where l.status <> 'open' and l.blocked_at is null${alsoWork}
         group by l.workspace_id, l.id`,
     )},
     -- The media of the new messages, for the loop that fetches them.
@@ -257,7 +294,7 @@ async function insertMessages(
     ),
     ${decided}
     ${responded}
-    ${isQueued ? sql`${queueReceived(sql, '')},` : sql``}
+    ${isQueued ? sql`${queueReceived(sql, hasRatings ? 'rated' : '')},` : sql``}
     ${emitReceived(sql, [publicUrl, ...channels].join(' '))}
     -- The messages that were not inserted, and those that automations wait for; most batches have none.
     select i.id, l.id is null as is_moved, false as is_queued
@@ -272,7 +309,8 @@ async function insertMessages(
     const is_queued = notes.get(id)?.is_queued === true
     if (notes.has(id) && !is_queued) continue
     const { conversation_id, contact_id } = threadOf(arrival)
-    arrival.stored = { id, conversation_id, contact_id, has_media: written.media !== null, is_queued }
+    const is_answer = arrival.answer !== undefined
+    arrival.stored = { id, conversation_id, contact_id, has_media: written.media !== null, is_queued, is_answer }
   }
   return arrivals.filter(({ message }) => notes.get(message.id)?.is_moved)
 }
@@ -281,16 +319,22 @@ async function insertMessages(
  * Whether the statement looks at the conversation. A run with questions that starts after the thread was found asks later than this message
  * arrived, which is thus no answer.
  */
-const mayBeQueued = ({ message, mayStart, thread }: Arrival): boolean =>
-  mayStart !== undefined && (mayStart !== 'never' || message.wish === 'stop' || Boolean(thread?.bot_run_id))
+const mayBeQueued = (arrival: Arrival): boolean => {
+  const { mayStart, thread } = arrival
+  return mayStart !== undefined && (mayStart !== 'never' || wishOf(arrival) === 'stop' || Boolean(thread?.bot_run_id))
+}
+
+/** A rating is no opt-out, even if its text is a word that is one. */
+const wishOf = ({ answer, message }: Arrival) => (answer ? undefined : message.wish)
 
 /**
  * Members of a `with` list: the new messages that may start automations, answer the question of one, or end those of a contact who opts
- * out. A message opens its conversation if that was closed or has no earlier one. Those of blocked contacts start nothing.
+ * out. A message opens its conversation if that was closed or has no earlier one. Those of blocked contacts start nothing, nor do ratings.
  */
-const queueReceived = sharedFragment((sql) => {
+const queueReceived = sharedFragment((sql, key) => {
+  const isWork = key === 'rated' ? sql` and m.id not in (select id from rating_answers)` : sql``
   const opens = sql`((l.status = 'closed' or l.last_received_at is null) and not exists (
-    select from inserted_messages n where n.conversation_id = m.conversation_id and n.id < m.id
+    select from inserted_messages n where n.conversation_id = m.conversation_id and n.id < m.id${key === 'rated' ? sql` and n.id not in (select id from rating_answers)` : sql``}
   ))`
   return queueTriggers(sql, {
     kinds: messageKinds,
@@ -298,7 +342,7 @@ const queueReceived = sharedFragment((sql) => {
     from: sql`inserted_messages m
       join input i on i.id = m.id
       join locked_conversations l on l.workspace_id = m.workspace_id and l.id = m.conversation_id`,
-    where: sql`l.blocked_at is null
+    where: sql`l.blocked_at is null${isWork}
       and (i.may_start = 'always' or i.is_stop or l.bot_run_id is not null or (i.may_start = 'opening' and ${opens}))`,
     workspaceId: sql`m.workspace_id`,
     event: sql`case when i.is_stop then 'stop' else 'received' end`,
@@ -343,7 +387,7 @@ type Answer = { id: string; broadcast_message_id: string; contact_id: string; is
 function toAnswer(arrival: Arrival): Answer[] {
   const { id, wish, written } = arrival.message
   const { contact_id, last_broadcast_message_id: last } = threadOf(arrival)
-  if (!awaitsResponse(last) || written.content_type === 'reaction') return []
+  if (arrival.answer || !awaitsResponse(last) || written.content_type === 'reaction') return []
   return [{ id, broadcast_message_id: last, contact_id, is_stop: wish === 'stop' }]
 }
 
@@ -382,7 +426,7 @@ function recordResponses(
 
 function toRow(arrival: Arrival) {
   const { mayStart } = arrival
-  const { id, from, written, media_url, wish } = arrival.message
+  const { id, from, written, media_url } = arrival.message
   const { conversation_id, contact_id } = threadOf(arrival)
   const { external_id, at, content_type, content_text, content, media, reply_to, interactive_reply_id } = written
   const { workspace_id, channel } = from
@@ -407,14 +451,15 @@ function toRow(arrival: Arrival) {
     created_at: timeOfId(id),
     channel,
     identity: identitiesOf(from)[0],
-    is_stop: wish === 'stop' || undefined,
+    is_stop: wishOf(arrival) === 'stop' || undefined,
     may_start: mayStart === 'never' ? undefined : mayStart,
     ...(media ? { ...toMediaColumns(media), connection_id: from.connection_id ?? undefined } : {}),
   }
 }
 
 function toDecision(arrival: Arrival): Decision[] {
-  const { id, from, wish, written } = arrival.message
+  const { id, from, written } = arrival.message
+  const wish = wishOf(arrival)
   if (!wish) return []
   const { contact_id } = threadOf(arrival)
   return [{ workspace_id: from.workspace_id, contact_id, wish, by: 'customer', at: written.at, message_id: id }]

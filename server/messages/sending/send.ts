@@ -44,8 +44,8 @@ export type SendRequest = {
   replyTo?: string | undefined
   /** The member who sends it; undefined when an API key or an automation does. */
   memberId?: string | undefined
-  /** The run of an automation that sends it, and what is written in the same transaction. */
-  run?: { id: string; within: Within } | undefined
+  /** The run of an automation that sends it, or null if the service itself does, and what is written in the same transaction. */
+  run?: { id: string | null; within: Within } | undefined
   /** The id of the message. It is stored with the `Idempotency-Key`, so a repeated request has the same one. */
   subject?: Subject | undefined
 }

@@ -128,6 +128,7 @@ export const editorForms = {
     conversation: 'a conversation changes',
     contact: 'a contact changes',
     silence: 'nothing is written for a time',
+    rating: 'a customer rates us',
     manual: 'a member starts it',
   },
   when: 'Which message',
@@ -159,6 +160,9 @@ export const editorForms = {
   tag: 'Only this tag',
   triggerAttribute: 'Only this attribute',
   any: 'Any',
+  atMost: 'Which ratings',
+  atMostHint: 'The answer to the question about satisfaction.',
+  ratings: (most: number) => (most === 5 ? 'Every rating' : most === 1 ? 'Only 1' : `At most ${most}`),
   after: { waiting: 'For', no_reply: 'For', window_ends: 'Before the end' },
   manualHint: 'Members start it from a conversation, in the command palette.',
 }

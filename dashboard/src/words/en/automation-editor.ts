@@ -138,6 +138,8 @@ export const automationEditor = {
     waiting: (span: string) => `When a customer waits for a reply for ${span}`,
     no_reply: (span: string) => `When a customer has not replied for ${span}`,
     window_ends: (span: string) => `When the reply window ends in ${span}`,
+    rating: (most: number | undefined) =>
+      most === undefined ? 'When a customer rates us' : `When a customer rates us with at most ${most}`,
     manual: 'When a member starts it in a conversation',
   },
   answer: (name: string) => `Answer ${quoted(name)}`,

@@ -45,7 +45,11 @@ export const automationPhone = {
   send: 'Send',
   /** What starts the automation, as a button. Undefined: a message of the customer. */
   start: ({ type, event, after, name }: Trigger): string | undefined =>
-    type === 'manual' ? 'Start the automation' : events[event ?? '']?.(after ?? name ?? 'Preview'),
+    type === 'manual'
+      ? 'Start the automation'
+      : type === 'rating'
+        ? `The customer gives a rating of ${name ?? 1}`
+        : events[event ?? '']?.(after ?? name ?? 'Preview'),
   hint: 'Write as the customer to start the automation.',
   startHint: 'This automation starts with the button above the text field.',
   running: 'Runs…',

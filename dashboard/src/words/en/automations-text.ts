@@ -69,6 +69,8 @@ export const automationText = {
         no_reply: `A customer has not replied for ${duration(after)}`,
         window_ends: `${duration(after)} before the reply window ends`,
       })[event ?? ''] ?? 'Nothing happens for a time',
+    rating: (most: number | undefined) =>
+      most === undefined ? 'A customer rates us' : `A customer rates us with at most ${most}`,
     manual: 'A member starts it as a macro',
     questions: 'asks questions',
   },

@@ -88,6 +88,7 @@ const actions: Record<string, string> = {
   'webhook.secret_rotated': 'rotated the secret of a webhook endpoint',
   'webhook.tested': 'sent a test event to a webhook endpoint',
   'widget.changed': 'updated the chat widget',
+  'satisfaction.changed': 'changed how customers are asked for a rating',
   'widget.secret_created': 'created the identity secret of the web chat',
   'widget.secret_deleted': 'deleted the identity secret of the web chat',
   'workspace.changed': 'updated the workspace',

@@ -13,7 +13,7 @@ import { DurationInput } from './inputs.tsx'
 
 const { forms: text } = editorWords
 
-const triggerTypes = ['message', 'conversation', 'contact', 'silence', 'manual'] as const
+const triggerTypes = ['message', 'conversation', 'contact', 'silence', 'rating', 'manual'] as const
 
 type OfType<Type extends Trigger['type']> = Extract<Trigger, { type: Type }>
 type Props<Kind extends Trigger = Trigger> = { trigger: Kind; onChange: (trigger: Trigger, field?: string) => void }
@@ -38,6 +38,7 @@ export function TriggerForm() {
       {trigger.type === 'conversation' && <ConversationTrigger trigger={trigger} onChange={onChange} />}
       {trigger.type === 'contact' && <ContactTrigger trigger={trigger} onChange={onChange} />}
       {trigger.type === 'silence' && <SilenceTrigger trigger={trigger} onChange={onChange} />}
+      {trigger.type === 'rating' && <RatingTrigger trigger={trigger} onChange={onChange} />}
       {trigger.type === 'manual' && <p className="soft">{text.manualHint}</p>}
     </>
   )
@@ -205,6 +206,22 @@ function SilenceTrigger({ trigger, onChange }: Props<OfType<'silence'>>) {
         onChange={(after) => onChange({ ...trigger, after }, 'after')}
       />
     </>
+  )
+}
+
+function RatingTrigger({ trigger, onChange }: Props<OfType<'rating'>>) {
+  const { at_most: atMost, ...rest } = trigger
+  return (
+    <SelectField
+      label={text.atMost}
+      hint={text.atMostHint}
+      value={String(atMost ?? 5)}
+      options={[1, 2, 3, 4, 5].map((rating) => [String(rating), text.ratings(rating)])}
+      onChange={({ target }) => {
+        const rating = Number(target.value)
+        onChange(rating < 5 ? { ...rest, at_most: rating } : rest)
+      }}
+    />
   )
 }
 

@@ -13,6 +13,7 @@ export type Trigger =
   | { type: 'conversation'; event: string; label?: string }
   | { type: 'contact'; event: string; tag?: string; attribute?: string }
   | { type: 'silence'; event: string; after: string }
+  | { type: 'rating'; at_most?: number }
   | { type: 'manual' }
 
 /** A button or a row of a list. The id is the answer that is saved. */
@@ -138,6 +139,8 @@ function isTrigger(value: unknown): boolean {
       return hasTexts(value, 'event') && hasOptionalTexts(value, 'tag', 'attribute')
     case 'silence':
       return hasTexts(value, 'event', 'after')
+    case 'rating':
+      return isOptional(value.at_most, isNumber)
     default:
       return value.type === 'manual'
   }

@@ -161,6 +161,8 @@ export function describeTrigger(trigger: Trigger): string {
       if (trigger.event === 'tag_removed') return triggers.tag_removed(trigger.tag ?? '')
       if (trigger.event === 'attribute_changed') return triggers.attribute_changed(trigger.attribute ?? '')
       return triggers.created
+    case 'rating':
+      return triggers.rating(trigger.at_most)
     case 'manual':
       return triggers.manual
   }

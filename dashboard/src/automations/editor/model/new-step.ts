@@ -65,5 +65,7 @@ export function newTrigger(type: Trigger['type']): Trigger {
       return { type, event: 'created' }
     case 'silence':
       return { type, event: 'no_reply', after: '1d' }
+    case 'rating':
+      return { type, at_most: 2 }
   }
 }
