@@ -31,6 +31,6 @@ export const satisfactionTable = (db: Db): readonly Row[] => [
     params: IdParams,
     query: ListQuery({}),
     list: RatingSchema,
-    run: ({ caller, params, query }) => listRatings(db, caller.workspaceId, params.id, readPosition(query)),
+    run: ({ caller, params, query }) => listRatings(db, caller, params.id, readPosition(query)),
   }),
 ]

@@ -24,6 +24,7 @@ import { Duplicates, useDuplicates } from './duplicates.tsx'
 import { History } from './history.tsx'
 import { MergeWith } from './merge-with.tsx'
 import { OptOutSwitch } from './opt-out-switch.tsx'
+import { Ratings, useRatings } from './ratings.tsx'
 import { TagInput } from './tag-input.tsx'
 import { useVisit, VisitFacts } from './visit.tsx'
 
@@ -46,6 +47,7 @@ function ContactDetails({ contact }: { contact: Contact }) {
   const isManager = useIsManager()
   const [, navigate] = useLocation()
   const duplicates = useDuplicates(contact.id)
+  const ratings = useRatings(contact.id)
   const visit = useVisit(contact.id, contact.channels.includes('web'))
   const name = nameOf(contact)
   const openMerged = (id: string) => navigate(`/contacts/${id}`, { replace: true })
@@ -92,6 +94,11 @@ function ContactDetails({ contact }: { contact: Contact }) {
           <Card title={texts.conversations} flush>
             <Conversations contactId={contact.id} />
           </Card>
+          {ratings.items.length > 0 && (
+            <Card title={panel.ratings.title}>
+              <Ratings ratings={ratings} />
+            </Card>
+          )}
           <Card title={panel.history.title} flush>
             <History contactId={contact.id} />
           </Card>

@@ -77,7 +77,15 @@ function iconOf({ kind, direction, action }: Entry): IconName {
   if (kind === 'broadcast') return 'broadcasts'
   if (kind === 'note') return 'note'
   if (kind === 'change') return 'edit'
-  return action === 'labeled' ? 'label' : action === 'assigned' ? 'person' : action === 'snoozed' ? 'clock' : 'check'
+  return action === 'labeled'
+    ? 'label'
+    : action === 'assigned'
+      ? 'person'
+      : action === 'snoozed'
+        ? 'clock'
+        : action === 'rated'
+          ? 'star'
+          : 'check'
 }
 
 function titleOf({ kind, direction, member, action, details }: Entry): string {
@@ -96,6 +104,8 @@ function titleOf({ kind, direction, member, action, details }: Entry): string {
       return texts.labeled(actor, listOf(added), listOf(removed))
     case 'assigned':
       return texts.assigned(actor)
+    case 'rated':
+      return texts.rated(Number(details.rating))
     case 'blocked':
       return texts.blocked(actor)
     case 'unblocked':

@@ -19,6 +19,7 @@ import { Notifications } from './notifications.tsx'
 import { Plan } from './plan.tsx'
 import { Profile } from './profile.tsx'
 import { CannedReplies } from './replies.tsx'
+import { Satisfaction } from './satisfaction.tsx'
 import {
   type Entry,
   FoundSetting,
@@ -70,6 +71,7 @@ const groups: readonly Group<SettingsPage>[] = [
       page('replies', settings.replies.title, 'bolt', CannedReplies),
       page('labels', settings.labels.title, 'label', Labels),
       page('assignment', settings.assignment.title, 'contacts', Assignment),
+      page('satisfaction', settings.satisfaction.title, 'star', Satisfaction),
     ],
   },
   { label: groupLabels.channels, pages: [page('channels', settings.channels.title, 'chat', Channels)] },

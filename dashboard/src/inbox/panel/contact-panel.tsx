@@ -12,6 +12,7 @@ import { ContactNotes } from '../../contacts/contact-notes.tsx'
 import { Duplicates, useDuplicates } from '../../contacts/duplicates.tsx'
 import { MergeWith } from '../../contacts/merge-with.tsx'
 import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
+import { Ratings, useRatings } from '../../contacts/ratings.tsx'
 import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
 import { call, useCall, useChange, usePages } from '../../lib/api.ts'
 import { useConnectionNames } from '../../lib/connections.ts'
@@ -39,6 +40,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
   const followMerged = useFollowMerged(conversationId)
   const { conversation } = useConversation(conversationId)
   const notes = usePages('GET /contacts/{id}/notes', { params: { id } }, { live: true })
+  const ratings = useRatings(id)
   const isWeb = conversation?.channel === 'web'
   return (
     <div className="inbox-contact">
@@ -68,6 +70,11 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
                 </Section>
               )}
             </WriteAccess>
+            {ratings.items.length > 0 && (
+              <Section title={panel.ratings.title} isEmpty={false}>
+                <Ratings ratings={ratings} />
+              </Section>
+            )}
             {!isWeb && <VisitSection contact={contact} />}
             <OtherConversations contactId={id} conversationId={conversationId} />
             <Link href={`/contacts/${id}`} className="line inbox-contact-whole">

@@ -88,6 +88,7 @@ const icons: Record<Exclude<Entry['kind'], 'note'>, IconName> = {
   snoozed: 'clock',
   blocked: 'off',
   unblocked: 'check',
+  rated: 'star',
 }
 
 function ActivityLine({ entry, memberId }: Props) {
@@ -124,6 +125,7 @@ function describeActivity({ kind, member, details }: Entry, memberId: string): s
       assignee.id === memberId ? activity.youObject : (assignee.name ?? activity.formerMember),
     )
   }
+  if (kind === 'rated') return activity.rated(details.rating ?? 0)
   if (kind === 'blocked' || kind === 'unblocked') return activity[kind](actor)
   if (kind === 'labeled') return activity.labeled(actor, added, removed)
   return until ? activity.snoozed(actor, formatTime(until)) : ''

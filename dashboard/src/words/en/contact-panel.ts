@@ -28,6 +28,12 @@ export const contactPanel = {
     formerMember: 'Former member',
     more: 'Show older notes',
   },
+  ratings: {
+    title: 'Ratings',
+    of: (rating: number) => `${rating} of 5`,
+    member: (name: string | null) => name ?? 'A former member',
+    more: 'Show older ratings',
+  },
   history: {
     title: 'History',
     none: 'Nothing has happened yet.',
@@ -69,6 +75,7 @@ export const contactPanel = {
         .join(' '),
     assigned: (actor: string) => `${actor} changed the assignment`,
     snoozed: (actor: string) => `${actor} snoozed the conversation`,
+    rated: (rating: number) => `The contact gave a rating of ${rating} of 5`,
     blocked: (actor: string) => `${actor} blocked the contact`,
     unblocked: (actor: string) => `${actor} unblocked the contact`,
   },

@@ -212,6 +212,7 @@ export const inbox = {
         .filter(Boolean)
         .join(' and '),
     snoozed: (name: string, until: string) => `${name} snoozed the conversation until ${until}`,
+    rated: (rating: number) => `The customer gave a rating of ${rating} of 5`,
     blocked: (name: string) => `${name} blocked the contact on this channel`,
     unblocked: (name: string) => `${name} unblocked the contact`,
   },

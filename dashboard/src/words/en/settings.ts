@@ -3,6 +3,7 @@ import { audit } from './settings-audit.ts'
 import { channels } from './settings-channels.ts'
 import { labels } from './settings-labels.ts'
 import { replies } from './settings-replies.ts'
+import { satisfaction } from './settings-satisfaction.ts'
 import { status } from './settings-status.ts'
 
 export const settings = {
@@ -34,6 +35,7 @@ export const settings = {
     replies: 'shortcuts templates snippets',
     labels: 'colors topics',
     assignment: 'teams queue round robin capacity availability away offline',
+    satisfaction: 'rating survey CSAT feedback comment stars',
     channels: 'number phone connect social web chat widget callback identity secret',
     status: 'installation processes database disk version health',
   },
@@ -62,6 +64,7 @@ export const settings = {
   assignment,
   channels,
   replies,
+  satisfaction,
   labels,
   status,
   members: {
