@@ -94,6 +94,7 @@ test('the sidebar counts open conversations of labels, members and saved views',
   assert.deepEqual(await counts(), {
     labels: [{ id: label.id, count: 2 }],
     members: [{ id: me.id, count: 1 }],
+    teams: [],
     views: [{ id: view.id, count: 1, has_more: false }],
     has_more: false,
   })
@@ -101,6 +102,7 @@ test('the sidebar counts open conversations of labels, members and saved views',
   const after = {
     labels: [{ id: label.id, count: 1 }],
     members: [],
+    teams: [],
     views: [{ id: view.id, count: 0, has_more: false }],
     has_more: false,
   }
@@ -110,6 +112,7 @@ test('the sidebar counts open conversations of labels, members and saved views',
   assert.deepEqual(dataOf(await theirs.call('GET', '/inbox/counts')), {
     labels: [],
     members: [],
+    teams: [],
     views: [],
     has_more: false,
   })
