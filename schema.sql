@@ -52,6 +52,15 @@ comment on column api_requests.body is 'The body of a write that failed, without
 comment on column api_requests.response_headers is 'The headers of the response to a failed request, one per line, without secrets. Null if nothing was sent.';
 comment on column api_requests.response_body is 'The body of that response, without secrets.';
 
+create table assignment_requests (
+  id bigint not null,
+  workspace_id uuid not null,
+  team_id uuid not null,
+  constraint assignment_requests_pkey PRIMARY KEY (id)
+);
+comment on table assignment_requests is 'Teams whose queue or whose members'' capacity changed. Written by triggers, deleted by the engine in the transaction that assigns.';
+CREATE INDEX assignment_requests_of_team ON public.assignment_requests USING btree (workspace_id, team_id);
+
 create table audit_log (
   workspace_id uuid not null,
   id uuid not null,
@@ -193,6 +202,23 @@ comment on column automations.kind is 'The type of the trigger of the newest ver
 comment on column automations.has_questions is 'Whether a published version asks questions, so that messages may be answers.';
 comment on column automations.secret is 'Signs its calls to URLs. Sealed.';
 comment on column automations.checked_until is 'Of an automation that waits for silence: conversations up to this time were checked.';
+
+create table availability_spans (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  state text not null,
+  is_chosen boolean not null default false,
+  constraint availability_spans_pkey PRIMARY KEY (workspace_id, member_id, started_at),
+  constraint availability_spans_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint availability_spans_state_check CHECK ((state = ANY (ARRAY['available'::text, 'away'::text])))
+);
+comment on table availability_spans is 'The history of availability, for reports. A member is offline between the spans.';
+comment on column availability_spans.ended_at is 'Null: the member is in this state now.';
+comment on column availability_spans.is_chosen is 'Away: the member chose it. Otherwise there was no input.';
+CREATE INDEX availability_spans_by_start ON public.availability_spans USING btree (workspace_id, started_at);
+CREATE UNIQUE INDEX availability_spans_open ON public.availability_spans USING btree (workspace_id, member_id) WHERE (ended_at IS NULL);
 
 create table broadcast_counts (
   workspace_id uuid not null,
@@ -408,6 +434,7 @@ CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USIN
 CREATE UNIQUE INDEX channel_connections_by_name ON public.channel_connections USING btree (workspace_id, name_key) WHERE (disconnected_at IS NULL);
 CREATE TRIGGER keep_connection AFTER DELETE ON public.channel_connections FOR EACH ROW WHEN ((old.disconnected_at IS NULL)) EXECUTE FUNCTION keep_connection();
 CREATE TRIGGER name_connection BEFORE INSERT ON public.channel_connections FOR EACH ROW WHEN ((new.channel_name IS NULL)) EXECUTE FUNCTION name_connection();
+CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.channel_connections FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_row();
 
 create table checklists (
   workspace_id uuid not null,
@@ -648,6 +675,9 @@ create table conversation_labels (
 );
 comment on table conversation_labels is 'Which labels a conversation has.';
 CREATE INDEX conversation_labels_by_label ON public.conversation_labels USING btree (workspace_id, label_id, conversation_id);
+CREATE TRIGGER queue_target_label AFTER INSERT OR DELETE ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION queue_target_label();
+CREATE TRIGGER report_labeled AFTER INSERT ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION note_labeled_episode();
+CREATE TRIGGER report_unlabeled AFTER DELETE ON public.conversation_labels FOR EACH ROW EXECUTE FUNCTION note_labeled_episode();
 
 create table conversations (
   workspace_id uuid not null,
@@ -677,6 +707,8 @@ create table conversations (
   episode_id uuid,
   episode_messages integer not null default 0,
   episode_replies integer not null default 0,
+  due_at timestamp with time zone,
+  due_kind text,
   rating_message_id uuid,
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
@@ -702,11 +734,14 @@ comment on column conversations.team_id is 'The team that it is assigned to.';
 comment on column conversations.episode_id is 'The open episode.';
 comment on column conversations.episode_messages is 'Messages of the customer in the open episode: counted here, because each message changes this row anyway.';
 comment on column conversations.episode_replies is 'Replies of members in the open episode.';
+comment on column conversations.due_at is 'The earliest due time of its running clocks. It has no meaning while no customer waits for a member. Written by server/targets.';
+comment on column conversations.due_kind is 'What is due then: first_reply, next_reply or closing.';
 comment on column conversations.rating_message_id is 'The last message that asked for a rating. Its id has the time, so a message that comes much later costs no look-up.';
 CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_connection ON public.conversations USING btree (workspace_id, connection_id, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_by_window ON public.conversations USING btree (workspace_id, last_inbound_at) WHERE (status <> 'closed'::text);
+CREATE INDEX conversations_due ON public.conversations USING btree (workspace_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_in_inbox_of_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), (
 CASE
     WHEN (inbox_at IS NULL) THEN 'automated'::text
@@ -725,6 +760,7 @@ END), COALESCE(inbox_at, created_at), id) WHERE (team_id IS NOT NULL);
 CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (unread_count > 0);
 CREATE UNIQUE INDEX conversations_of_contact ON public.conversations USING btree (workspace_id, contact_id, connection_id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
+CREATE INDEX conversations_queued ON public.conversations USING btree (workspace_id, team_id, waiting_since, inbox_at, id) WHERE ((team_id IS NOT NULL) AND (assigned_agent_id IS NULL) AND (status = 'open'::text) AND (bot_run_id IS NULL) AND (blocked_at IS NULL) AND (inbox_at IS NOT NULL));
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX conversations_with_bot ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (bot_run_id IS NOT NULL);
@@ -734,6 +770,32 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW W
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id, bot_run_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)) OR ((old.bot_run_id IS NULL) IS DISTINCT FROM (new.bot_run_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)) AND (new.last_message_at IS DISTINCT FROM old.last_message_at)) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
+CREATE TRIGGER queue_target_change AFTER UPDATE ON public.conversations FOR EACH ROW WHEN (((old.episode_id IS DISTINCT FROM new.episode_id) OR ((new.episode_id IS NOT NULL) AND ((old.waiting_since IS DISTINCT FROM new.waiting_since) OR ((old.status = 'closed'::text) <> (new.status = 'closed'::text)) OR ((old.bot_run_id IS NULL) <> (new.bot_run_id IS NULL)) OR ((old.episode_replies = 0) <> (new.episode_replies = 0)) OR (old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS DISTINCT FROM new.assigned_agent_id) OR (old.contact_id <> new.contact_id))))) EXECUTE FUNCTION queue_target_change();
+CREATE TRIGGER report_assigned AFTER UPDATE OF team_id, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((new.episode_id IS NOT NULL) AND ((old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS DISTINCT FROM new.assigned_agent_id)))) EXECUTE FUNCTION note_assigned_episode();
+CREATE TRIGGER request_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.assigned_agent_id IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION request_for_conversation();
+CREATE TRIGGER request_updated AFTER UPDATE OF status, assigned_agent_id, team_id, bot_run_id, blocked_at, inbox_at ON public.conversations FOR EACH ROW WHEN ((((new.team_id IS NOT NULL) AND (new.assigned_agent_id IS NULL) AND (new.status = 'open'::text) AND (new.inbox_at IS NOT NULL) AND (new.bot_run_id IS NULL) AND (new.blocked_at IS NULL) AND ((old.team_id IS DISTINCT FROM new.team_id) OR (old.assigned_agent_id IS NOT NULL) OR (old.status <> 'open'::text) OR (old.inbox_at IS NULL) OR (old.bot_run_id IS NOT NULL) OR (old.blocked_at IS NOT NULL))) OR ((old.assigned_agent_id IS NOT NULL) AND (old.status = 'open'::text) AND (old.bot_run_id IS NULL) AND ((new.assigned_agent_id IS DISTINCT FROM old.assigned_agent_id) OR (new.status <> 'open'::text) OR (new.bot_run_id IS NOT NULL))))) EXECUTE FUNCTION request_for_conversation();
+
+create table counted_episodes (
+  workspace_id uuid not null,
+  episode_id uuid not null,
+  connection_id uuid,
+  team_id uuid,
+  member_id uuid,
+  labels uuid[] not null,
+  is_reopened boolean not null,
+  replies integer not null,
+  opened_at timestamp with time zone not null,
+  first_reply_at timestamp with time zone,
+  first_reply_by uuid,
+  closed_at timestamp with time zone,
+  first_reply_s integer,
+  closing_s integer,
+  office_first_reply_s integer,
+  office_closing_s integer,
+  constraint counted_episodes_pkey PRIMARY KEY (workspace_id, episode_id)
+);
+comment on table counted_episodes is 'Episodes as report_counts and report_histograms contain them: what a change subtracts before it adds the new values.';
+comment on column counted_episodes.first_reply_at is 'Null if a member opened the episode: the customer waited for no reply.';
 
 create table drafts (
   workspace_id uuid not null,
@@ -822,10 +884,14 @@ comment on column episodes.office_first_reply_s is 'Seconds in office hours from
 comment on column episodes.office_closing_s is 'The same to the closing.';
 CREATE INDEX episodes_by_change ON public.episodes USING btree (workspace_id, updated_at, id);
 CREATE INDEX episodes_by_closing ON public.episodes USING btree (workspace_id, closed_at, id) WHERE (closed_at IS NOT NULL);
+CREATE INDEX episodes_by_first_reply ON public.episodes USING btree (workspace_id, first_reply_at, id) WHERE (first_reply_at IS NOT NULL);
 CREATE INDEX episodes_by_opening ON public.episodes USING btree (workspace_id, opened_at, id);
 CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at);
 CREATE UNIQUE INDEX episodes_open ON public.episodes USING btree (workspace_id, conversation_id) WHERE (closed_at IS NULL);
 CREATE INDEX episodes_without_hours ON public.episodes USING btree (workspace_id, id) WHERE (((first_reply_at IS NOT NULL) AND (office_first_reply_s IS NULL)) OR ((closed_at IS NOT NULL) AND (office_closing_s IS NULL)));
+CREATE TRIGGER report_deleted AFTER DELETE ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();
+CREATE TRIGGER report_inserted AFTER INSERT ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();
+CREATE TRIGGER report_updated AFTER UPDATE ON public.episodes FOR EACH ROW WHEN (((((((((((((((old.conversation_id IS DISTINCT FROM new.conversation_id) OR (old.connection_id IS DISTINCT FROM new.connection_id)) OR (old.opened_at IS DISTINCT FROM new.opened_at)) OR (old.opened_by IS DISTINCT FROM new.opened_by)) OR (old.first_reply_at IS DISTINCT FROM new.first_reply_at)) OR (old.first_reply_by IS DISTINCT FROM new.first_reply_by)) OR (old.closed_at IS DISTINCT FROM new.closed_at)) OR (old.replies IS DISTINCT FROM new.replies)) OR (old.reopened_from IS DISTINCT FROM new.reopened_from)) OR (old.team_id IS DISTINCT FROM new.team_id)) OR (old.member_id IS DISTINCT FROM new.member_id)) OR (old.labels IS DISTINCT FROM new.labels)) OR (old.office_first_reply_s IS DISTINCT FROM new.office_first_reply_s)) OR (old.office_closing_s IS DISTINCT FROM new.office_closing_s))) EXECUTE FUNCTION note_changed_episode();
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -932,6 +998,32 @@ CREATE INDEX media_by_message ON public.media USING btree (workspace_id, convers
 CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
 CREATE INDEX media_pending ON public.media USING btree (workspace_id, next_attempt_at) WHERE (state = 'pending'::text);
+
+create table member_availability (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  state text not null default 'offline'::text,
+  is_away_chosen boolean not null default false,
+  capacity integer not null default 20,
+  changed_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone,
+  input_at timestamp with time zone,
+  constraint member_availability_pkey PRIMARY KEY (workspace_id, member_id),
+  constraint member_availability_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint member_availability_capacity_check CHECK (((capacity >= 0) AND (capacity <= 200))),
+  constraint member_availability_state_check CHECK ((state = ANY (ARRAY['available'::text, 'away'::text, 'offline'::text])))
+) with (fillfactor=70);
+comment on table member_availability is 'Whether members are available, and how many conversations each gets. A member without a row has never opened the dashboard. Its row is the lock of the capacity.';
+comment on column member_availability.is_away_chosen is 'The member chose to be away, until the member chooses to be available.';
+comment on column member_availability.capacity is 'The engine assigns no conversation to a member with this many that are open and not with the bot.';
+comment on column member_availability.changed_at is 'Since when the member is in this state.';
+comment on column member_availability.seen_at is 'When a process last had an open stream of the member. Each process reports it as a heartbeat.';
+comment on column member_availability.input_at is 'When a page last reported input of the member.';
+CREATE INDEX member_availability_online ON public.member_availability USING btree (workspace_id, member_id) WHERE (state <> 'offline'::text);
+CREATE TRIGGER record_inserted AFTER INSERT ON public.member_availability FOR EACH ROW WHEN ((new.state <> 'offline'::text)) EXECUTE FUNCTION record_availability();
+CREATE TRIGGER record_updated AFTER UPDATE OF state, is_away_chosen ON public.member_availability FOR EACH ROW WHEN (((old.state <> new.state) OR ((new.state = 'away'::text) AND (old.is_away_chosen <> new.is_away_chosen)))) EXECUTE FUNCTION record_availability();
+CREATE TRIGGER request_inserted AFTER INSERT ON public.member_availability FOR EACH ROW WHEN ((new.state = 'available'::text)) EXECUTE FUNCTION request_for_member();
+CREATE TRIGGER request_updated AFTER UPDATE OF state, capacity ON public.member_availability FOR EACH ROW WHEN (((new.state = 'available'::text) AND ((old.state <> 'available'::text) OR (new.capacity > old.capacity)))) EXECUTE FUNCTION request_for_member();
 
 create unlogged table member_presence (
   workspace_id uuid not null,
@@ -1259,6 +1351,73 @@ create table removed_members (
 comment on table removed_members is 'Members who were removed. They return only after a new invitation.';
 comment on column removed_members.email_hash is 'SHA-256 of the folded e-mail.';
 
+create table report_changes (
+  workspace_id uuid not null,
+  episode_id uuid not null
+);
+comment on table report_changes is 'Episodes that changed since they were counted. Append-only, so concurrent changes do not wait for each other.';
+CREATE INDEX report_changes_by_workspace ON public.report_changes USING btree (workspace_id);
+
+create table report_counts (
+  workspace_id uuid not null,
+  generation integer not null,
+  family text not null,
+  period text not null,
+  start date not null,
+  key_1 uuid not null,
+  key_2 uuid not null,
+  opened integer not null,
+  reopened integer not null,
+  first_replies integer not null,
+  closed integer not null,
+  replies integer not null,
+  first_reply_s bigint not null,
+  closing_s bigint not null,
+  office_first_replies integer not null,
+  office_first_reply_s bigint not null,
+  office_closings integer not null,
+  office_closing_s bigint not null,
+  constraint report_counts_pkey PRIMARY KEY (workspace_id, generation, family, period, start, key_1, key_2),
+  constraint report_counts_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
+) with (fillfactor=70);
+comment on table report_counts is 'Figures of reports per day and per month of the workspace''s time zone.';
+comment on column report_counts.family is 'What the figures are counted by: all, team, member, connection, label, or two of them, such as team_member.';
+comment on column report_counts.key_1 is 'The team, member, connection or label of the family. Zeros: none, or the family has no key.';
+comment on column report_counts.first_reply_s is 'The sum of the times to the first reply, for means.';
+
+create table report_histograms (
+  workspace_id uuid not null,
+  generation integer not null,
+  family text not null,
+  measure text not null,
+  period text not null,
+  start date not null,
+  key_1 uuid not null,
+  key_2 uuid not null,
+  buckets integer[] not null,
+  counts integer[] not null,
+  constraint report_histograms_pkey PRIMARY KEY (workspace_id, generation, family, measure, period, start, key_1, key_2),
+  constraint report_histograms_measure_check CHECK ((measure = ANY (ARRAY['first_reply'::text, 'closing'::text, 'office_first_reply'::text, 'office_closing'::text, 'opened_hour'::text, 'first_reply_hour'::text, 'closed_hour'::text]))),
+  constraint report_histograms_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
+) with (fillfactor=70);
+comment on table report_histograms is 'How many episodes have which time, in logarithmic buckets, and how many events are in which hour of the day.';
+comment on column report_histograms.buckets is 'The buckets with episodes: 0 is zero seconds, n is from 1.035^(n-1) up to 1.035^n seconds. Of an hour: 0 to 23.';
+
+create table report_states (
+  workspace_id uuid not null,
+  generation integer not null default 1,
+  time_zone text not null,
+  last_generation integer not null default 1,
+  building_generation integer,
+  building_time_zone text,
+  built_until uuid,
+  has_old_rows boolean not null default false,
+  constraint report_states_pkey PRIMARY KEY (workspace_id)
+);
+comment on table report_states is 'Which generation of counters a workspace reads, and the one that is being built for another time zone.';
+comment on column report_states.built_until is 'The last episode that the new generation contains.';
+comment on column report_states.has_old_rows is 'Rows of earlier generations are left to delete.';
+
 create table satisfaction_settings (
   workspace_id uuid not null,
   is_on boolean not null,
@@ -1346,6 +1505,7 @@ comment on table schedules is 'Office hours of workspaces, teams and connections
 comment on column schedules.time_zone is 'IANA name.';
 comment on column schedules.periods is 'Weekly periods in local time, sorted: [{ day, from, to }]. Day 0 is Monday, `to` may be 24:00.';
 comment on column schedules.holidays is 'Local dates on which it is closed, sorted: [{ date, name }].';
+CREATE TRIGGER recompute_targets AFTER UPDATE OF time_zone, periods, holidays ON public.schedules FOR EACH ROW EXECUTE FUNCTION recompute_targets_of_row();
 
 create table segment_members (
   workspace_id uuid not null,
@@ -1431,6 +1591,101 @@ create table tags (
 );
 comment on table tags is 'Tags for contacts.';
 
+create table target_changes (
+  workspace_id uuid not null,
+  id bigint not null,
+  conversation_id uuid not null,
+  episode_id uuid,
+  at timestamp with time zone not null,
+  is_open boolean,
+  waiting_since timestamp with time zone,
+  is_with_bot boolean,
+  has_replied boolean,
+  constraint target_changes_pkey PRIMARY KEY (workspace_id, id)
+);
+comment on table target_changes is 'Changes of conversations that the clocks follow, in their order. Written by triggers, so that no statement can forget it.';
+comment on column target_changes.episode_id is 'Null: the target that applies, or its time, may have changed. The facts of the conversation have not.';
+CREATE INDEX target_changes_of_conversation ON public.target_changes USING btree (workspace_id, conversation_id, id);
+
+create table target_clocks (
+  workspace_id uuid not null,
+  episode_id uuid not null,
+  target_id uuid not null,
+  kind text not null,
+  started_at timestamp with time zone not null,
+  due_at timestamp with time zone,
+  next_at timestamp with time zone,
+  reminded_minutes integer[] not null default '{}'::integer[],
+  breached_at timestamp with time zone,
+  outcome text,
+  ended_at timestamp with time zone,
+  constraint target_clocks_pkey PRIMARY KEY (workspace_id, episode_id, target_id, kind),
+  constraint target_clocks_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE,
+  constraint target_clocks_kind_check CHECK ((kind = ANY (ARRAY['first_reply'::text, 'next_reply'::text, 'closing'::text]))),
+  constraint target_clocks_outcome_check CHECK ((outcome = ANY (ARRAY['met'::text, 'missed'::text])))
+) with (fillfactor=70);
+comment on table target_clocks is 'What each target asks of an episode, and the outcome. One row per episode, target and kind, so a breach is recorded once.';
+comment on column target_clocks.started_at is 'Of next_reply: the start of the last wait.';
+comment on column target_clocks.due_at is 'When the time runs out, or ran out. Null while the clock is paused.';
+comment on column target_clocks.next_at is 'When the worker acts next: at the breach, or when an automation reacts before it. Null: not before a change.';
+comment on column target_clocks.reminded_minutes is 'Automations that react so many minutes before the breach have been started.';
+comment on column target_clocks.breached_at is 'When the time ran out first.';
+comment on column target_clocks.outcome is 'Null while it is not decided. Of next_reply: missed if any wait of the episode was too long.';
+comment on column target_clocks.ended_at is 'When the reply was sent or the episode was closed. Of next_reply: the last reply.';
+CREATE INDEX target_clocks_breached ON public.target_clocks USING btree (workspace_id, breached_at) WHERE (breached_at IS NOT NULL);
+CREATE INDEX target_clocks_ended ON public.target_clocks USING btree (workspace_id, ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX target_clocks_next ON public.target_clocks USING btree (next_at) WHERE (next_at IS NOT NULL);
+CREATE INDEX target_clocks_next_of_workspace ON public.target_clocks USING btree (workspace_id, next_at) WHERE (next_at IS NOT NULL);
+
+create table target_episodes (
+  workspace_id uuid not null,
+  episode_id uuid not null,
+  track jsonb not null,
+  constraint target_episodes_pkey PRIMARY KEY (workspace_id, episode_id),
+  constraint target_episodes_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE
+) with (fillfactor=70);
+comment on table target_episodes is 'When the customer waited for a member in each open episode, for the clocks of any target (server/targets/policy.ts).';
+
+create table target_workspaces (
+  workspace_id uuid not null,
+  is_active boolean not null,
+  is_requested boolean not null default false,
+  ready_after xid8,
+  filled_up_to uuid,
+  constraint target_workspaces_pkey PRIMARY KEY (workspace_id),
+  constraint target_workspaces_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=50);
+comment on table target_workspaces is 'Workspaces that have or had targets. The trigger of conversations reads it.';
+comment on column target_workspaces.is_active is 'It has an active target: changes of conversations are queued.';
+comment on column target_workspaces.is_requested is 'The clocks of all open episodes are to be computed again.';
+comment on column target_workspaces.ready_after is 'They are queued when all transactions before this one have ended, because those may not have queued their changes.';
+comment on column target_workspaces.filled_up_to is 'The conversation up to which they are queued.';
+CREATE INDEX target_workspaces_to_recompute ON public.target_workspaces USING btree (workspace_id) WHERE (is_requested OR (ready_after IS NOT NULL));
+
+create table targets (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  name_key text not null,
+  position integer not null,
+  is_active boolean not null default true,
+  is_office_time boolean not null default false,
+  conditions jsonb,
+  first_reply_minutes integer,
+  next_reply_minutes integer,
+  closing_minutes integer,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint targets_pkey PRIMARY KEY (workspace_id, id),
+  constraint targets_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table targets is 'Service level targets, in the order of their positions. The first active one whose conditions match a conversation applies to it.';
+comment on column targets.is_office_time is 'The minutes count in office hours only.';
+comment on column targets.conditions is 'A filter over the contact and the conversation. Null: all conversations.';
+comment on column targets.deleted_at is 'The row stays, because reports name the target of past outcomes.';
+CREATE UNIQUE INDEX targets_name_unique ON public.targets USING btree (workspace_id, name_key) WHERE (deleted_at IS NULL);
+
 create table team_connections (
   workspace_id uuid not null,
   connection_id uuid not null,
@@ -1452,6 +1707,7 @@ create table team_members (
 );
 comment on table team_members is 'Which members are in a team.';
 CREATE INDEX team_members_by_member ON public.team_members USING btree (workspace_id, member_id);
+CREATE TRIGGER request_joined AFTER INSERT ON public.team_members FOR EACH ROW EXECUTE FUNCTION request_for_member();
 
 create table teams (
   workspace_id uuid not null,
@@ -1462,13 +1718,24 @@ create table teams (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null default now(),
   schedule_id uuid,
+  policy text not null default 'none'::text,
+  return_minutes integer,
+  last_assigned_id uuid,
   constraint teams_name_unique UNIQUE (workspace_id, name_key),
   constraint teams_pkey PRIMARY KEY (workspace_id, id),
   constraint teams_schedule_fkey FOREIGN KEY (workspace_id, schedule_id) REFERENCES schedules(workspace_id, id) ON DELETE SET NULL (schedule_id) NOT VALID,
-  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+  constraint teams_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint teams_policy_check CHECK ((policy = ANY (ARRAY['none'::text, 'round_robin'::text, 'fewest_open'::text]))),
+  constraint teams_return_minutes_check CHECK (((return_minutes >= 1) AND (return_minutes <= 1440)))
 );
 comment on table teams is 'Groups of members who answer conversations together.';
 comment on column teams.schedule_id is 'Its office hours. Null: those of the connection, or of the workspace.';
+comment on column teams.policy is 'How its queue is assigned to members: not at all, in turn, or to the member with the fewest open conversations.';
+comment on column teams.return_minutes is 'Conversations of a member who is offline return to the queue when the customer has waited for this long. Null: they stay.';
+comment on column teams.last_assigned_id is 'The member who got the last conversation: the turn of round robin. The member may not exist any more.';
+CREATE INDEX teams_that_return ON public.teams USING btree (workspace_id, id) WHERE (return_minutes IS NOT NULL);
+CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.teams FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_row();
+CREATE TRIGGER request_policy AFTER UPDATE OF policy ON public.teams FOR EACH ROW WHEN (((new.policy <> 'none'::text) AND (old.policy <> new.policy))) EXECUTE FUNCTION request_for_team();
 
 create table templates (
   workspace_id uuid not null,
@@ -1672,3 +1939,5 @@ CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_dem
 CREATE INDEX workspaces_with_automations ON public.workspaces USING btree (id) WHERE (automation_kinds <> '{}'::text[]);
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);
 CREATE INDEX workspaces_with_previews ON public.workspaces USING btree (preview_until) WHERE (preview_until IS NOT NULL);
+CREATE TRIGGER recompute_reminders AFTER UPDATE OF automation_kinds ON public.workspaces FOR EACH ROW WHEN ((('target'::text = ANY (old.automation_kinds)) OR ('target'::text = ANY (new.automation_kinds)))) EXECUTE FUNCTION recompute_targets_of_workspace();
+CREATE TRIGGER recompute_targets AFTER UPDATE OF schedule_id ON public.workspaces FOR EACH ROW WHEN ((old.schedule_id IS DISTINCT FROM new.schedule_id)) EXECUTE FUNCTION recompute_targets_of_workspace();

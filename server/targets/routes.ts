@@ -3,8 +3,7 @@ import { managers, roles } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { SlowReads } from '../lib/postgres/slow-reads.ts'
-import { Deleted, IdParams, type Static, type TSchema, Type } from '../lib/schema.ts'
-import type { FilterInput } from '../segments/filter.ts'
+import { Deleted, IdParams, type Static, Type } from '../lib/schema.ts'
 import { describeFields } from '../segments/filter.ts'
 import { FieldsSchema } from '../segments/filter-schema.ts'
 import { visibleTo } from '../teams/visibility.ts'
@@ -32,13 +31,7 @@ const Minutes = Type.Optional(
 const fields = {
   is_active: Type.Optional(Type.Boolean()),
   is_office_time: Type.Optional(Type.Boolean()),
-  conditions: Type.Optional(
-    Type.Unsafe<FilterInput | null>({
-      ...(FilterSchema as TSchema),
-      type: ['object', 'null'],
-      description: 'Null: all conversations.',
-    }),
-  ),
+  conditions: Type.Optional(FilterSchema),
   first_reply_minutes: Minutes,
   next_reply_minutes: Minutes,
   closing_minutes: Minutes,

@@ -10,7 +10,7 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Db, isDuplicate, type Sql } from '../lib/postgres/db.ts'
 import { Column, resource } from '../lib/resource.ts'
-import { DateTime, NullableInteger, type Static, Type, Uuid } from '../lib/schema.ts'
+import { DateTime, NullableInteger, type Static, type TSchema, Type, Uuid } from '../lib/schema.ts'
 import { fold, lengthOf } from '../lib/text.ts'
 import {
   contactFields,
@@ -31,9 +31,15 @@ export const targetFields: FilterFields = Object.fromEntries(
   Object.entries(automationFields).filter(([field]) => isOfTarget(field)),
 )
 
-const { Filter: FilterSchema, StoredFilter } = createFilterSchemas(targetFields)
-
-export { FilterSchema }
+const schemas = createFilterSchemas(targetFields)
+export const FilterSchema = Type.Unsafe<FilterInput | null>({
+  ...(schemas.Filter as TSchema),
+  ...{ title: 'TargetConditions', type: ['object', 'null'], description: 'Null: all conversations.' },
+})
+const StoredFilter = Type.Unsafe<Filter | null>({
+  ...(schemas.StoredFilter as TSchema),
+  ...{ title: 'StoredTargetConditions', description: 'Null: all conversations.' },
+})
 
 /** A year. */
 export const maxMinutes = 525_600
