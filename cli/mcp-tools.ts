@@ -109,6 +109,16 @@ export const readTools: readonly Tool[] = [
     run: ({ parley }, query) => fetchPage(parley.conversations.list(query)),
   }),
   defineTool({
+    name: 'list_episodes',
+    title: 'List episodes',
+    operation: 'listEpisodes',
+    description:
+      'List episodes, newest first: the stretches of work in conversations, each with its first reply, its counts and its closing.',
+    scope: 'conversations:read',
+    input: closedObject({ conversation_id: Type.Optional(id('conversation')), ...page }),
+    run: ({ parley }, query) => fetchPage(parley.episodes.list(query)),
+  }),
+  defineTool({
     name: 'list_connections',
     title: 'List connections',
     operation: 'listConnections',

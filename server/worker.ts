@@ -43,6 +43,7 @@ import { deleteFiles, startMediaFetch } from './media/media.ts'
 import { sweepUploads } from './media/uploads.ts'
 import { eraseUntouched } from './merge-erase/erase-untouched.ts'
 import { completeAbandonedMerges } from './merge-erase/merge-contacts.ts'
+import { isMerging } from './merge-erase/merge-history.ts'
 import { linkMedia } from './messages/messages.ts'
 import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/receiving/early-reports.ts'
 import { createSender } from './messages/sending/send.ts'
@@ -228,7 +229,7 @@ export function startWorker(parts: WorkerParts): Loop {
         for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
       },
     }),
-    repeat({ name: 'episode-history', everyMs: every.episodeHistoryMs, run: createEpisodeHistory(db) }),
+    repeat({ name: 'episode-history', everyMs: every.episodeHistoryMs, run: createEpisodeHistory(db, isMerging) }),
     repeat({ name: 'episode-hours', everyMs: every.episodeHoursMs, run: () => computeEpisodeHours(db) }),
     repeat({
       name: 'merges',

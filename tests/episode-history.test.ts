@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { holdTransaction, untilWaiting } from './database.ts'
-import { newId, pastId, writeChunk } from './internals.ts'
+import { isMerging, newId, pastId, writeChunk } from './internals.ts'
 import { type Json, startSignedIn, until, withProvider } from './support.ts'
 
 const alone = 'it resets the position of the loop that writes the past episodes of all workspaces'
@@ -147,16 +147,16 @@ test('past episodes are those of an independent count, in chunks, after a stop, 
   // A process that is killed within a chunk leaves it to the next one.
   const [firstId = ''] = [...histories.keys()].sort()
   const release = await holdTransaction(db, `select from conversations where id = '${firstId}' for update`)
-  const killed = assert.rejects(writeChunk(world.database.connect(1), 7))
+  const killed = assert.rejects(writeChunk(world.database.connect(1), isMerging, 7))
   await untilWaiting(db, 1, 'from conversations')
   await db`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query ~ 'from conversations'`
   await killed
   await release()
-  assert.equal(await writeChunk(db, 7), 'written')
+  assert.equal(await writeChunk(db, isMerging, 7), 'written')
   const writeAll = async () => {
-    while ((await writeChunk(db, 7)) !== 'finished') {
+    while ((await writeChunk(db, isMerging, 7)) !== 'finished') {
       // The next chunk.
     }
   }
@@ -205,7 +205,7 @@ test('an episode that opened after the upgrade gets its earlier part, and what t
   await db`
     update episode_history set finished_at = null, after_workspace_id = '00000000-0000-0000-0000-000000000000',
       after_id = '00000000-0000-0000-0000-000000000000'`
-  while ((await writeChunk(db)) !== 'finished') {
+  while ((await writeChunk(db, isMerging)) !== 'finished') {
     // The next chunk.
   }
   const compared = ({

@@ -37,9 +37,9 @@ export { parsePhone } from '../server/contacts/phone.ts'
 export type { ChannelName } from '../server/contacts/resource.ts'
 export { filterFields } from '../server/conversations/filter-fields.ts'
 export { demoPeople } from '../server/demo/people.ts'
+export { sweepImports } from '../server/imports/sweep.ts'
 // The past episodes in chunks, as if the process ended after one.
 export { writeChunk } from '../server/insights/episode-history.ts'
-export { sweepImports } from '../server/imports/sweep.ts'
 // The loop of the counters, at a moment that the test chooses.
 export { countReports } from '../server/insights/reports/count.ts'
 export { createSealer, hashPassword, sha256 } from '../server/lib/crypto.ts'
@@ -58,6 +58,7 @@ export { createFolderStore } from '../server/lib/store-folder.ts'
 export { codePoint } from '../server/lib/test-text.ts'
 export { sweepUploads } from '../server/media/uploads.ts'
 export { deleteWorkspace } from '../server/merge-erase/delete-workspace.ts'
+export { isMerging } from '../server/merge-erase/merge-history.ts'
 export { sweepPending } from '../server/messages/sending/settle.ts'
 export { sweepPreviews } from '../server/previews/sandbox.ts'
 export {

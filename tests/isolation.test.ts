@@ -1033,6 +1033,8 @@ const across: Record<string, string> = {
     'the worker returns the conversations of all, each team on its own',
   'select coalesce(v.waiting_since, now()) from conversations v where ${isQueued(db)}':
     "the operator's gauge, over all",
+  'or (e.closed_at is not null and e.office_closing_s is null) order by': 'the worker computes the office hours of all',
+  'as is_merging from conversations v where (v.workspace_id, v.id) >': 'the worker writes the past episodes of all',
   'from contact_merges where continued_at <': 'the worker continues the merges of all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' and b.status <> 'draft' order by":

@@ -21,7 +21,7 @@ import {
   startReplay,
 } from '../conversations/episodes/replay.ts'
 import { bottom } from '../lib/page.ts'
-import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { isReply } from './episode-replies.ts'
 
@@ -44,13 +44,16 @@ type Past = {
 
 type Position = { after_workspace_id: string; after_id: string }
 
+/** Condition on conversation `v`: its contact is being merged. The module to the right that has the merges provides it. */
+export type IsMerging = (sql: Sql) => Fragment
+
 /** Returns a function that writes past episodes for half a second. After the last one it does nothing. */
-export function createEpisodeHistory(db: Db): () => Promise<void> {
+export function createEpisodeHistory(db: Db, isMerging: IsMerging): () => Promise<void> {
   let isFinished = false
   return async () => {
     const untilMs = performance.now() + roundMs
     for (let state: ChunkState = 'written'; !isFinished && state === 'written' && performance.now() < untilMs; ) {
-      state = await writeChunk(db)
+      state = await writeChunk(db, isMerging)
       isFinished = state === 'finished'
     }
   }
@@ -60,11 +63,11 @@ export function createEpisodeHistory(db: Db): () => Promise<void> {
 type ChunkState = 'written' | 'waiting' | 'finished'
 
 /** Writes the episodes of the next conversations. */
-export async function writeChunk(db: Db, size = chunkSize): Promise<ChunkState> {
+export async function writeChunk(db: Db, isMerging: IsMerging, size = chunkSize): Promise<ChunkState> {
   const [position] = await db<Position[]>`
     select after_workspace_id, after_id from episode_history where finished_at is null`
   if (!position) return 'finished'
-  const next = await listNext(db, position, size)
+  const next = await listNext(db, position, isMerging, size)
   if (!next) {
     await db`update episode_history set finished_at = now() where finished_at is null`
     return 'finished'
@@ -103,13 +106,11 @@ export async function writeChunk(db: Db, size = chunkSize): Promise<ChunkState> 
 async function listNext(
   sql: Sql,
   { after_workspace_id, after_id }: Position,
+  isMerging: IsMerging,
   size: number,
 ): Promise<{ workspaceId: string; ids: string[] } | undefined> {
   const rows = await sql<{ workspace_id: string; id: string; is_merging: boolean }[]>`
-    select v.workspace_id, v.id, exists (
-        select from contact_merges g
-        where g.workspace_id = v.workspace_id and v.contact_id in (g.from_id, g.to_id)
-      ) as is_merging
+    select v.workspace_id, v.id, ${isMerging(sql)} as is_merging
     from conversations v
     where (v.workspace_id, v.id) > (${after_workspace_id}, ${after_id})
     order by v.workspace_id, v.id

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Times } from '../../common/times.ts'
-import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { lockMerged, type Merge, requireWithinLimits } from './merge-contact-rows.ts'
 import { listMoves } from './merge-conversations.ts'
 import { giveRecipientsOf } from './merge-recipients.ts'
@@ -49,6 +49,12 @@ export async function acceptMerge(db: Db, { workspaceId, toId, fromId }: OpenMer
       on conflict do nothing`
   })
 }
+
+/** Condition on conversation `v`: a merge of its contact is open, so a part of its messages may be in another conversation. */
+export const isMerging = (sql: Sql): Fragment => sql`exists (
+  select from contact_merges g
+  where g.workspace_id = v.workspace_id and v.contact_id in (g.from_id, g.to_id)
+)`
 
 /** The open merges of one of these contacts, in either role. */
 export async function listMergesOf(sql: Sql, workspaceId: string, contactIds: readonly string[]): Promise<OpenMerge[]> {
