@@ -194,6 +194,10 @@ async function openFullWorkspace(t: TestContext) {
   })
   await create('/canned-replies', { shortcut: 'hours', text: 'We open at ten.' })
   await create('/labels', { name: 'Refund' })
+  const schedule = await create('/schedules', {
+    ...{ name: 'Support', time_zone: 'Europe/Berlin', periods: [{ day: 0, from: '09:00', to: '17:00' }] },
+    holidays: [{ date: '2030-12-25', name: 'Christmas' }],
+  })
   await create('/views', { name: 'Mine', filters: { assigned: 'me' } })
   const { automation, run } = await startAutomation(dashboard, create)
   const importer = createImporter(member)
@@ -254,6 +258,9 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/members', 'Members', ['Invite member']],
     ['/settings/channels', 'Channels', ['Disconnect']],
     ['/settings/channels/social', 'Connect social', []],
+    ['/settings/hours', 'Hours', ['Delete Support']],
+    [`/settings/hours/${schedule}`, 'Support', []],
+    ['/settings/hours/new', 'New schedule', []],
     ['/settings/replies', 'Canned replies', ['Add canned reply', 'Edit /hours', 'Delete /hours']],
     ['/settings/assignment', 'Assignment', []],
     ['/settings/labels', 'Labels', ['Add label', 'Edit label Refund', 'Delete label Refund']],

@@ -40,12 +40,13 @@ test('the printed token creates the first workspace once and signs its owner in'
   assertRefused(await browser.call('POST', '/setup', first, { origin: 'https://evil.test' }), 403, 'forbidden')
   assert.deepEqual(await db`select id from workspaces`.then((rows) => [...rows]), [])
 
-  const made = await browser.call('POST', '/setup', first)
+  const made = await browser.call('POST', '/setup', { ...first, time_zone: 'Asia/Kolkata' })
   assert.equal(made.status, 201, made.text)
   const { member, workspace, role } = made.body.data
   assert.deepEqual([member.email, member.name, role], ['ann@first.test', 'Ann', 'owner'])
   assert.deepEqual([workspace.name, workspace.default_country], ['First', 'DE'])
   assert.deepEqual((await browser.call('GET', '/session')).body, made.body)
+  assert.equal((await browser.call('GET', '/workspace')).body.data.time_zone, 'Asia/Kolkata')
   const [entry] = (await browser.call('GET', '/audit')).body.data
   assert.deepEqual([entry.action, entry.member.email, entry.summary], ['workspace.created', 'ann@first.test', 'First'])
   assert.equal((await createBrowser(url).signIn(first)).status, 200)
@@ -68,7 +69,7 @@ test('ten wrong setup tokens a minute are checked, and the right one is never re
   const refused = await call({ ...first, token: 'guess 10' })
   assertRefused(refused, 429, 'rate_limited')
   assert.ok(Number(refused.headers.get('retry-after')) >= 1)
-  assert.equal((await call(first)).status, 201)
+  assert.equal((await call({ ...first, time_zone: 'Mars/Base' })).status, 201, 'an unknown time zone is UTC')
 })
 
 /** A request with whatever headers, which `fetch` does not let one send. */

@@ -13,6 +13,8 @@ import { requirePassword } from './sign-in/passwords.ts'
 export type NewWorkspace = {
   name: string
   default_country: string
+  /** Of the first owner's browser. Absent or unknown: UTC. */
+  time_zone?: string | undefined
   owner: { email: string; password?: string | undefined; name?: string | undefined }
   is_demo?: boolean
 }
@@ -23,13 +25,14 @@ export type CreatedWorkspace = { workspace_id: string; owner: { email: string; p
 export async function createWorkspace(sql: Sql, input: NewWorkspace): Promise<CreatedWorkspace> {
   const name = readName(input.name)
   const defaultCountry = readCountry(input.default_country)
+  const timeZone = (input.time_zone && (await findTimeZone(sql, input.time_zone))) || 'UTC'
   const id = newId()
   const password = input.owner.password ?? randomPassword()
   requirePassword(password, { email: input.owner.email, name: input.owner.name, workspaceName: name })
   const passwordHash = await hashPassword(password)
   await sql`
-    insert into workspaces (id, name, default_country, is_demo, created_at)
-    values (${id}, ${name}, ${defaultCountry}, ${input.is_demo ?? false}, ${timeOfId(id)})`
+    insert into workspaces (id, name, default_country, time_zone, is_demo, created_at)
+    values (${id}, ${name}, ${defaultCountry}, ${timeZone}, ${input.is_demo ?? false}, ${timeOfId(id)})`
   const { email } = await insertMember(sql, id, {
     email: input.owner.email,
     name: input.owner.name ?? null,
@@ -124,13 +127,17 @@ export function readName(input: string, field = 'name'): string {
   return name
 }
 
-/** A zone that both the database and the browsers of members know. */
 export async function readTimeZone(sql: Sql, input: string): Promise<string> {
+  const zone = await findTimeZone(sql, input)
+  if (!zone) throw badRequest(`time_zone: '${input}' is not the name of a time zone such as Europe/Berlin`)
+  return zone
+}
+
+/** A zone that both the database and the browsers of members know. */
+async function findTimeZone(sql: Sql, input: string): Promise<string | undefined> {
   const [known] = await sql<{ name: string }[]>`
     select name from pg_timezone_names where name = ${input} and name ~ '^(UTC|[A-Z]\\w+/[\\w/+-]+)$'`
-  if (!known || !isTimeZone(known.name))
-    throw badRequest(`time_zone: '${input}' is not the name of a time zone such as Europe/Berlin`)
-  return known.name
+  return known && isTimeZone(known.name) ? known.name : undefined
 }
 
 function isTimeZone(name: string): boolean {

@@ -13,6 +13,7 @@ import { words } from '../words/words.ts'
 import { Assignment } from './assignment.tsx'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
+import { Hours } from './hours.tsx'
 import { Labels } from './labels.tsx'
 import { Members } from './members.tsx'
 import { Notifications } from './notifications.tsx'
@@ -61,6 +62,7 @@ const groups: readonly Group<SettingsPage>[] = [
     pages: [
       page('workspace', settings.workspace.title, 'company', Workspace),
       page('members', settings.members.title, 'contacts', Members),
+      page('hours', settings.hours.title, 'clock', Hours),
       page('plan', settings.plan.title, 'overview', Plan),
       page('audit', settings.audit.title, 'shield', AuditLog, 'managers'),
     ],

@@ -9,6 +9,7 @@ import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
 import { fieldErrorsOf, useFormFields } from '../lib/field-errors.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
+import { timeZoneOptions } from '../lib/time-zones.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
@@ -140,10 +141,6 @@ function SignInRules({ workspace }: { workspace: WorkspaceView }) {
 /** Adds the stored country to the options if the list lacks it: the service knows a few more. */
 const countryOptions = (code: string): typeof countries =>
   countries.some(([known]) => known === code) ? countries : [[code, code], ...countries]
-
-/** UTC, the stored zone and those that the browser knows, by name. */
-const timeZoneOptions = (stored: string): (readonly [value: string, label: string])[] =>
-  [...new Set(['UTC', stored, ...Intl.supportedValuesOf('timeZone')])].map((zone) => [zone, zone.replaceAll('_', ' ')])
 
 const { optOutKeywords: keywordTexts } = settingsWords
 

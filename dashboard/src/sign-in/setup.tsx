@@ -45,7 +45,12 @@ export default function Setup() {
   }
   return (
     <SignInPage key="form" title={setup.title} lead={setup.lead}>
-      <Form noValidate onSubmit={() => create.mutate({ body: values })}>
+      <Form
+        noValidate
+        onSubmit={() =>
+          create.mutate({ body: { ...values, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone } })
+        }
+      >
         {(!given || errors.token) && (
           <InputField
             label={setup.token}

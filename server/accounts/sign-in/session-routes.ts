@@ -45,6 +45,7 @@ const FirstWorkspace = Type.Object({
   token: Type.String({ maxLength: 200 }),
   workspace_name: Type.String({ maxLength: 200 }),
   default_country: Type.String({ maxLength: 20 }),
+  time_zone: Type.Optional(Type.String({ maxLength: 80, description: 'Of the browser.' })),
   name: Type.String({ maxLength: 200 }),
   email: Type.String({ maxLength: 320 }),
   password: Type.String({ maxLength: 1_000 }),

@@ -45,6 +45,8 @@ export type FirstWorkspace = {
   token: string
   workspace_name: string
   default_country: string
+  /** Of the browser. */
+  time_zone?: string | undefined
   name: string
   email: string
   password: string
@@ -63,7 +65,7 @@ export async function setUp(db: Db, { token }: Setup, input: FirstWorkspace, ori
   return db.begin(async (sql) => {
     await sql`select pg_advisory_xact_lock(${setupLock})`
     if (!(await needsSetup(sql))) throw forbidden('there is a workspace already: sign in, or ask for an invitation')
-    const { workspace_id } = await createWorkspace(sql, { name, default_country, owner })
+    const { workspace_id } = await createWorkspace(sql, { name, default_country, time_zone: input.time_zone, owner })
     const [member] = await sql<{ id: string }[]>`select id from members where workspace_id = ${workspace_id}`
     return createSession(sql, workspace_id, requireRow(member, 'the new owner').id, origin)
   })

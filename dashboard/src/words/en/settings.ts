@@ -1,6 +1,7 @@
 import { assignment } from './settings-assignment.ts'
 import { audit } from './settings-audit.ts'
 import { channels } from './settings-channels.ts'
+import { hours } from './settings-hours.ts'
 import { labels } from './settings-labels.ts'
 import { replies } from './settings-replies.ts'
 import { satisfaction } from './settings-satisfaction.ts'
@@ -31,6 +32,7 @@ export const settings = {
     workspace: '',
     members: 'team people invite roles owner admin agent viewer',
     plan: 'usage limit quota billing messages per month',
+    hours: 'office opening business schedule holidays closed away calendar time zone',
     audit: 'history who changed export CSV',
     replies: 'shortcuts templates snippets',
     labels: 'colors topics',
@@ -63,6 +65,7 @@ export const settings = {
   },
   assignment,
   channels,
+  hours,
   replies,
   satisfaction,
   labels,

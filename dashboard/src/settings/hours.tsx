@@ -1,0 +1,148 @@
+/** The office hours: a list of schedules with what is open now. Owners and admins open one to edit it. */
+import './hours.css'
+import { useState } from 'react'
+import { Redirect, Route, Switch } from 'wouter'
+import { IconButton } from '../../../ui/controls.tsx'
+import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
+import { type DataOf, type ItemOf, useCall } from '../lib/api.ts'
+import { describeConnection, useConnections } from '../lib/connections.ts'
+import { useNow } from '../lib/hooks.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { ConfirmCall } from '../ui/dialogs.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { settingsWords } from '../words/settings.ts'
+import { describeNow, describeWeek } from './hours-text.ts'
+import { ScheduleForm } from './schedule-form.tsx'
+
+const { hours: text } = settingsWords
+
+export type StoredSchedule = ItemOf<'GET /schedules'>
+
+const path = '/settings/hours'
+
+export function Hours() {
+  const isManager = useIsManager()
+  return (
+    <Switch>
+      <Route path={path}>
+        <ScheduleList />
+      </Route>
+      {isManager && (
+        <Route path={`${path}/new`}>
+          <SchedulePage />
+        </Route>
+      )}
+      {isManager && <Route path={`${path}/:id`}>{({ id }) => <SchedulePage key={id} id={id} />}</Route>}
+      <Route>
+        <Redirect to={path} replace />
+      </Route>
+    </Switch>
+  )
+}
+
+function ScheduleList() {
+  const query = useCall('GET /schedules', {}, { live: true })
+  const isManager = useIsManager()
+  const [deleting, setDeleting] = useState<StoredSchedule>()
+  const add = isManager && <LinkButton label={text.add} variant="primary" icon="plus" href={`${path}/new`} />
+  return (
+    <Page title={text.title} lead={text.lead} actions={add}>
+      <QueryView query={query}>
+        {(all) =>
+          all.length === 0 ? (
+            <Card>
+              <EmptyState icon="clock" title={text.empty} text={text.emptyText} action={add} />
+            </Card>
+          ) : (
+            <Card flush>
+              <ul className="hours-list lined">
+                {all.map((schedule) => (
+                  <ScheduleRow key={schedule.id} schedule={schedule} onDelete={() => setDeleting(schedule)} />
+                ))}
+              </ul>
+            </Card>
+          )
+        }
+      </QueryView>
+      {deleting && (
+        <ConfirmCall
+          title={text.removeTitle(deleting.name)}
+          text={text.removeText}
+          action={text.removeAction}
+          danger
+          call="DELETE /schedules/{id}"
+          input={{ params: { id: deleting.id } }}
+          stale={['GET /schedules']}
+          done={text.removed(deleting.name)}
+          onClose={() => setDeleting(undefined)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function ScheduleRow({ schedule, onDelete }: { schedule: StoredSchedule; onDelete: () => void }) {
+  const isManager = useIsManager()
+  const now = describeNow(schedule, useNow(30_000))
+  const teams = useCall('GET /teams', {}).data ?? []
+  const connections = useConnections()
+  const { id, name, time_zone: zone, holidays, is_default: isDefault } = schedule
+  const users = [
+    ...(isDefault ? [text.workspace] : []),
+    ...teams.filter((team) => schedule.team_ids.includes(team.id)).map((team) => team.name),
+    ...connections.filter((one) => schedule.connection_ids.includes(one.id)).map(describeConnection),
+  ]
+  return (
+    <li>
+      <span className="grow column">
+        <span className="row">
+          <strong dir="auto">{name}</strong>
+          {isDefault && <Badge>{text.default}</Badge>}
+          <Badge tone={now.isOpen ? 'green' : 'amber'}>{now.text}</Badge>
+        </span>
+        <span>{describeWeek(schedule.periods)}</span>
+        <span className="soft small">
+          {[zone.replaceAll('_', ' '), ...(holidays.length > 0 ? [text.holidayCount(holidays.length)] : [])].join(
+            ' · ',
+          )}
+        </span>
+        <span className="soft small">{text.usedBy(users)}</span>
+      </span>
+      {isManager && (
+        <>
+          <LinkButton label={text.editAction} aria-label={text.edit(name)} size="small" href={`${path}/${id}`} />
+          <IconButton label={text.remove(name)} icon="trash" onClick={onDelete} />
+        </>
+      )}
+    </li>
+  )
+}
+
+/** Without an id: a new one. */
+function SchedulePage({ id }: { id?: string }) {
+  const query = useCall('GET /schedules', {}, { isKept: false })
+  const workspace = useCall('GET /workspace', {})
+  const back = { href: path, label: text.title }
+  return (
+    <QueryView query={query}>
+      {(all) => {
+        const stored = all.find((schedule) => schedule.id === id)
+        if (id && !stored) {
+          const { title, text: reason, label } = text.notFound
+          const action = <LinkButton label={label} href={path} />
+          return <EmptyState icon="search" title={title} text={reason} action={action} isPage />
+        }
+        return (
+          <QueryView query={workspace}>
+            {({ time_zone }: DataOf<'GET /workspace'>) => (
+              <Page title={stored?.name ?? text.newTitle} back={back}>
+                <ScheduleForm stored={stored} all={all} timeZone={time_zone} />
+              </Page>
+            )}
+          </QueryView>
+        )
+      }}
+    </QueryView>
+  )
+}
