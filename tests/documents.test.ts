@@ -245,6 +245,13 @@ test('docs/limits.md has the numbers of the code', async () => {
     'value of a rule': [constant('server/segments/filter.ts', 'maxValueLength')],
     'labels of a conversation': [constant('server/conversations/labels.ts', 'maxLabels')],
     'labels of a workspace': [constant('server/conversations/labels.ts', 'maxInWorkspace')],
+    'schedules of a workspace': [constant('server/hours/schedules.ts', 'maxSchedules')],
+    'periods, holidays of a schedule': ['maxPeriods', 'maxHolidays'].map((name) =>
+      constant('server/hours/schedules.ts', name),
+    ),
+    'a calendar file with holidays': ['maxFileLength', 'maxDays'].map((name) =>
+      constant('server/hours/icalendar.ts', name),
+    ),
     'values of one filter of the inbox': [constant('server/conversations/inbox-query.ts', 'maxValues')],
     'open conversations among which the sidebar counts labels and members': [
       constant('server/conversations/counts.ts', 'maxOpen'),

@@ -1,5 +1,6 @@
 /**
- * Writes the history of the demo workspace: contacts, segments, canned replies, two weeks of conversations, a broadcast and automations.
+ * Writes the history of the demo workspace: contacts, segments, canned replies, office hours, two weeks of
+ * conversations, a broadcast and automations.
  *
  * All rows are written in the transaction that creates the workspace. The counters are written by the statements of their
  * modules. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
@@ -90,6 +91,7 @@ export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store, 
   await insertNotes(sql, past, threads)
   await insertContactNotes(sql, workspaceId, [...people.values()])
   await insertCannedReplies(sql, past)
+  await insertHours(sql, past)
   await insertFiles(sql, past, threads, sizes)
   const segments = toSegments(past, (key) => people.get(key)?.id ?? '')
   await insertSegments(sql, workspaceId, segments)
@@ -236,6 +238,19 @@ async function insertCannedReplies(sql: Sql, { workspaceId, nowMs }: Past): Prom
     from json_to_recordset(${json(rows)}::text::json) as g (
       id uuid, shortcut text, shortcut_key text, text text, created_at timestamptz
     )`
+}
+
+/** The office hours of the workspace: the week of a shop, closed on New Year's Day. */
+async function insertHours(sql: Sql, { workspaceId, nowMs }: Past): Promise<void> {
+  const id = pastId(nowMs - 14 * dayMs)
+  const periods = [0, 1, 2, 3, 4, 5].map((day) => ({ day, from: '09:00', to: day === 5 ? '14:00' : '18:00' }))
+  const holidays = [{ date: `${new Date(nowMs).getUTCFullYear() + 1}-01-01`, name: 'New Year’s Day' }]
+  await sql`
+    insert into schedules (workspace_id, id, name, name_key, time_zone, periods, holidays, created_at, updated_at)
+    select w.id, ${id}, 'Shop', ${fold('Shop')}, w.time_zone, ${sql.json(periods)}, ${sql.json(holidays)}, ${timeOfId(id)},
+      ${timeOfId(id)}
+    from workspaces w where w.id = ${workspaceId}`
+  await sql`update workspaces set schedule_id = ${id} where id = ${workspaceId}`
 }
 
 /** Labels the conversations, and saves a view that all members share. */

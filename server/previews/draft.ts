@@ -3,10 +3,11 @@
  *
  * A definition may name members, labels, tags, connections and templates of its workspace. Those that it names exist in the preview too:
  * members, labels and tags as copies with the same id (a copied member cannot sign in), the connection as the number of the preview, and
- * templates as templates of its simulated account.
+ * templates as templates of its simulated account. The office hours are those of the number when the draft was last brought in.
  */
 import { publish } from '../automation/automations.ts'
 import type { Definition } from '../automation/definition.ts'
+import { scheduleOf } from '../hours/schedules.ts'
 import { badRequest } from '../lib/errors.ts'
 import type { Db, Sql } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
@@ -30,6 +31,7 @@ export async function useDraft(
     await copyTemplates(db, workspaceId, sandbox, simulator, definition)
     await db.begin(async (sql) => {
       await copyNamed(sql, workspaceId, sandbox, definition, memberId)
+      await copyHours(sql, workspaceId, sandbox, connection?.id)
       if (connection) await renameNumber(sql, sandbox, connection.name)
       await sql`
         update automations set draft = ${definition} where workspace_id = ${sandbox.id} and id = ${sandbox.copyId}`
@@ -108,6 +110,18 @@ async function copyNamed(
     select ${id}, m.id, m.id::text, 'PREVIEW ' || m.id, coalesce(m.name, m.email), m.role, '', m.created_at from members m
     where m.workspace_id = ${workspaceId} and (strpos(${definition}, m.id::text) > 0 or m.id = ${memberId})
     on conflict do nothing`
+}
+
+/** The office hours of the number become those of the preview. */
+async function copyHours(sql: Sql, workspaceId: string, { id }: Sandbox, connectionId?: string): Promise<void> {
+  const schedule = await scheduleOf(sql, workspaceId, { connectionId })
+  await sql`delete from schedules where workspace_id = ${id}`
+  if (!schedule) return
+  const { time_zone, periods, holidays } = schedule
+  await sql`
+    insert into schedules (workspace_id, id, name, name_key, time_zone, periods, holidays, created_at)
+    values (${id}, ${id}, 'Preview', 'preview', ${time_zone}, ${sql.json([...periods])}, ${sql.json([...holidays])}, now())`
+  await sql`update workspaces set schedule_id = ${id} where id = ${id} and preview_of is not null`
 }
 
 type TemplateCopy = { name: string; language: string; category: string; parameter_format: string; components: unknown }
