@@ -367,3 +367,61 @@ test('killed again and again: every step of an automation takes effect once, and
     assert.equal(new Set(texts).size, texts.length, `${from}: ${texts}`)
   }
 })
+
+test('killed while a queue is assigned: no capacity is exceeded at any commit, and the next process assigns the rest', async () => {
+  const { db, services, workspace } = await programs
+  const [service] = services
+  const { id: workspaceId, owner, provider, connections } = await workspace()
+  const lead = createBrowser(service.url, service.url)
+  await lead.signIn(owner)
+  const [ownerRow] = await db<{ id: string }[]>`select id from members where workspace_id = ${workspaceId}`
+  const ownerId = ownerRow?.id ?? assert.fail()
+  const { data: team } = await lead.ask(
+    'POST',
+    '/teams',
+    { name: 'Sales', member_ids: [ownerId], connection_ids: [connections.msgapp.id] },
+    201,
+  )
+  // Every commit is checked, one after the other.
+  await db.unsafe(`
+    create table observed_loads (open int);
+    create function observe_load() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock(4711);
+      insert into observed_loads select count(*) from conversations
+      where workspace_id = new.workspace_id and assigned_agent_id = new.assigned_agent_id and status = 'open';
+      return null;
+    end $$;
+    create constraint trigger observe_load after update on conversations deferrable initially deferred
+    for each row when (new.workspace_id = '${workspaceId}' and new.assigned_agent_id is not null) execute function observe_load()`)
+  await lead.ask('PATCH', `/assignment/members/${ownerId}`, { capacity: 5 })
+  await lead.ask('PATCH', `/assignment/teams/${team.id}`, { policy: 'fewest_open' })
+  // Available for longer than the kills take.
+  await db`
+    update member_availability set state = 'available', seen_at = now() + interval '1 hour', input_at = now() + interval '1 hour'
+    where workspace_id = ${workspaceId} and member_id = ${ownerId}`
+  const count = 20
+  for (let i = 0; i < count; i++)
+    await provider.writes({ from: `+1415557${String(i).padStart(4, '0')}`, text: 'Hello?' })
+  const openOf = () => db<{ id: string }[]>`
+    select id from conversations where workspace_id = ${workspaceId} and assigned_agent_id = ${ownerId} and status = 'open'`
+  for (let left = count, round = 0; left > 0; round++) {
+    const open = await until('all capacity to be used', async () => {
+      const rows = await openOf()
+      return rows.length >= Math.min(5, left) && rows
+    })
+    left -= open.length
+    // In half of the rounds, at another moment of the assignment that follows.
+    const killed = round % 2 === 0 ? service.kill() : undefined
+    await db`
+      update conversations set status = 'closed' where workspace_id = ${workspaceId} and id = any(${pluck(open, 'id')}::uuid[])`
+    await killed
+    if (killed) await service.start()
+  }
+  const [observed] = await db<{ most: number }[]>`select max(open) as most from observed_loads`
+  assert.equal(observed?.most, 5)
+  await until('no requests', async () => {
+    const requests = await db`select from assignment_requests where workspace_id = ${workspaceId}`
+    return requests.length === 0
+  })
+})
