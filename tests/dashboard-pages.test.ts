@@ -198,6 +198,7 @@ async function openFullWorkspace(t: TestContext) {
     ...{ name: 'Support', time_zone: 'Europe/Berlin', periods: [{ day: 0, from: '09:00', to: '17:00' }] },
     holidays: [{ date: '2030-12-25', name: 'Christmas' }],
   })
+  await create('/targets', { name: 'Fast', first_reply_minutes: 30 })
   await create('/views', { name: 'Mine', filters: { assigned: 'me' } })
   const { automation, run } = await startAutomation(dashboard, create)
   const importer = createImporter(member)
@@ -264,6 +265,7 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/replies', 'Canned replies', ['Add canned reply', 'Edit /hours', 'Delete /hours']],
     ['/settings/assignment', 'Assignment', []],
     ['/settings/labels', 'Labels', ['Add label', 'Edit label Refund', 'Delete label Refund']],
+    ['/settings/targets', 'Targets', ['Add target', 'Edit target Fast', 'Delete target Fast']],
     ['/settings/workspace', 'Workspace', []],
     ['/settings/plan', 'Plan and usage', []],
     ['/settings/audit', 'Audit log', []],

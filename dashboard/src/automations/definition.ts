@@ -37,6 +37,7 @@ export type Trigger = {
   attribute?: string
   after?: string
   at_most?: number
+  before?: string
 }
 type Definition = { trigger: Trigger; steps: Step[] }
 

@@ -10,7 +10,7 @@ export const describeStart = (definition: Record<string, unknown> | null): strin
   definition ? describeTrigger(readDefinition(definition).trigger) : triggers.none
 
 function describeTrigger(trigger: Trigger): string {
-  const { type, event, label, tag, attribute, after } = trigger
+  const { type, event, label, tag, attribute, after, before } = trigger
   switch (type) {
     case 'message':
       return describeMessageTrigger(trigger)
@@ -22,6 +22,8 @@ function describeTrigger(trigger: Trigger): string {
       return triggers.silence(event, after)
     case 'rating':
       return triggers.rating(trigger.at_most)
+    case 'target':
+      return triggers.target(event, before)
     default:
       return triggers.manual
   }

@@ -10,12 +10,17 @@ type Compare = (one: Conversation, other: Conversation) => number
 export const inboxOrders: Record<NonNullable<ListQuery['sort']>, Compare> = {
   newest: byArrival,
   oldest: (one, other) => byArrival(other, one),
-  waiting(one, other) {
-    if (!one.waiting_since || !other.waiting_since) {
-      return Number(!one.waiting_since) - Number(!other.waiting_since) || byArrival(one, other)
-    }
-    return Date.parse(one.waiting_since) - Date.parse(other.waiting_since) || (one.id < other.id ? -1 : 1)
-  },
+  waiting: byTime(({ waiting_since }) => waiting_since),
+  due: byTime(({ due_at }) => due_at),
+}
+
+/** First those with the time, the earliest first, then the others as they arrived. */
+function byTime(timeOf: (row: Conversation) => string | null): Compare {
+  return (one, other) => {
+    const [time, otherTime] = [timeOf(one), timeOf(other)]
+    if (!time || !otherTime) return Number(!time) - Number(!otherTime) || byArrival(one, other)
+    return Date.parse(time) - Date.parse(otherTime) || (one.id < other.id ? -1 : 1)
+  }
 }
 
 function byArrival(one: Conversation, other: Conversation): number {
@@ -54,7 +59,7 @@ export function placeConversations(
 
 /** Whether the conversation is in a list with these filters, as far as a page can know. */
 export function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
-  const { status, channel, connection, contact_id, assigned, label, tag, waiting_minutes, no_reply, unread, search } =
+  const { status, channel, connection, contact_id, assigned, label, tag, waiting_minutes, no_reply, overdue, unread, search } =
     filters
   // A person's conversations are listed whatever their messages are.
   const isInList = !status || (row.status === status && (row.inbox_at !== null || !!search || !!contact_id))
@@ -68,6 +73,7 @@ export function matches(row: Conversation, filters: ListQuery, memberId: string)
     (!agentIds || agentIds.includes(row.assigned_agent_id)) &&
     (!waiting_minutes || waitedMs >= Number(waiting_minutes) * 60_000) &&
     (!no_reply || (row.waiting_since !== null && row.status !== 'closed')) &&
+    (!overdue || (row.due_at !== null && Date.parse(row.due_at) <= Date.now())) &&
     (!unread || row.unread_count > 0) &&
     (!label || hasNamed(row.labels, label)) &&
     (!tag || hasNamed(row.contact.tags, tag)) &&

@@ -73,6 +73,13 @@ export function formatWait(ms: number): string {
   return ms >= hour ? hours(Math.floor(ms / hour)) : minutes(Math.max(1, Math.floor(ms / minute)))
 }
 
+/** A duration of whole minutes, exactly: 90 minutes are 1 h 30 min. */
+export function formatMinutes(total: number): string {
+  const { days, hours, minutes } = words.time
+  const [d, h, m] = [Math.floor(total / 1_440), Math.floor((total % 1_440) / 60), total % 60]
+  return [d > 0 && days(d), h > 0 && hours(h), m > 0 && minutes(m)].filter(Boolean).join(' ')
+}
+
 const join = (first: string, unit: (count: number) => string, count: number, isClose: boolean): string =>
   isClose && count > 0 ? `${first} ${unit(count)}` : first
 

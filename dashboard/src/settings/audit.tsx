@@ -157,6 +157,7 @@ const pagesOfKinds: Record<string, string> = {
   member: '/settings/members',
   reply: '/settings/replies',
   tag: '/contacts',
+  target: '/settings/targets',
   template: '/templates',
   widget: '/settings/channels',
   workspace: '/settings/workspace',

@@ -31,6 +31,7 @@ import {
   useOpenSetting,
 } from './search.tsx'
 import { Status } from './status.tsx'
+import { Targets } from './targets.tsx'
 import { Workspace } from './workspace.tsx'
 
 const settings = settingsWords
@@ -74,6 +75,7 @@ const groups: readonly Group<SettingsPage>[] = [
       page('labels', settings.labels.title, 'label', Labels),
       page('assignment', settings.assignment.title, 'contacts', Assignment),
       page('satisfaction', settings.satisfaction.title, 'star', Satisfaction),
+      page('targets', settings.targets.title, 'clock', Targets),
     ],
   },
   { label: groupLabels.channels, pages: [page('channels', settings.channels.title, 'chat', Channels)] },

@@ -34,6 +34,11 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
           checked={filters.no_reply}
           onChange={(event) => setFilters({ no_reply: event.target.checked })}
         />
+        <Checkbox
+          label={flow.overdue}
+          checked={filters.overdue}
+          onChange={(event) => setFilters({ overdue: event.target.checked })}
+        />
         <Group filters={filters} name="assigned" label={flow.assignee} choices={people} />
         <Group filters={filters} name="label" label={flow.labels} choices={named(labels)} />
         <Group filters={filters} name="tag" label={flow.tags} choices={named(tags)} />

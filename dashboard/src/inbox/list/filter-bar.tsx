@@ -119,7 +119,7 @@ function FilterChips({ filters, hasSidebar }: FilterBarProps) {
 type Chip = { key: string; text: string; cleared: Partial<Filters> }
 
 function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
-  const { assigned, label, tag, channel, connection, waiting, no_reply, days, after, before } = filters
+  const { assigned, label, tag, channel, connection, waiting, no_reply, overdue, days, after, before } = filters
   const isButton = !hasSidebar && (assigned === 'me' || assigned === unassigned)
   const members = useCall('GET /members', {}, { enabled: assigned !== '' && !isButton }).data ?? []
   const labels = useCall('GET /labels', {}, { enabled: label !== '' }).data ?? []
@@ -148,6 +148,7 @@ function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
       cleared: { connection: '' },
     },
     no_reply && { key: 'no_reply', text: flow.noReply, cleared: { no_reply: false } },
+    overdue && { key: 'overdue', text: flow.overdue, cleared: { overdue: false } },
     waiting !== '' && { key: 'waiting', text: flow.waits[waiting] ?? flow.waiting, cleared: { waiting: '' } },
     period !== '' && { key: 'period', text: period, cleared: { days: '', after: '', before: '' } },
   ]

@@ -18,6 +18,7 @@ import { RowPresence } from '../model/presence.tsx'
 import { readDraftFiles, useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
 import { useHasUnsent } from '../model/unconfirmed.ts'
+import { DueClock } from '../model/due-clock.tsx'
 import { StatusIcon } from '../thread/status-icon.tsx'
 import { HasFormatting, Preview } from '../thread/text.tsx'
 
@@ -87,7 +88,11 @@ export const Row = memo(function Row({ conversation, href, isOpen, namesConnecti
                 <span className="offscreen">{statusText}</span>
               </span>
             )}
-            {status !== 'closed' && waitingSince && <Wait since={waitingSince} />}
+            {conversation.due_at ? (
+              <DueClock at={conversation.due_at} kind={conversation.due_kind} isShort />
+            ) : (
+              status !== 'closed' && waitingSince && <Wait since={waitingSince} />
+            )}
             <Time at={sortedAt(conversation, sort)} format={formatBrief} />
           </span>
           <span className="inbox-row-under">

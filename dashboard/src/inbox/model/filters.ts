@@ -10,7 +10,7 @@ type StatusTab = (typeof statusTabs)[number]
 export const unassigned = 'nobody'
 const channels = ['msgapp', 'social', 'web'] as const
 
-export const sorts = ['newest', 'oldest', 'waiting'] as const
+export const sorts = ['newest', 'oldest', 'waiting', 'due'] as const
 
 /** A filter with several values has them separated by commas; one of them must match. */
 export type Filters = {
@@ -32,6 +32,8 @@ export type Filters = {
   waiting: string
   /** The customer waits for a reply. */
   no_reply: boolean
+  /** The time of a target has run out. */
+  overdue: boolean
   /** The last message is of the last days, or of these dates in the zone of the browser. */
   days: string
   after: string
@@ -40,7 +42,7 @@ export type Filters = {
 
 export const noFilters: Filters = {
   ...{ status: 'open', sort: 'newest', assigned: '', unread: false, bot: false, channel: '', label: '', tag: '' },
-  ...{ connection: '', waiting: '', no_reply: false, days: '', after: '', before: '' },
+  ...{ connection: '', waiting: '', no_reply: false, overdue: false, days: '', after: '', before: '' },
 }
 
 export const valuesOf = (list: string): string[] => (list === '' ? [] : list.split(','))
@@ -81,6 +83,7 @@ export function parseFilters(search: string): Filters {
     tag: text('tag').slice(0, maxIdsLength),
     waiting: /^[1-9]\d{0,4}$/.test(text('waiting')) ? text('waiting') : '',
     no_reply: text('no_reply') === 'true',
+    overdue: text('overdue') === 'true',
     days: /^[1-9]\d{0,2}$/.test(text('days')) ? text('days') : '',
     after: date('after'),
     before: date('before'),
@@ -99,10 +102,10 @@ const isButton = (assigned: string) => assigned === 'me' || assigned === unassig
 
 /** The filters that the list does not show as buttons of their own. */
 export function countFilters(filters: Filters): number {
-  const { assigned, channel, connection, label, tag, waiting, no_reply, days, after, before } = filters
+  const { assigned, channel, connection, label, tag, waiting, no_reply, overdue, days, after, before } = filters
   const isAssigned = assigned !== '' && !isButton(assigned)
   const period = days || after || before
-  return [isAssigned, channel, connection, label, tag, waiting, no_reply, period].filter(Boolean).length
+  return [isAssigned, channel, connection, label, tag, waiting, no_reply, overdue, period].filter(Boolean).length
 }
 
 /** Changes filters in the URL. Default values are removed from it. */
@@ -118,7 +121,7 @@ export function setFilters(change: Partial<Filters>): void {
 }
 
 export function toQuery(filters: Filters): ListQuery {
-  const { status, sort, assigned, unread, channel, connection, label, tag, waiting, no_reply, days, after, before } =
+  const { status, sort, assigned, unread, channel, connection, label, tag, waiting, no_reply, overdue, days, after, before } =
     filters
   return {
     ...(status === 'all' ? {} : { status }),
@@ -132,6 +135,7 @@ export function toQuery(filters: Filters): ListQuery {
     ...(tag ? { tag } : {}),
     ...(waiting ? { waiting_minutes: waiting } : {}),
     ...(no_reply ? { no_reply: 'true' } : {}),
+    ...(overdue ? { overdue: 'true' } : {}),
     ...(days ? { active_days: days } : {}),
     ...(after ? { active_after: startOfDay(after, 0) } : {}),
     ...(before ? { active_before: startOfDay(before, 1) } : {}),
@@ -152,6 +156,7 @@ export function fromQuery(query: ListQuery): Filters {
     tag: query.tag ?? '',
     waiting: query.waiting_minutes ?? '',
     no_reply: query.no_reply === 'true',
+    overdue: query.overdue === 'true',
     days: query.active_days ?? '',
     after: query.active_after ? dayOf(query.active_after, 0) : '',
     before: query.active_before ? dayOf(query.active_before, 1) : '',

@@ -16,6 +16,7 @@ import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import type { Agent } from '../model/changes.ts'
 import type { Conversation } from '../model/data.ts'
+import { DueClock } from '../model/due-clock.tsx'
 import { useModeration } from '../model/moderation.ts'
 import { ThreadPresence } from '../model/presence.tsx'
 import type { ContactPanelState } from '../model/use-side-panel.ts'
@@ -53,6 +54,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               .filter(Boolean)
               .join(' · ')}
           </p>
+          {conversation.due_at && <DueClock at={conversation.due_at} kind={conversation.due_kind} />}
           {labels.length > 0 && (
             <ul className="inbox-labels" aria-label={flow.labels}>
               {labels.map(({ id: labelId, name, color }) => (

@@ -140,6 +140,8 @@ export const automationEditor = {
     window_ends: (span: string) => `When the reply window ends in ${span}`,
     rating: (most: number | undefined) =>
       most === undefined ? 'When a customer rates us' : `When a customer rates us with at most ${most}`,
+    due: (span: string) => `When a target is due in ${span}`,
+    breached: 'When a target is missed',
     manual: 'When a member starts it in a conversation',
   },
   answer: (name: string) => `Answer ${quoted(name)}`,

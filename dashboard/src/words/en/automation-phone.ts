@@ -23,6 +23,8 @@ const events: Record<string, (name: string) => string> = {
   attribute_changed: (name) => `Change the attribute “${name}”`,
   waiting: (after) => `The customer has waited for ${after}`,
   no_reply: (after) => `The customer has not replied for ${after}`,
+  due: (before) => `A target is due in ${before}`,
+  breached: () => 'A target is missed',
   window_ends: (after) => `The reply window ends in ${after}`,
 }
 

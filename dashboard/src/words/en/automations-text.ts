@@ -71,6 +71,8 @@ export const automationText = {
       })[event ?? ''] ?? 'Nothing happens for a time',
     rating: (most: number | undefined) =>
       most === undefined ? 'A customer rates us' : `A customer rates us with at most ${most}`,
+    target: (event: string | undefined, before: string | undefined) =>
+      event === 'due' ? `${duration(before)} before a target is missed` : 'A target is missed',
     manual: 'A member starts it as a macro',
     questions: 'asks questions',
   },

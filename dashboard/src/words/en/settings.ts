@@ -6,6 +6,7 @@ import { labels } from './settings-labels.ts'
 import { replies } from './settings-replies.ts'
 import { satisfaction } from './settings-satisfaction.ts'
 import { status } from './settings-status.ts'
+import { targets } from './settings-targets.ts'
 
 export const settings = {
   title: 'Settings',
@@ -38,6 +39,7 @@ export const settings = {
     labels: 'colors topics',
     assignment: 'teams queue round robin capacity availability away offline',
     satisfaction: 'rating survey CSAT feedback comment stars',
+    targets: 'sla service level first reply closing due overdue breach',
     channels: 'number phone connect social web chat widget callback identity secret',
     status: 'installation processes database disk version health',
   },
@@ -69,6 +71,7 @@ export const settings = {
   replies,
   satisfaction,
   labels,
+  targets,
   status,
   members: {
     title: 'Members',

@@ -1,6 +1,7 @@
 /** The forms of what starts the automation: the trigger, and the conditions. */
 import { useState } from 'react'
 import { Button, Checkbox, Field, InputField, SelectField, TextArea } from '../../../../../ui/controls.tsx'
+import { useCall } from '../../../lib/api.ts'
 import { FilterRules } from '../../../segments/builder.tsx'
 import { firstRule } from '../../../segments/rules.ts'
 import { editorWords } from '../../../words/automation-editor.ts'
@@ -13,7 +14,7 @@ import { DurationInput } from './inputs.tsx'
 
 const { forms: text } = editorWords
 
-const triggerTypes = ['message', 'conversation', 'contact', 'silence', 'rating', 'manual'] as const
+const triggerTypes = ['message', 'conversation', 'contact', 'silence', 'target', 'rating', 'manual'] as const
 
 type OfType<Type extends Trigger['type']> = Extract<Trigger, { type: Type }>
 type Props<Kind extends Trigger = Trigger> = { trigger: Kind; onChange: (trigger: Trigger, field?: string) => void }
@@ -39,6 +40,7 @@ export function TriggerForm() {
       {trigger.type === 'contact' && <ContactTrigger trigger={trigger} onChange={onChange} />}
       {trigger.type === 'silence' && <SilenceTrigger trigger={trigger} onChange={onChange} />}
       {trigger.type === 'rating' && <RatingTrigger trigger={trigger} onChange={onChange} />}
+      {trigger.type === 'target' && <TargetTrigger trigger={trigger} onChange={onChange} />}
       {trigger.type === 'manual' && <p className="soft">{text.manualHint}</p>}
     </>
   )
@@ -118,6 +120,8 @@ function Words({ words: list, onChange }: { words: readonly string[]; onChange: 
 
 const conversationEvents = ['opened', 'closed', 'assigned', 'label_added', 'label_removed'] as const
 const contactEvents = ['created', 'tag_added', 'tag_removed', 'attribute_changed'] as const
+const targetEvents = ['due', 'breached'] as const
+const clocks = ['first_reply', 'next_reply', 'closing'] as const
 const silenceEvents = ['waiting', 'no_reply', 'window_ends'] as const
 
 type EventProps<Event extends string> = {
@@ -222,6 +226,47 @@ function RatingTrigger({ trigger, onChange }: Props<OfType<'rating'>>) {
         onChange(rating < 5 ? { ...rest, at_most: rating } : rest)
       }}
     />
+  )
+}
+
+function TargetTrigger({ trigger, onChange }: Props<OfType<'target'>>) {
+  const { before, target, clock, ...rest } = trigger
+  const targets = useCall('GET /targets', {}).data ?? []
+  const event = targetEvents.find((each) => each === trigger.event) ?? 'breached'
+  const set = (changes: { event?: string; before?: string; target?: string; clock?: string }, field?: string) => {
+    const next = { before, target, clock, ...changes }
+    const present = Object.entries(next).filter(([, value]) => value !== undefined && value !== '')
+    onChange({ ...rest, ...Object.fromEntries(present) }, field)
+  }
+  const known = targets.map(({ id, name }) => [id, name] as const)
+  const options = target && !targets.some(({ id }) => id === target) ? [...known, [target, text.deletedTarget] as const] : known
+  return (
+    <>
+      <EventSelect
+        value={event}
+        events={targetEvents}
+        onChange={(next) => set({ event: next, before: next === 'due' ? (before ?? '10m') : '' })}
+      />
+      {event === 'due' && (
+        <DurationInput
+          label={text.beforeBreach}
+          value={before ?? ''}
+          onChange={(value) => set({ before: value }, 'before')}
+        />
+      )}
+      <SelectField
+        label={text.target}
+        value={target ?? ''}
+        options={[['', text.anyTarget], ...options]}
+        onChange={(event) => set({ target: event.target.value })}
+      />
+      <SelectField
+        label={text.clock}
+        value={clock ?? ''}
+        options={[['', text.anyClock], ...clocks.map((each) => [each, text.clocks[each]] as const)]}
+        onChange={({ target }) => set({ clock: target.value })}
+      />
+    </>
   )
 }
 

@@ -14,6 +14,7 @@ export type Trigger =
   | { type: 'contact'; event: string; tag?: string; attribute?: string }
   | { type: 'silence'; event: string; after: string }
   | { type: 'rating'; at_most?: number }
+  | { type: 'target'; event: string; before?: string; target?: string; clock?: string }
   | { type: 'manual' }
 
 /** A button or a row of a list. The id is the answer that is saved. */
@@ -141,6 +142,8 @@ function isTrigger(value: unknown): boolean {
       return hasTexts(value, 'event', 'after')
     case 'rating':
       return isOptional(value.at_most, isNumber)
+    case 'target':
+      return hasTexts(value, 'event') && hasOptionalTexts(value, 'before', 'target', 'clock')
     default:
       return value.type === 'manual'
   }

@@ -148,6 +148,8 @@ export function describeTrigger(trigger: Trigger): string {
       if (trigger.event === 'no_reply') return triggers.no_reply(span)
       return trigger.event === 'window_ends' ? triggers.window_ends(span) : triggers.waiting(span)
     }
+    case 'target':
+      return trigger.event === 'due' ? triggers.due(describeSpan(trigger.before ?? '')) : triggers.breached
     case 'conversation':
       if (trigger.event === 'label_added') return triggers.label_added(trigger.label ?? '')
       if (trigger.event === 'label_removed') return triggers.label_removed(trigger.label ?? '')

@@ -67,5 +67,7 @@ export function newTrigger(type: Trigger['type']): Trigger {
       return { type, event: 'no_reply', after: '1d' }
     case 'rating':
       return { type, at_most: 2 }
+    case 'target':
+      return { type, event: 'breached' }
   }
 }

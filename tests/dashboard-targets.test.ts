@@ -1,0 +1,60 @@
+/** Targets in the settings with what they would put on the clock, and the clocks in the inbox. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openDashboard } from './browser.ts'
+import { until } from './support.ts'
+
+test('a member adds a target, sees what it puts on the clock, and the inbox shows the clocks', async (t) => {
+  const { page, api, db, provider, member } = await openDashboard(t, '/settings/targets')
+  for (const [i, name] of ['Ann', 'Bo', 'Cy'].entries()) {
+    await provider.writes({ from: `+1415599000${i}`, name, text: 'hello' })
+  }
+  const conversations = (await api.get('/conversations')).body.data
+  const idOf = (name: string): string => conversations.find((one: { contact: { name: string } }) => one.contact.name === name).id
+  await db`
+    update conversations set waiting_since = now() - interval '25 minutes'
+    where workspace_id = ${api.workspaceId} and id = ${idOf('Bo')}`
+  await db`
+    update conversations set waiting_since = now() - interval '35 minutes'
+    where workspace_id = ${api.workspaceId} and id = ${idOf('Cy')}`
+
+  await page.getByText('No targets yet').waitFor()
+  await page.getByRole('button', { name: 'Add target' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Add target' })
+  await dialog.getByLabel('Name', { exact: true }).fill('Everything')
+  const preview = dialog.getByRole('region', { name: 'Now on the clock' })
+  await preview.getByText('3 open conversations would have a clock, 1 of them is overdue').waitFor()
+  await preview.getByText(/Overdue 5/).waitFor()
+  await dialog.getByLabel('First reply', { exact: true }).fill('')
+  await preview.getByText('Enter a time').waitFor()
+  assert.ok(await dialog.getByRole('button', { name: 'Add target' }).isDisabled())
+  await dialog.getByLabel('First reply', { exact: true }).fill('2')
+  await dialog.getByLabel('Unit of First reply').selectOption('hours')
+  await preview.getByText('3 open conversations would have a clock', { exact: true }).waitFor()
+  await dialog.getByLabel('First reply', { exact: true }).fill('30')
+  await dialog.getByLabel('Unit of First reply').selectOption('minutes')
+  await dialog.getByLabel('Closing', { exact: true }).fill('1')
+  await dialog.getByLabel('Unit of Closing').selectOption('days')
+  await dialog.getByRole('button', { name: 'Add target' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('cell', { name: /First reply 30 min · Closing 1 d/ }).waitFor()
+
+  await member.ask('POST', '/targets', { name: 'VIP', first_reply_minutes: 5, conditions: { match: 'all', rules: [{ field: 'label', op: 'has', value: 'VIP' }] } }, 201)
+  await page.reload()
+  await page.getByRole('button', { name: 'Move target VIP up' }).click()
+  await page.getByText('“VIP” is number 1').waitFor()
+  await until('the order', async () => (await member.ask('GET', '/targets')).data[0].name === 'VIP')
+
+  await until('the clocks', async () => (await member.ask('GET', `/conversations/${idOf('Cy')}`)).data.due_at !== null)
+  await page.goto('/inbox?sort=due')
+  const rows = page.locator('[data-row]')
+  await page.locator(`[data-row="${idOf('Cy')}"]`).getByText(/^Overdue 5/).first().waitFor()
+  await page.locator(`[data-row="${idOf('Bo')}"]`).getByText(/^Reply due in/).first().waitFor()
+  const order = await rows.evaluateAll((all) => all.map((one) => (one as HTMLElement).dataset.row))
+  assert.deepEqual(order, ['Cy', 'Bo', 'Ann'].map(idOf))
+  await page.goto(`/inbox/${idOf('Cy')}?overdue=true`)
+  await page.locator('.inbox-thread-head').getByText(/^Overdue 5/).waitFor()
+  await until('one row', async () => (await rows.count()) === 1)
+  await page.getByRole('button', { name: 'Remove filter: Overdue' }).click()
+  await until('all rows', async () => (await rows.count()) === 3)
+})
