@@ -266,6 +266,7 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/assignment', 'Assignment', []],
     ['/settings/labels', 'Labels', ['Add label', 'Edit label Refund', 'Delete label Refund']],
     ['/settings/targets', 'Targets', ['Add target', 'Edit target Fast', 'Delete target Fast']],
+    ['/settings/satisfaction', 'Satisfaction', []],
     ['/settings/workspace', 'Workspace', []],
     ['/settings/plan', 'Plan and usage', []],
     ['/settings/audit', 'Audit log', []],

@@ -22,6 +22,13 @@ import {
 
 const phone = '+14155550100'
 const userId = '17841400000000001'
+/** A time-ordered id. */
+const laterId = (): string =>
+  `${Date.now()
+    .toString(16)
+    .padStart(12, '0')
+    .replace(/^(.{8})/, '$1-')}-7${randomUUID().slice(15)}`
+
 type ChannelName = 'msgapp' | 'social' | 'web'
 
 /** A workspace that asks at once. A member has replied to a customer on each channel. */
@@ -61,16 +68,7 @@ async function startTalk(t: TestContext, { settings = {}, ...starting }: Startin
     await ask('POST', `/conversations/${id}/read`)
     return id
   }
-  // TEMPORARY
-  const close = async (id: string) => {
-    await db`
-      insert into episodes (workspace_id, id, conversation_id, connection_id, opened_at, opened_by, replies, customer_messages, closed_at, closed_by, labels)
-      select v.workspace_id, m.id, v.id, v.connection_id, m.created_at, 'customer', (select count(*) from messages r where r.workspace_id = v.workspace_id and r.conversation_id = v.id and r.sender_id is not null and r.id > m.id), 1, clock_timestamp(), 'member',
-        array(select label_id from conversation_labels l where l.workspace_id = v.workspace_id and l.conversation_id = v.id)
-      from conversations v cross join lateral (select id, created_at from messages m where m.workspace_id = v.workspace_id and m.conversation_id = v.id and m.direction = 'inbound' order by id desc limit 1) m
-      where v.workspace_id = ${workspaceId} and v.id = ${id}`
-    await ask('PATCH', `/conversations/${id}`, { status: 'closed' })
-  }
+  const close = (id: string) => ask('PATCH', `/conversations/${id}`, { status: 'closed' })
   /** Newest first. */
   const messagesOf = async (id: string): Promise<Json[]> => (await api.get(`/conversations/${id}/messages`)).body.data
   const questionOf = async (id: string): Promise<Json | undefined> =>
@@ -119,7 +117,7 @@ async function startTalk(t: TestContext, { settings = {}, ...starting }: Startin
 for (const channel of ['msgapp', 'social', 'web'] as const) {
   test(`on ${channel} a closed episode is asked about once, and a tap stores the rating`, main, async (t) => {
     const world = await startTalk(t)
-    const { ask, talk, close, untilAsked, tap, untilRated, get, messagesOf, timelineOf, settle } = world
+    const { api, ask, talk, close, untilAsked, tap, untilRated, get, messagesOf, timelineOf, settle } = world
     const { member } = (await ask('GET', '/session')).data
     const id = await talk(channel)
     await close(id)
@@ -134,6 +132,8 @@ for (const channel of ['msgapp', 'social', 'web'] as const) {
     assertFields(rated, { state: 'rated', rating: 4, member_id: member.id, comment: null })
     const { contact_id, ...conversation } = await get(id)
     assertFields(conversation, { status: 'closed', unread_count: 0, waiting_since: null })
+    const { data: episodes } = (await api.get(`/episodes?conversation_id=${id}`)).body
+    assert.deepEqual(pluck(episodes, 'id', 'customer_messages'), [[rated.episode_id, 1]], 'an answer opens no episode')
     const [thanks, answer] = await messagesOf(id)
     assertFields(thanks ?? {}, { sender_type: 'bot', content_text: 'Thank you for your feedback!' })
     assertFields(answer ?? {}, { direction: 'inbound', content_text: '4 · Good' })
@@ -298,7 +298,7 @@ test('bot-only, spam, blocked and opted-out episodes are not asked about', async
 })
 
 test('a question is not sent when the conversation is opened again before its time', async (t) => {
-  const { ask, talk, close, settle, ratingsOf, configure, writeOn, api, provider } = await startTalk(t, {
+  const { ask, talk, close, settle, ratingsOf, configure, writeOn, provider } = await startTalk(t, {
     settings: { delay_seconds: 86_400 },
   })
   const undone = await talk()
@@ -312,7 +312,6 @@ test('a question is not sent when the conversation is opened again before its ti
   await settle()
   assert.deepEqual([await ratingsOf(undone), await ratingsOf(written)], [[], []])
   assert.equal((await provider.sent(userId)).length, 1)
-  void api
 })
 
 test('a rating starts automations, and the answer starts none as a message', async (t) => {
@@ -339,57 +338,69 @@ test('a rating starts automations, and the answer starts none as a message', asy
   for (const other of [bad, message, opened]) assert.deepEqual(await runsOf(other), [])
 })
 
-test('a question whose worker was stopped is sent once, under its own id', async (t) => {
-  const { api, db, provider, talk, close, untilAsked, ratingsOf, questionOf } = await startTalk(t)
+test('a question with an unknown outcome is not sent again, and ends with the outcome of its message', async (t) => {
+  const { api, db, provider, talk, close, ratingsOf, questionOf } = await startTalk(t)
   const { workspaceId } = api
   const id = await talk()
   await provider.fault({ to: phone, mode: 'hang' })
   await close(id)
-  const asked = await until(
-    'the attempt',
-    async () => (await ratingsOf(id))[0]?.state === 'asked' && (await ratingsOf(id))[0],
-  )
-  const [pending] = await db`
-    select status from messages where workspace_id = ${workspaceId} and id = ${asked.message_id}`
-  assert.equal(pending?.status, 'pending')
+  const { message_id: messageId } = await until('the end of the attempt', async () => {
+    const [row] = await ratingsOf(id)
+    // A claim that found no outcome does not count as an attempt.
+    return row?.state === 'asked' && row.attempt_count === 0 && row
+  })
   await provider.control('DELETE', '/faults')
-  // The lease of the worker has ended, and another one claims the row.
-  await db`update ratings set due_at = now() where workspace_id = ${workspaceId} and conversation_id = ${id}`
-  await until('the next claim', async () => ((await ratingsOf(id))[0]?.attempt_count ?? 0) >= 1)
+  const makeDue = () => db`
+    update ratings set due_at = now() where workspace_id = ${workspaceId} and conversation_id = ${id} and due_at is not null`
+  await makeDue()
   await db`
-    update messages set created_at = now() - interval '16 minutes'
-    where workspace_id = ${workspaceId} and id = ${asked.message_id}`
+    update messages set created_at = now() - interval '16 minutes' where workspace_id = ${workspaceId} and id = ${messageId}`
   await sweepPending(db, { publicUrl })
-  await db`update ratings set due_at = now() where workspace_id = ${workspaceId} and conversation_id = ${id} and due_at is not null`
-  await until('the outcome', async () => (await ratingsOf(id))[0]?.state === 'failed')
-  assert.match((await ratingsOf(id))[0]?.error, /no report from the channel/)
-  assert.equal((await questionOf(id))?.id, asked.message_id)
+  const failed = await until('the outcome', async () => {
+    await makeDue()
+    const [row] = await ratingsOf(id)
+    return row?.state === 'failed' && row
+  })
+  assert.match(failed.error, /no report from the channel/)
+  assert.equal((await questionOf(id))?.id, messageId)
   assert.equal((await provider.sent(phone)).filter(({ body }) => body.type === 'interactive').length, 0)
-  void untilAsked
 })
 
-test('a claim before the message was written is repeated, and a refused question has failed', async (t) => {
-  const { api, db, provider, talk, close, untilAsked, ratingsOf, settle } = await startTalk(t, {
+test('a question that the channel refuses has failed, and the customer may be asked again', async (t) => {
+  const { provider, talk, close, untilAsked, ratingsOf } = await startTalk(t)
+  const id = await talk()
+  await provider.fault({ to: phone, mode: 'reject', code: 131026, count: 1 })
+  await close(id)
+  const failed = await until('the failure', async () => (await ratingsOf(id)).find(({ state }) => state === 'failed'))
+  assert.match(failed.error, /131026/)
+  assert.equal(failed.due_at, null)
+  await talk()
+  await close(id)
+  await until('the next question', async () => (await ratingsOf(id)).some(({ state }) => state === 'asked'))
+  assert.equal((await untilAsked(id)).status === 'failed', false)
+})
+
+test('a claim whose worker was killed before it wrote the message is repeated under the same id', async (t) => {
+  const { api, db, provider, talk, close, untilAsked, ratingsOf } = await startTalk(t, {
     settings: { delay_seconds: 86_400 },
   })
   const { workspaceId } = api
   const id = await talk()
   await close(id)
-  const [episode] = (await db`
-    select id, conversation_id from episodes where workspace_id = ${workspaceId} and conversation_id = ${id}`) as Json[]
+  const [{ id: episodeId } = { id: '' }] = (await api.get(`/episodes?conversation_id=${id}`)).body.data
   const { contact_id } = dataOf(await api.get(`/conversations/${id}`))
-  // As a worker leaves it that was killed between its claim and the write.
-  const messageId = dataOf(await api.get(`/conversations/${id}/messages?limit=1`))[0].id.replace(
-    /^(.{14})7.{3}/,
-    '$17fff',
-  )
+  // Later than all messages, as the id of a claim is.
+  const messageId = laterId()
   await db`
     insert into ratings (workspace_id, message_id, episode_id, conversation_id, contact_id, state, due_at, attempt_count, created_at)
-    values (${workspaceId}, ${messageId}, ${episode?.id}, ${id}, ${contact_id}, 'due', now(), 1, now())`
-  const question = await untilAsked(id)
-  assert.equal(question.id, messageId)
-  assertFields((await ratingsOf(id))[0] ?? {}, { state: 'asked' })
-  void [provider, settle]
+    values (${workspaceId}, ${messageId}, ${episodeId}, ${id}, ${contact_id}, 'due', now(), 1, now())`
+  assert.equal((await untilAsked(id)).id, messageId)
+  const [rating] = await until('the end', async () => {
+    const rows = await ratingsOf(id)
+    return rows[0]?.due_at === null && rows
+  })
+  assertFields(rating, { state: 'asked', attempt_count: 2 })
+  assert.equal((await provider.sent(phone)).filter(({ body }) => body.type === 'interactive').length, 1)
 })
 
 test('two processes ask once, and two answers at the same moment are one rating', async (t) => {
@@ -463,7 +474,7 @@ test('settings: defaults, rules, and who may change them', async (t) => {
   assertFields(defaults, { is_on: false, min_days: 7, delay_seconds: 60, skip_labels: ['spam'], template: null })
   for (const [body, reason] of [
     [{ question: ' ' }, 'question: must have 1 to 500 characters'],
-    [{ question: 'é'.repeat(500) + 'x' }, 'question: must have 1 to 500 characters'],
+    [{ question: 'é'.repeat(501) }, 'question: must have 1 to 500 characters'],
     [{ question: '語'.repeat(400) }, 'question: must have at most 1000 bytes'],
     [{ choices: ['1', '2', '3', '4'] }, /choices/],
     [{ choices: ['a', 'A', 'b', 'c', 'd'] }, 'choices: must be different'],

@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts'
 const ratings = [5, 4, 3, 2, 1] as const
 
 /** For how long an answer counts. */
-export const answerMs = 3 * 86_400_000
+const answerMs = 3 * 86_400_000
 /** For how long after a rating a text is its comment. */
 export const commentMs = 15 * 60_000
 

@@ -86,7 +86,11 @@ export function createIntake(options: IntakeOptions): Intake {
     if (stored) signalMessages(signals, workspace_id, channel, stored.conversation_id)
     if (stored?.has_media) signals.mediaPending()
     if (stored?.is_queued) signals.changesQueued()
-    if (stored?.is_answer) signals.ratingsReady()
+    if (stored?.is_answer) {
+      signals.ratingsReady()
+      // Pages that show the contact.
+      signals.changed(workspace_id)
+    }
     return stored
   }
 
