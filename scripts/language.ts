@@ -12,7 +12,7 @@ const ruledOut: readonly [RegExp, string][] = [
   [/\bwho(?:m|se)?ever\b/i, 'name the actor: the caller, the worker, the member'],
   // The quoted word alone is the system user `nobody`.
   [
-    /(?<![`'](?=nobody[`':]))(?<!assigned=)\b(?:some|no|every)body(?:'s)?\b/i,
+    /(?<![`'](?=nobody[`':]))(?<!(?:assigned|team)=)\b(?:some|no|every)body(?:'s)?\b/i,
     'name the actor: the contact, all recipients',
   ],
   [/\bthose who\b/i, 'name the actors'],

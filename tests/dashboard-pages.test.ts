@@ -199,6 +199,7 @@ async function openFullWorkspace(t: TestContext) {
     holidays: [{ date: '2030-12-25', name: 'Christmas' }],
   })
   await create('/targets', { name: 'Fast', first_reply_minutes: 30 })
+  await create('/teams', { name: 'Support' })
   await create('/views', { name: 'Mine', filters: { assigned: 'me' } })
   const { automation, run } = await startAutomation(dashboard, create)
   const importer = createImporter(member)
@@ -267,6 +268,7 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/labels', 'Labels', ['Add label', 'Edit label Refund', 'Delete label Refund']],
     ['/settings/targets', 'Targets', ['Add target', 'Edit target Fast', 'Delete target Fast']],
     ['/settings/satisfaction', 'Satisfaction', []],
+    ['/settings/teams', 'Teams', ['Add team', 'Edit team Support', 'Delete team Support']],
     ['/settings/workspace', 'Workspace', []],
     ['/settings/plan', 'Plan and usage', []],
     ['/settings/audit', 'Audit log', []],

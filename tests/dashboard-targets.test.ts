@@ -1,16 +1,19 @@
 /** Targets in the settings with what they would put on the clock, and the clocks in the inbox. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDashboard } from './browser.ts'
-import { until } from './support.ts'
+import { openDashboard, skip } from './dashboard.ts'
+import { createBrowser, until } from './support.ts'
 
-test('a member adds a target, sees what it puts on the clock, and the inbox shows the clocks', async (t) => {
-  const { page, api, db, provider, member } = await openDashboard(t, '/settings/targets')
+test('a member adds a target, sees what it puts on the clock, and the inbox shows the clocks', { skip }, async (t) => {
+  const { page, url, owner, api, db, provider } = await openDashboard(t, '/settings/targets')
+  const member = createBrowser(url, url)
+  await member.signIn(owner)
   for (const [i, name] of ['Ann', 'Bo', 'Cy'].entries()) {
     await provider.writes({ from: `+1415599000${i}`, name, text: 'hello' })
   }
   const conversations = (await api.get('/conversations')).body.data
-  const idOf = (name: string): string => conversations.find((one: { contact: { name: string } }) => one.contact.name === name).id
+  const idOf = (name: string): string =>
+    conversations.find((one: { contact: { name: string } }) => one.contact.name === name).id
   await db`
     update conversations set waiting_since = now() - interval '25 minutes'
     where workspace_id = ${api.workspaceId} and id = ${idOf('Bo')}`
@@ -39,7 +42,16 @@ test('a member adds a target, sees what it puts on the clock, and the inbox show
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: /First reply 30 min · Closing 1 d/ }).waitFor()
 
-  await member.ask('POST', '/targets', { name: 'VIP', first_reply_minutes: 5, conditions: { match: 'all', rules: [{ field: 'label', op: 'has', value: 'VIP' }] } }, 201)
+  await member.ask(
+    'POST',
+    '/targets',
+    {
+      name: 'VIP',
+      first_reply_minutes: 5,
+      conditions: { match: 'all', rules: [{ field: 'label', op: 'has', value: 'VIP' }] },
+    },
+    201,
+  )
   await page.reload()
   await page.getByRole('button', { name: 'Move target VIP up' }).click()
   await page.getByText('“VIP” is number 1').waitFor()
@@ -48,12 +60,23 @@ test('a member adds a target, sees what it puts on the clock, and the inbox show
   await until('the clocks', async () => (await member.ask('GET', `/conversations/${idOf('Cy')}`)).data.due_at !== null)
   await page.goto('/inbox?sort=due')
   const rows = page.locator('[data-row]')
-  await page.locator(`[data-row="${idOf('Cy')}"]`).getByText(/^Overdue 5/).first().waitFor()
-  await page.locator(`[data-row="${idOf('Bo')}"]`).getByText(/^Reply due in/).first().waitFor()
-  const order = await rows.evaluateAll((all) => all.map((one) => (one as HTMLElement).dataset.row))
+  await page
+    .locator(`[data-row="${idOf('Cy')}"]`)
+    .getByText(/^Overdue 5/)
+    .first()
+    .waitFor()
+  await page
+    .locator(`[data-row="${idOf('Bo')}"]`)
+    .getByText(/^Reply due in/)
+    .first()
+    .waitFor()
+  const order = await rows.evaluateAll((all) => all.map((one) => one.getAttribute('data-row')))
   assert.deepEqual(order, ['Cy', 'Bo', 'Ann'].map(idOf))
   await page.goto(`/inbox/${idOf('Cy')}?overdue=true`)
-  await page.locator('.inbox-thread-head').getByText(/^Overdue 5/).waitFor()
+  await page
+    .locator('.inbox-thread-head')
+    .getByText(/^Overdue 5/)
+    .waitFor()
   await until('one row', async () => (await rows.count()) === 1)
   await page.getByRole('button', { name: 'Remove filter: Overdue' }).click()
   await until('all rows', async () => (await rows.count()) === 3)

@@ -74,15 +74,14 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
   const random = createRandom(seed)
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
   const workspace_id = api.workspaceId
-  const connections = (await db<{ id: string }[]>`select id from channel_connections where workspace_id = ${workspace_id} order by id`).map(
-    ({ id }) => id,
-  )
+  const connections = (
+    await db<{ id: string }[]>`select id from channel_connections where workspace_id = ${workspace_id} order by id`
+  ).map(({ id }) => id)
   const channelOf = new Map(
-    (await db<{ id: string; channel: string }[]>`
-      select id, channel_name as channel from channel_connections where workspace_id = ${workspace_id}`).map((row) => [
-      row.id,
-      row.channel,
-    ]),
+    (
+      await db<{ id: string; channel: string }[]>`
+      select id, channel_name as channel from channel_connections where workspace_id = ${workspace_id}`
+    ).map((row) => [row.id, row.channel]),
   )
   const named = (prefix: string) => Array.from({ length: 4 }, (_, i) => ({ id: newId(), name: `${prefix} ${i}` }))
   const teams = named(`Team${seed}`)
@@ -95,7 +94,12 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
       values (${workspace_id}, ${id}, ${name}, ${name.toLowerCase()}, '#2f6fde', now())`
   const members: string[] = []
   for (let i = 0; i < 4; i++) {
-    const who = { email: `agent${seed}-${i}-${newId()}@example.test`, name: `Agent ${seed} ${i}`, role: 'agent' as const, passwordHash: '' }
+    const who = {
+      email: `agent${seed}-${i}-${newId()}@example.test`,
+      name: `Agent ${seed} ${i}`,
+      role: 'agent' as const,
+      passwordHash: '',
+    }
     members.push((await insertMember(db, workspace_id, who)).id)
   }
   const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
@@ -188,7 +192,13 @@ function computeLocal(ms: number, timeZone: string): Local {
 }
 
 type Dimension = 'team' | 'member' | 'connection' | 'label'
-type Recounted = { timeZone: string; from: string; to: string; office?: boolean; keys?: Partial<Record<Dimension, string | null>> }
+type Recounted = {
+  timeZone: string
+  from: string
+  to: string
+  office?: boolean
+  keys?: Partial<Record<Dimension, string | null>>
+}
 
 /** Whether an episode has a key. The member of a first reply is its author. */
 function hasKey(e: Episode, dimension: Dimension, key: string | null, author?: string | null): boolean {
@@ -266,11 +276,21 @@ const addDays = (day: string, count: number) => new Date(Date.parse(day) + count
 type Reports = Awaited<ReturnType<typeof startReports>>
 
 /** Every figure of every report, without and with a filter. */
-async function assertReports({ report }: Reports, model: Model, timeZone: string, periods: readonly [string, string][]) {
+async function assertReports(
+  { report }: Reports,
+  model: Model,
+  timeZone: string,
+  periods: readonly [string, string][],
+) {
   for (const [from, to] of periods) {
     const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
     const before = { timeZone, from: addDays(from, -days), to: addDays(from, -1) }
-    const [team, connection, member, labelId] = [model.teams[0], model.connections[0], model.members[0], model.labels[0]]
+    const [team, connection, member, labelId] = [
+      model.teams[0],
+      model.connections[0],
+      model.members[0],
+      model.labels[0],
+    ]
     const filters: [string, Recounted['keys'], string[]][] = [
       ['', {}, Object.keys(dimensionOf)],
       [`&team_id=${team}`, { team: team ?? '' }, ['members', 'labels', 'connections', 'teams']],
@@ -294,9 +314,18 @@ async function assertReports({ report }: Reports, model: Model, timeZone: string
             const isFiltered = keys && dimension in keys && keys[dimension] !== key
             if (isFiltered) assert.equal(row, undefined, what)
             else if (row) assertFigures(row, expected, `${what}: ${row.name}`)
-            else assert.deepEqual([expected.opened.length, expected.closed.length, expected.replied.length], [0, 0, 0], what)
+            else
+              assert.deepEqual(
+                [expected.opened.length, expected.closed.length, expected.replied.length],
+                [0, 0, 0],
+                what,
+              )
             if (row)
-              assertFigures(row.previous, recount(model, { ...range, ...before, keys: { ...keys, [dimension]: key } }), `${what} before`)
+              assertFigures(
+                row.previous,
+                recount(model, { ...range, ...before, keys: { ...keys, [dimension]: key } }),
+                `${what} before`,
+              )
           }
         }
         for (const interval of query === '' ? ['day', 'week', 'month'] : ['month']) {
@@ -322,7 +351,9 @@ async function assertReports({ report }: Reports, model: Model, timeZone: string
             const { weekday, hour } = localOf(ms, timeZone)
             expected[`${weekday} ${hour}`] = (expected[`${weekday} ${hour}`] ?? 0) + 1
           }
-          const found = hours.filter((each: Json) => each[name] > 0).map((each: Json) => [`${each.weekday} ${each.hour}`, each[name]])
+          const found = hours
+            .filter((each: Json) => each[name] > 0)
+            .map((each: Json) => [`${each.weekday} ${each.hour}`, each[name]])
           assert.deepEqual(Object.fromEntries(found), expected, `${name} of the hours of ${text}`)
         }
       }
@@ -331,7 +362,12 @@ async function assertReports({ report }: Reports, model: Model, timeZone: string
 }
 
 const wholeTime: [string, string] = ['2026-02-08', '2026-12-31']
-const periods: [string, string][] = [wholeTime, ['2026-03-05', '2026-04-12'], ['2026-03-08', '2026-03-08'], ['2026-10-31', '2026-11-02']]
+const periods: [string, string][] = [
+  wholeTime,
+  ['2026-03-05', '2026-04-12'],
+  ['2026-03-08', '2026-03-08'],
+  ['2026-10-31', '2026-11-02'],
+]
 
 test('each figure is equal to a count of the episodes, before and after they are counted', main, async (t) => {
   const world = await startReports(t, 'it calls the loop of the counters')
@@ -362,7 +398,12 @@ test('each figure is equal to a count of the episodes, before and after they are
     conversation.labels = model.labels.slice(0, i % 3)
     await label(db, api.workspaceId, conversation)
     if (i % 2 === 0) continue
-    Object.assign(e, { closed_at: e.opened_at + 90_000 * i, team: conversation.team, member: conversation.member, replies: i % 7 })
+    Object.assign(e, {
+      closed_at: e.opened_at + 90_000 * i,
+      team: conversation.team,
+      member: conversation.member,
+      replies: i % 7,
+    })
     e.labels = conversation.labels
     await db.begin(async (sql) => {
       await sql`update episodes set closed_at = ${iso(e.closed_at)}, closed_by = 'member', team_id = ${e.team}, member_id = ${e.member},
@@ -398,7 +439,10 @@ test('each figure opens the episodes behind it', async (t) => {
   const listAll = async (name: string, query: string): Promise<Json[]> => {
     const found: Json[] = []
     for (let cursor = ''; ; ) {
-      const { data, meta } = await browser.ask('GET', `/reports/${name}/episodes?limit=100&${query}${cursor && `&cursor=${cursor}`}`)
+      const { data, meta } = await browser.ask(
+        'GET',
+        `/reports/${name}/episodes?limit=100&${query}${cursor && `&cursor=${cursor}`}`,
+      )
       found.push(...data)
       if (meta.next_cursor === null) return found
       cursor = meta.next_cursor
@@ -413,20 +457,29 @@ test('each figure opens the episodes behind it', async (t) => {
       const rows: Json[] = dimension ? found.rows : [found.totals]
       assert.ok(rows.length > 0)
       for (const row of rows) {
-        const expected = recount(model, { timeZone: zone, from, to, office, keys: dimension ? { [dimension]: row.id } : {} })
+        const expected = recount(model, {
+          timeZone: zone,
+          from,
+          to,
+          office,
+          keys: dimension ? { [dimension]: row.id } : {},
+        })
         for (const figure of figures) {
           const query = `${text}&figure=${figure}${dimension ? `&row=${row.id ?? 'none'}` : ''}`
           const listed = await listAll(name, query)
           const ids = listed.map(({ id }) => id)
           const wanted =
-            figure === 'first_reply' || figure === 'closing' ? expected[figure].map(({ e }) => e.id) : expected[figure].map(({ id }) => id)
+            figure === 'first_reply' || figure === 'closing'
+              ? expected[figure].map(({ e }) => e.id)
+              : expected[figure].map(({ id }) => id)
           assert.deepEqual(sorted(ids), sorted(wanted), `${name} ${query}`)
           // What the page says is what the caller recounts.
           if (figure === 'replies') assert.equal(sumOf(listed.map(({ replies }) => replies)), row.replies)
           else if (figure === 'first_reply' || figure === 'closing') {
             assert.equal(ids.length, row[figure].count)
             const seconds = listed.map((each) => each[`${figure}_seconds`])
-            if (ids.length > 0) assert.ok(Math.abs(sumOf(seconds) / ids.length - row[figure].mean_seconds) < 0.06, query)
+            if (ids.length > 0)
+              assert.ok(Math.abs(sumOf(seconds) / ids.length - row[figure].mean_seconds) < 0.06, query)
           } else assert.equal(ids.length, row[figure])
         }
         const waiting = await listAll(name, `figure=waiting_now${dimension ? `&row=${row.id ?? 'none'}` : ''}`)
@@ -439,7 +492,10 @@ test('each figure opens the episodes behind it', async (t) => {
   }
   const { hours } = await report('busy_hours', `from_day=${from}&to_day=${to}`)
   for (const { weekday, hour, opened } of hours.slice(0, 20)) {
-    const listed = await listAll('busy_hours', `from_day=${from}&to_day=${to}&figure=opened&weekday=${weekday}&hour=${hour}`)
+    const listed = await listAll(
+      'busy_hours',
+      `from_day=${from}&to_day=${to}&figure=opened&weekday=${weekday}&hour=${hour}`,
+    )
     assert.equal(listed.length, opened)
   }
   const [first] = await listAll('overview', `from_day=${from}&to_day=${to}&figure=opened`)
@@ -447,7 +503,9 @@ test('each figure opens the episodes behind it', async (t) => {
   // A keyed caller gets the same report, and the CSV has the same rows.
   const { data } = (await api.get(`/reports/teams?from_day=${from}&to_day=${to}`)).body
   assert.deepEqual(data, await report('teams', `from_day=${from}&to_day=${to}`))
-  const csv = await fetch(`${world.url}/app/api/reports/teams/table.csv?from_day=${from}&to_day=${to}`, { headers: { cookie: browser.cookie() } })
+  const csv = await fetch(`${world.url}/app/api/reports/teams/table.csv?from_day=${from}&to_day=${to}`, {
+    headers: { cookie: browser.cookie() },
+  })
   const lines = (await csv.text()).trim().split('\r\n')
   assert.equal(lines.length, data.rows.length + 1)
   assert.ok(lines[1]?.startsWith(`${data.rows[0].name},${data.rows[0].id},${data.rows[0].opened},`), lines[1])

@@ -25,7 +25,8 @@ async function startWorld(t: TestContext) {
   const { db, api, ask } = world
   const { workspaceId } = api
   const create = async (target: Json): Promise<Json> => (await ask('POST', '/targets', target, 201)).data
-  const change = async (id: string, changes: Json): Promise<Json> => (await ask('PATCH', `/targets/${id}`, changes)).data
+  const change = async (id: string, changes: Json): Promise<Json> =>
+    (await ask('PATCH', `/targets/${id}`, changes)).data
   const reply = async (id: string, text = 'hi'): Promise<Json> =>
     (await ask('POST', `/conversations/${id}/messages`, { type: 'text', text }, 201)).data
   const update = async (id: string, changes: Json): Promise<Json> =>
@@ -60,7 +61,11 @@ async function startWorld(t: TestContext) {
         where f.workspace_id = ${workspaceId} and e.conversation_id = ${id}`
       for (const { episode_id, track } of rows) {
         const earlier = (value: unknown): unknown =>
-          Array.isArray(value) ? value.map(earlier) : typeof value === 'number' && value > 1e12 ? value - minutes * minuteMs : value
+          Array.isArray(value)
+            ? value.map(earlier)
+            : typeof value === 'number' && value > 1e12
+              ? value - minutes * minuteMs
+              : value
         const moved = Object.fromEntries(Object.entries(track).map(([name, value]) => [name, earlier(value)]))
         await sql`
           update target_episodes set track = ${sql.json(moved as Json)} where workspace_id = ${workspaceId} and episode_id = ${episode_id}`
@@ -85,7 +90,8 @@ async function startWorld(t: TestContext) {
       order by e.opened_at, k.kind`
   }
   const outcomesOf = async (id: string) => pluck(await clocksOf(id), 'kind', 'outcome')
-  const list = async (query: string): Promise<string[]> => pluck((await ask('GET', `/conversations?${query}`)).data, 'id')
+  const list = async (query: string): Promise<string[]> =>
+    pluck((await ask('GET', `/conversations?${query}`)).data, 'id')
   return { ...world, create, change, reply, update, rowOf, settle, followed, wait, clocksOf, outcomesOf, list }
 }
 
@@ -100,7 +106,10 @@ test('managers create, order, change and delete targets, and every member sees t
     ...{ first_reply_minutes: 5, next_reply_minutes: null, closing_minutes: null },
   })
   const conditions = labeled('VIP')
-  const second: Json = dataOf(await browser.call('POST', '/targets', { name: 'VIP', closing_minutes: 60, conditions }), 201)
+  const second: Json = dataOf(
+    await browser.call('POST', '/targets', { name: 'VIP', closing_minutes: 60, conditions }),
+    201,
+  )
   assertFields(second, { position: 1, conditions })
   const agent = await createMember(browser, 'agent')
   assert.deepEqual((await agent.ask('GET', '/targets')).data, [first, second])
@@ -118,7 +127,11 @@ test('managers create, order, change and delete targets, and every member sees t
     ['Fast', 1],
   ])
   const changed = dataOf(
-    await browser.call('PATCH', `/targets/${first.id}`, { first_reply_minutes: null, next_reply_minutes: 9, is_active: false }),
+    await browser.call('PATCH', `/targets/${first.id}`, {
+      first_reply_minutes: null,
+      next_reply_minutes: 9,
+      is_active: false,
+    }),
   )
   assertFields(changed, { name: 'Fast', first_reply_minutes: null, next_reply_minutes: 9, is_active: false })
   assertBadRequest(await browser.call('PATCH', `/targets/${first.id}`, { name: 'vip' }), 'name: already in use')
@@ -135,7 +148,8 @@ test('managers create, order, change and delete targets, and every member sees t
   assertRefused(await browser.call('PATCH', `/targets/${second.id}`, { name: 'Late' }), 404, 'not_found')
   // The name of a deleted one is free.
   dataOf(await browser.call('POST', '/targets', { name: 'VIP', closing_minutes: 60 }), 201)
-  for (let i = 2; i < 20; i++) dataOf(await browser.call('POST', '/targets', { name: `T${i}`, closing_minutes: 60 }), 201)
+  for (let i = 2; i < 20; i++)
+    dataOf(await browser.call('POST', '/targets', { name: `T${i}`, closing_minutes: 60 }), 201)
   assertBadRequest(
     await browser.call('POST', '/targets', { name: 'More', closing_minutes: 60 }),
     'there are 20 targets already',
@@ -223,7 +237,9 @@ test('office hours count, and a change of the schedule moves the clocks', async 
   await ask('PATCH', `/schedules/${data.id}`, { periods })
   assert.equal(dueIn(await followed(id)), 60)
   const soon = new Date(Date.now() + 30 * minuteMs).toISOString().slice(0, 10)
-  await ask('PATCH', `/schedules/${data.id}`, { holidays: [soon, new Date().toISOString().slice(0, 10)].map((date) => ({ date, name: 'Closed' })) })
+  await ask('PATCH', `/schedules/${data.id}`, {
+    holidays: [soon, new Date().toISOString().slice(0, 10)].map((date) => ({ date, name: 'Closed' })),
+  })
   const closed = await followed(id)
   assert.ok(closed.due_at === null || dueIn(closed) > 60)
 })
@@ -253,7 +269,10 @@ test('lists sort by the due time and filter what is overdue, page by page', asyn
   assert.deepEqual(paged, [a, c, e, b, d])
   const view = (await ask('POST', '/views', { name: 'Overdue', filters: { overdue: 'true', sort: 'due' } }, 201)).data
   const { views } = (await ask('GET', '/inbox/counts')).data
-  assertFields(views.find((one: Json) => one.id === view.id), { count: 2 })
+  assertFields(
+    views.find((one: Json) => one.id === view.id),
+    { count: 2 },
+  )
 })
 
 test('a preview counts the open conversations that a target would put on the clock', async (t) => {
@@ -270,7 +289,7 @@ test('a preview counts the open conversations that a target would put on the clo
   assert.equal(dueIn(fresh.conversations[0]), -30)
   const edited = await preview({ id: vip.id, first_reply_minutes: 60 })
   assert.deepEqual(pluck(edited.conversations, 'id'), [two.id, one.id])
-  const labels = await preview({ first_reply_minutes: 60, conditions: labeled('Nobody has it') })
+  const labels = await preview({ first_reply_minutes: 60, conditions: labeled('Unused label') })
   assertFields(labels, { count: 0, conversations: [] })
 })
 
@@ -305,7 +324,9 @@ test('automations react before and at the breach, once per wait', async (t) => {
   assert.ok(dueIn(await followed(second.id)) < 0)
   const marker = await converse(phoneOf(32))
   await wait(marker.id, 5)
-  await until('the run of the marker', async () => (await runsOf(at)).some(({ conversation_id }) => conversation_id === marker.id))
+  await until('the run of the marker', async () =>
+    (await runsOf(at)).some(({ conversation_id }) => conversation_id === marker.id),
+  )
   assert.ok(!(await runsOf(at)).some(({ conversation_id }) => conversation_id === second.id))
 })
 

@@ -44,7 +44,7 @@ const StoredFilter = Type.Unsafe<Filter | null>({
 /** A year. */
 export const maxMinutes = 525_600
 export const maxTargets = 20
-export const maxTargetName = 80
+const maxTargetName = 80
 
 export const TargetSchema = Type.Object(
   {

@@ -26,7 +26,7 @@ export function hintOf(
   return describeOpening(opensMs, nowMs, { language, locale, timeZone: visitorZone })
 }
 
-/** The office hours of those who answer at a site: of the team that serves it, else of the site. */
+/** The office hours of the members who answer at a site: of the team that serves it, else of the site. */
 export async function readSiteHours(
   sql: Sql,
   workspaceId: string,

@@ -190,6 +190,7 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
   const { member } = useSession()
   const canWrite = useCanWrite()
   const members = useCall('GET /members', {}, { enabled: canWrite && openId !== '' }).data ?? []
+  const teams = useCall('GET /teams', {}, { enabled: canWrite && openId !== '' }).data ?? []
   const ids = [openId]
   const isClosed = findConversation(openId)?.status === 'closed'
   const isBlocked = findConversation(openId)?.blocked_at != null
@@ -232,6 +233,13 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
         icon: 'person' as const,
         ...assign(agent),
       })),
+    ...[...teams, ...(teams.length > 0 ? [null] : [])].map((team) => ({
+      id: `team-${team?.id ?? 'none'}`,
+      label: team ? texts.assignTeam(team.name) : texts.unassignTeam,
+      icon: 'teams' as const,
+      isHidden: () => findConversation(openId)?.assigned_team_id === (team?.id ?? null),
+      run: () => actions.assignTeam(ids, team),
+    })),
   ]
   const connections = listFilterable(useConnections())
   const ofList: Command[] = [

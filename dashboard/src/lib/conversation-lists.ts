@@ -59,11 +59,25 @@ export function placeConversations(
 
 /** Whether the conversation is in a list with these filters, as far as a page can know. */
 export function matches(row: Conversation, filters: ListQuery, memberId: string): boolean {
-  const { status, channel, connection, contact_id, assigned, label, tag, waiting_minutes, no_reply, overdue, unread, search } =
-    filters
+  const {
+    status,
+    channel,
+    connection,
+    contact_id,
+    assigned,
+    team,
+    label,
+    tag,
+    waiting_minutes,
+    no_reply,
+    overdue,
+    unread,
+    search,
+  } = filters
   // A person's conversations are listed whatever their messages are.
   const isInList = !status || (row.status === status && (row.inbox_at !== null || !!search || !!contact_id))
   const agentIds = assigned?.split(',').map((one) => (one === 'me' ? memberId : one === 'nobody' ? null : one))
+  const teamIds = team?.split(',').map((one) => (one === 'nobody' ? null : one))
   const waitedMs = row.waiting_since && row.status !== 'closed' ? Date.now() - Date.parse(row.waiting_since) : 0
   return (
     isInList &&
@@ -71,6 +85,7 @@ export function matches(row: Conversation, filters: ListQuery, memberId: string)
     (!connection || connection.split(',').includes(row.connection?.id ?? '')) &&
     (!contact_id || row.contact_id === contact_id) &&
     (!agentIds || agentIds.includes(row.assigned_agent_id)) &&
+    (!teamIds || teamIds.includes(row.assigned_team_id)) &&
     (!waiting_minutes || waitedMs >= Number(waiting_minutes) * 60_000) &&
     (!no_reply || (row.waiting_since !== null && row.status !== 'closed')) &&
     (!overdue || (row.due_at !== null && Date.parse(row.due_at) <= Date.now())) &&

@@ -47,7 +47,7 @@ function shiftSidebarCounts(rows: readonly Conversation[], removed: readonly str
   const key = ['GET /inbox/counts', {}]
   const counts = queryClient.getQueryData<DataOf<'GET /inbox/counts'>>(key)
   if (!counts) return
-  const { labels, members, views } = structuredClone(counts)
+  const { labels, members, teams, views } = structuredClone(counts)
   const saved = queryClient.getQueryData<DataOf<'GET /views'>>(['GET /views', {}]) ?? []
   const add = (all: { id: string; count: number }[], id: string, change: number) => {
     const one = all.find((each) => each.id === id)
@@ -57,6 +57,7 @@ function shiftSidebarCounts(rows: readonly Conversation[], removed: readonly str
   const count = (row: Conversation, change: 1 | -1) => {
     if (row.inbox_at !== null && row.status === 'open') {
       for (const { id } of row.labels) add(labels, id, change)
+      if (row.assigned_team_id) add(teams, row.assigned_team_id, change)
       if (row.assigned_agent_id) add(members, row.assigned_agent_id, change)
     }
     for (const view of views) {
@@ -71,7 +72,7 @@ function shiftSidebarCounts(rows: readonly Conversation[], removed: readonly str
     if (before) count(before, -1)
     if (before && after) count(after, 1)
   }
-  queryClient.setQueryData(key, { ...counts, labels, members, views })
+  queryClient.setQueryData(key, { ...counts, labels, members, teams, views })
 }
 
 /** As the service returned it, from the query that was fetched last: a list that no page shows may be outdated. */

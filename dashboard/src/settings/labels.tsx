@@ -1,5 +1,5 @@
 /** The labels of conversations: name, color and number of conversations. Owners and admins delete them. */
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button, IconButton, InputField } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
@@ -15,6 +15,7 @@ import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
+import { ColorPicker, colors } from './color-picker.tsx'
 import { DeleteLabel, isMoreThanCounted, labelQueries } from './delete-label.tsx'
 
 const { labels: texts } = settingsWords
@@ -100,8 +101,6 @@ function Count({ label: { id, name }, count }: { label: Label; count: number | u
   )
 }
 
-const colors = Object.keys(texts.colors)
-
 type FormProps = {
   /** Undefined: a new one. */
   label: Label | undefined
@@ -162,33 +161,5 @@ function LabelForm({ label, others, onClose }: FormProps) {
       />
       <ColorPicker value={color} onChange={setColor} />
     </FormDialog>
-  )
-}
-
-/** The arrow keys move between the colors. */
-function ColorPicker({ value, onChange }: { value: string; onChange: (color: string) => void }) {
-  const name = useId()
-  const [initial] = useState(value)
-  const all = colors.includes(initial) ? colors : [initial, ...colors]
-  return (
-    <fieldset className="settings-colors">
-      <legend className="label">{texts.color}</legend>
-      {all.map((color) => {
-        const text = texts.colors[color] ?? texts.otherColor(color)
-        return (
-          <input
-            key={color}
-            type="radio"
-            name={name}
-            className="swatch"
-            aria-label={text}
-            title={text}
-            style={{ background: color }}
-            checked={color === value}
-            onChange={() => onChange(color)}
-          />
-        )
-      })}
-    </fieldset>
   )
 }

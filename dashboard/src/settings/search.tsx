@@ -9,7 +9,7 @@ import { useSession } from '../lib/session.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 
-const { cardKeywords: keywords, profile, sessions, notifications, workspace, optOutKeywords } = settingsWords
+const { cardKeywords: keywords, profile, sessions, notifications, workspace, teams, optOutKeywords } = settingsWords
 
 export type Entry = {
   href: string
@@ -39,6 +39,7 @@ const cards: Record<string, readonly Card[]> = {
     { title: notifications.sound, keywords: keywords.sound },
     { title: notifications.quietHours, keywords: keywords.quietHours },
   ],
+  '/settings/teams': [{ title: teams.visibility, keywords: '' }],
   '/settings/workspace': [
     { title: workspace.general, keywords: keywords.general },
     { title: workspace.replies, keywords: keywords.replies },

@@ -32,6 +32,7 @@ import {
 } from './search.tsx'
 import { Status } from './status.tsx'
 import { Targets } from './targets.tsx'
+import { Teams } from './teams.tsx'
 import { Workspace } from './workspace.tsx'
 
 const settings = settingsWords
@@ -64,6 +65,7 @@ const groups: readonly Group<SettingsPage>[] = [
       page('workspace', settings.workspace.title, 'company', Workspace),
       page('members', settings.members.title, 'contacts', Members),
       page('hours', settings.hours.title, 'clock', Hours),
+      page('teams', settings.teams.title, 'teams', Teams),
       page('plan', settings.plan.title, 'overview', Plan),
       page('audit', settings.audit.title, 'shield', AuditLog, 'managers'),
     ],

@@ -49,7 +49,9 @@ const toEdited = (conditions: Target['conditions']): Filter | null =>
   conditions && {
     match: conditions.match,
     rules: conditions.rules.map((rule) =>
-      rule.rules ? { match: rule.match ?? 'all', rules: rule.rules } : { field: rule.field, op: rule.op, value: rule.value },
+      rule.rules
+        ? { match: rule.match ?? 'all', rules: rule.rules }
+        : { field: rule.field, op: rule.op, value: rule.value },
     ),
   }
 
@@ -186,7 +188,9 @@ function TimeField({ kind, time, onChange }: TimeProps) {
             aria-label={texts.unit(kind)}
             value={unit}
             options={unitNames.map((one) => [one, texts.units[one]])}
-            onChange={(event) => onChange({ ...time, unit: unitNames.find((one) => one === event.target.value) ?? 'minutes' })}
+            onChange={(event) =>
+              onChange({ ...time, unit: unitNames.find((one) => one === event.target.value) ?? 'minutes' })
+            }
           />
         </div>
       )}

@@ -3,14 +3,14 @@ import './targets.css'
 import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
-import { useChange, useCall } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatMinutes } from '../lib/time.ts'
 import { ConfirmCall } from '../ui/dialogs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { settingsWords } from '../words/settings.ts'
-import { clockKinds, TargetForm, type Target, targetQueries } from './target-form.tsx'
+import { clockKinds, type Target, TargetForm, targetQueries } from './target-form.tsx'
 
 const { targets: texts } = settingsWords
 
@@ -33,9 +33,7 @@ export function Targets() {
           )
         }
       </QueryView>
-      {editing && (
-        <TargetForm target={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />
-      )}
+      {editing && <TargetForm target={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
       {deleting && (
         <ConfirmCall
           call="DELETE /targets/{id}"

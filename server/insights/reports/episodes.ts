@@ -32,7 +32,7 @@ import type { ReportEpisode } from './resource.ts'
 import { isWaiting } from './waiting.ts'
 
 export const figures = ['opened', 'reopened', 'first_reply', 'closed', 'closing', 'replies', 'waiting_now'] as const
-export type Figure = (typeof figures)[number]
+type Figure = (typeof figures)[number]
 
 export type EpisodeQuery = ReportQuery & {
   figure: Figure

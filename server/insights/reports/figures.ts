@@ -16,7 +16,7 @@ import {
 } from './facts.ts'
 import { addDays, familyOf, type Interval, type Period, type ReportRequest } from './request.ts'
 
-export type Spread = {
+type Spread = {
   count: number
   median_seconds: number | null
   p90_seconds: number | null
@@ -269,7 +269,7 @@ async function readQuantiles(sql: Sql, parts: Parts, isInOfficeHours: boolean): 
 }
 
 /** The whole months of a period, and the days before and after them. */
-export function segmentsOf({ from, to }: Period): ({ period: 'day' | 'month' } & Period)[] {
+function segmentsOf({ from, to }: Period): ({ period: 'day' | 'month' } & Period)[] {
   const firstMonth = from.endsWith('-01') ? from : startOfNextMonth(from)
   const endOfMonths = startOfNextMonth(to) === addDays(to, 1) ? addDays(to, 1) : `${to.slice(0, 8)}01`
   if (firstMonth >= endOfMonths) return [{ period: 'day', from, to }]

@@ -16,7 +16,7 @@ import {
 } from './request.ts'
 import { isWaiting, waitingKey, withFilters } from './waiting.ts'
 
-export type ReportRow = Figures & {
+type ReportRow = Figures & {
   id: string | null
   name: string | null
   color: string | null
@@ -66,7 +66,7 @@ export async function readReport(db: Db, caller: Reader, name: ReportName, query
 }
 
 /** The first days of the intervals of a period. Weeks begin on Monday; the first interval may be shorter. */
-export function startsOf({ from, to }: Period, interval: Interval): string[] {
+function startsOf({ from, to }: Period, interval: Interval): string[] {
   const starts: string[] = []
   for (let day = from; day <= to; day = addDays(day, 1)) {
     const isStart = interval === 'day' || (interval === 'week' ? new Date(day).getUTCDay() === 1 : day.endsWith('-01'))

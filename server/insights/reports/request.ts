@@ -46,7 +46,7 @@ export type ReportRequest = {
   state: ReportState
 }
 
-export type ReportState = {
+type ReportState = {
   generation: number
   /** Of the counted days. */
   time_zone: string

@@ -5,7 +5,7 @@ import { useToast } from '../../../../ui/overlays.tsx'
 import { CallError, call } from '../../lib/api.ts'
 import { holdShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
-import { type Agent, useChanges } from '../model/changes.ts'
+import { type Agent, type Team, useChanges } from '../model/changes.ts'
 import { customerOf, findConversation } from '../model/conversations.ts'
 import type { Conversation } from '../model/data.ts'
 import { type Filters, hrefOf, parseFilters, toQuery } from '../model/filters.ts'
@@ -62,6 +62,10 @@ export function useActions(openId: string) {
       assign(ids: readonly string[], agent: Agent | null) {
         const changed = ids.filter((id) => findConversation(id)?.assigned_agent_id !== (agent?.id ?? null))
         if (changed.length > 0) changes.assign(changed, agent)
+      },
+      assignTeam(ids: readonly string[], team: Team | null) {
+        const changed = ids.filter((id) => findConversation(id)?.assigned_team_id !== (team?.id ?? null))
+        if (changed.length > 0) changes.assignTeam(changed, team)
       },
       chooseSnooze(ids: readonly string[], onChosen?: (until: string) => void) {
         const rows = ids.flatMap((id) => findConversation(id) ?? [])

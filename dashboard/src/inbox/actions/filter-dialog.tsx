@@ -18,6 +18,7 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
   const { filters } = useFilters()
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   const labels = useCall('GET /labels', {}).data ?? []
+  const teams = useCall('GET /teams', {}).data ?? []
   const tags = useCall('GET /tags', {}).data ?? []
   const connections = listFilterable(useConnections())
   const named = (all: readonly { id: string; name: string }[]): Choices => all.map(({ id, name }) => [id, name])
@@ -40,6 +41,14 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
           onChange={(event) => setFilters({ overdue: event.target.checked })}
         />
         <Group filters={filters} name="assigned" label={flow.assignee} choices={people} />
+        {teams.length > 0 && (
+          <Group
+            filters={filters}
+            name="team"
+            label={flow.team}
+            choices={[[unassigned, flow.noTeam], ...named(teams)]}
+          />
+        )}
         <Group filters={filters} name="label" label={flow.labels} choices={named(labels)} />
         <Group filters={filters} name="tag" label={flow.tags} choices={named(tags)} />
         <Group filters={filters} name="channel" label={list.channel} choices={Object.entries(words.channels)} />
@@ -86,7 +95,7 @@ export default function FilterDialog({ anchor, onClose }: { anchor: Anchor | und
 
 type GroupProps = {
   filters: Filters
-  name: 'assigned' | 'label' | 'tag' | 'channel' | 'connection'
+  name: 'assigned' | 'team' | 'label' | 'tag' | 'channel' | 'connection'
   label: string
   choices: Choices
 }

@@ -19,6 +19,7 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
   const { markUnread } = useModeration()
   const { macros, start } = useMacros()
   useShortcuts({ Escape: clearSelection })
+  const teams = useCall('GET /teams', {}).data ?? []
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   return (
     <div className="stack inbox-bulk" role="toolbar" aria-label={flow.selection}>
@@ -40,6 +41,15 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
               label: one.id === member.id ? thread.me(memberName(one)) : memberName(one),
               onSelect: () => actions.assign(ids, one),
             })),
+            ...(teams.length > 0 ? [{ kind: 'separator' as const, key: 'teams' }] : []),
+            ...teams.map((one) => ({
+              key: one.id,
+              label: words.inbox.list.ofTeam(one.name),
+              onSelect: () => actions.assignTeam(ids, one),
+            })),
+            ...(teams.length > 0
+              ? [{ key: 'no-team', label: flow.noTeam, onSelect: () => actions.assignTeam(ids, null) }]
+              : []),
           ]}
         />
         <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />

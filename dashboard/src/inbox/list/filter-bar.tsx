@@ -119,9 +119,10 @@ function FilterChips({ filters, hasSidebar }: FilterBarProps) {
 type Chip = { key: string; text: string; cleared: Partial<Filters> }
 
 function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
-  const { assigned, label, tag, channel, connection, waiting, no_reply, overdue, days, after, before } = filters
+  const { assigned, team, label, tag, channel, connection, waiting, no_reply, overdue, days, after, before } = filters
   const isButton = !hasSidebar && (assigned === 'me' || assigned === unassigned)
   const members = useCall('GET /members', {}, { enabled: assigned !== '' && !isButton }).data ?? []
+  const teams = useCall('GET /teams', {}, { enabled: team !== '' }).data ?? []
   const labels = useCall('GET /labels', {}, { enabled: label !== '' }).data ?? []
   const tags = useCall('GET /tags', {}, { enabled: tag !== '' }).data ?? []
   const connections = useConnections()
@@ -139,6 +140,11 @@ function useChips(filters: Filters, hasSidebar: boolean): Chip[] {
     flow.periods[days] ?? [after && flow.since(after), before && flow.until(before)].filter(Boolean).join(' ')
   const chips: (Chip | false)[] = [
     assigned !== '' && !isButton && { key: 'assigned', text: namesIn(assigned, people), cleared: { assigned: '' } },
+    team !== '' && {
+      key: 'team',
+      text: namesIn(team, [{ id: unassigned, name: flow.noTeam }, ...teams]),
+      cleared: { team: '' },
+    },
     label !== '' && { key: 'label', text: namesIn(label, labels), cleared: { label: '' } },
     tag !== '' && { key: 'tag', text: namesIn(tag, tags), cleared: { tag: '' } },
     channel !== '' && { key: 'channel', text: namesIn(channel, channels), cleared: { channel: '' } },

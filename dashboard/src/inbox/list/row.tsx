@@ -13,12 +13,12 @@ import { LabelChip } from '../../ui/label.tsx'
 import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
 import { type Conversation, prefetchThread, sortedAt, typeLabelOf } from '../model/data.ts'
+import { DueClock } from '../model/due-clock.tsx'
 import type { Filters } from '../model/filters.ts'
 import { RowPresence } from '../model/presence.tsx'
 import { readDraftFiles, useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
 import { useHasUnsent } from '../model/unconfirmed.ts'
-import { DueClock } from '../model/due-clock.tsx'
 import { StatusIcon } from '../thread/status-icon.tsx'
 import { HasFormatting, Preview } from '../thread/text.tsx'
 
@@ -36,6 +36,7 @@ type Props = {
 
 export const Row = memo(function Row({ conversation, href, isOpen, namesConnection, sort }: Props) {
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent, snoozed_until } = conversation
+  const team = conversation.assigned_team
   // Who is with the bot does not wait for a member.
   const waitingSince = conversation.handled_by === 'bot' ? null : conversation.waiting_since
   const name = nameOf(contact)
@@ -105,6 +106,11 @@ export const Row = memo(function Row({ conversation, href, isOpen, namesConnecti
               <span className="inbox-unread">
                 {list.atMost(unread)}
                 <span className="offscreen"> {list.unread}</span>
+              </span>
+            )}
+            {team && (
+              <span className="inbox-label-dot" style={{ background: team.color }} title={list.ofTeam(team.name)}>
+                <span className="offscreen">{list.ofTeam(team.name)}</span>
               </span>
             )}
             {agent && (

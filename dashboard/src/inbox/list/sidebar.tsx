@@ -1,5 +1,5 @@
 /**
- * The sidebar of the inbox: lists of the member, saved views, labels and members, with how many open conversations each has. The counts
+ * The sidebar of the inbox: lists of the member, saved views, labels, teams and members, with how many open conversations each has. The counts
  * follow changes within a few seconds.
  */
 import { type ReactNode, useState } from 'react'
@@ -24,7 +24,7 @@ import { useUnreadMentions } from '../model/unread-mentions.ts'
 
 const { list, flow, mentions, bot } = words.inbox
 
-/** `has_more`: there may be more. Labels and members have it in common. */
+/** `has_more`: there may be more. Labels, teams and members have it in common. */
 type Count = { id: string; count: number; has_more?: boolean }
 
 /** Entries of a section before "Show more". */
@@ -43,6 +43,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
   const counts = useCall('GET /inbox/counts', {}, { live: true }).data
   const views = useCall('GET /views', {}, { live: true }).data ?? []
   const labels = useCall('GET /labels', {}, { live: true }).data ?? []
+  const teams = useCall('GET /teams', {}).data ?? []
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   const countOf = (all: readonly Count[] | undefined, id: string) => {
     const found = all?.find((one) => one.id === id)
@@ -113,6 +114,18 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
             name={name}
             {...countOf(counts?.labels, id)}
             {...entryOf({ label: id })}
+          />
+        ))}
+      />
+      <Section
+        title={flow.teams}
+        entries={teams.map(({ id, name, color }) => (
+          <Entry
+            key={id}
+            mark={<span className="inbox-label-dot" style={{ background: color }} />}
+            name={name}
+            {...countOf(counts?.teams, id)}
+            {...entryOf({ team: id })}
           />
         ))}
       />

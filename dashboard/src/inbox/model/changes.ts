@@ -18,6 +18,7 @@ import type { Patch } from './unconfirmed.ts'
 const { flow } = words.inbox
 
 export type Agent = NonNullable<Conversation['assigned_agent']>
+export type Team = NonNullable<Conversation['assigned_team']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
 type Change = {
@@ -185,6 +186,12 @@ export function useChanges() {
           agent ? flow.assigned(memberName(agent), changed) : flow.unassigned(changed)
         apply(ids, { body: { assigned_agent_id: agent?.id ?? null }, patch, text })
       },
+      assignTeam(ids: readonly string[], team: Team | null) {
+        const assigned = team && { id: team.id, name: team.name, color: team.color }
+        const patch = () => ({ assigned_team: assigned, assigned_team_id: team?.id ?? null })
+        const text = (changed: Changed) => (team ? flow.assignedTeam(team.name, changed) : flow.unassignedTeam(changed))
+        apply(ids, { body: { assigned_team_id: team?.id ?? null }, patch, text })
+      },
       /** Null ends the snooze. */
       snooze(ids: readonly string[], until: string | null, onUndo?: () => void, isReplied?: boolean) {
         const patch = () => ({ snoozed_until: until, status: until ? ('pending' as const) : ('open' as const) })
@@ -208,6 +215,7 @@ export function useChanges() {
 export const statusField = 'status'
 function fieldOf({ add_labels = [], remove_labels = [], ...body }: Body): string {
   if ('status' in body || 'snoozed_until' in body) return statusField
+  if ('assigned_team_id' in body) return 'team'
   return 'assigned_agent_id' in body ? 'assignee' : `label ${[...add_labels, ...remove_labels]}`
 }
 
@@ -259,6 +267,9 @@ function restoredFields(row: Conversation, old: Conversation, changed: Body): Pa
     ...('assigned_agent_id' in changed
       ? { assigned_agent_id: old.assigned_agent_id, assigned_agent: old.assigned_agent }
       : {}),
+    ...('assigned_team_id' in changed
+      ? { assigned_team_id: old.assigned_team_id, assigned_team: old.assigned_team }
+      : {}),
     ...(names.size > 0 ? { labels } : {}),
   }
 }
@@ -275,6 +286,7 @@ function restoreBodies(rows: readonly Conversation[], changed: Body): Map<string
         ? { status: row.status, snoozed_until: row.snoozed_until }
         : {}),
       ...('assigned_agent_id' in changed ? { assigned_agent_id: row.assigned_agent_id } : {}),
+      ...('assigned_team_id' in changed ? { assigned_team_id: row.assigned_team_id } : {}),
       // Labels that another member has added or removed since stay as they are.
       ...(addedToRow.length > 0 ? { remove_labels: addedToRow } : {}),
       ...(removedFromRow.length > 0 ? { add_labels: removedFromRow } : {}),

@@ -18,6 +18,8 @@ export type Filters = {
   sort: (typeof sorts)[number]
   /** `me`, `nobody` or ids of members; empty for all. */
   assigned: string
+  /** `nobody` or ids of teams; empty for all. */
+  team: string
   unread: boolean
   /** An automation handles it. */
   bot: boolean
@@ -41,7 +43,17 @@ export type Filters = {
 }
 
 export const noFilters: Filters = {
-  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, bot: false, channel: '', label: '', tag: '' },
+  ...{
+    status: 'open',
+    sort: 'newest',
+    assigned: '',
+    team: '',
+    unread: false,
+    bot: false,
+    channel: '',
+    label: '',
+    tag: '',
+  },
   ...{ connection: '', waiting: '', no_reply: false, overdue: false, days: '', after: '', before: '' },
 }
 
@@ -75,6 +87,7 @@ export function parseFilters(search: string): Filters {
     status: statusTabs.find((status) => status === text('status')) ?? 'open',
     sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
     assigned: known('assigned', isAssignee),
+    team: known('team', (value) => value === unassigned || isId(value)),
     unread: text('unread') === 'true',
     bot: text('bot') === 'true',
     channel: known('channel', (value) => channels.some((channel) => channel === value)),
@@ -102,10 +115,10 @@ const isButton = (assigned: string) => assigned === 'me' || assigned === unassig
 
 /** The filters that the list does not show as buttons of their own. */
 export function countFilters(filters: Filters): number {
-  const { assigned, channel, connection, label, tag, waiting, no_reply, overdue, days, after, before } = filters
+  const { assigned, team, channel, connection, label, tag, waiting, no_reply, overdue, days, after, before } = filters
   const isAssigned = assigned !== '' && !isButton(assigned)
   const period = days || after || before
-  return [isAssigned, channel, connection, label, tag, waiting, no_reply, overdue, period].filter(Boolean).length
+  return [isAssigned, team, channel, connection, label, tag, waiting, no_reply, overdue, period].filter(Boolean).length
 }
 
 /** Changes filters in the URL. Default values are removed from it. */
@@ -121,12 +134,28 @@ export function setFilters(change: Partial<Filters>): void {
 }
 
 export function toQuery(filters: Filters): ListQuery {
-  const { status, sort, assigned, unread, channel, connection, label, tag, waiting, no_reply, overdue, days, after, before } =
-    filters
+  const {
+    status,
+    sort,
+    assigned,
+    team,
+    unread,
+    channel,
+    connection,
+    label,
+    tag,
+    waiting,
+    no_reply,
+    overdue,
+    days,
+    after,
+    before,
+  } = filters
   return {
     ...(status === 'all' ? {} : { status }),
     ...(sort === 'newest' ? {} : { sort }),
     ...(assigned ? { assigned } : {}),
+    ...(team ? { team } : {}),
     ...(unread ? { unread: 'true' } : {}),
     ...(filters.bot ? { handled_by: 'bot' } : {}),
     ...(channel ? { channel } : {}),
@@ -148,6 +177,7 @@ export function fromQuery(query: ListQuery): Filters {
     status: query.status ?? 'all',
     sort: query.sort ?? 'newest',
     assigned: query.assigned ?? '',
+    team: query.team ?? '',
     unread: query.unread === 'true',
     bot: query.handled_by === 'bot',
     channel: query.channel ?? '',

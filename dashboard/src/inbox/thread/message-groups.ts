@@ -77,10 +77,11 @@ function isUndoOf(entry: Entry, last: Entry, earlier: readonly (Message | Entry)
 }
 
 /** Of a conversation without any entry of the field. */
-const initialStates = { status: 'open', assignee: 'nobody' }
+const initialStates = { status: 'open', assignee: 'nobody', team: 'nobody' }
 
 function stateAfter({ kind, details }: Entry): { field: keyof typeof initialStates; value: string } | undefined {
-  const { status, until, assignee } = details
+  const { status, until, assignee, team } = details
+  if (kind === 'assigned' && team !== undefined) return { field: 'team', value: team?.id ?? initialStates.team }
   if (kind === 'assigned') return { field: 'assignee', value: assignee?.id ?? initialStates.assignee }
   if (kind === 'snoozed' && until) return { field: 'status', value: `pending until ${until}` }
   if (kind === 'blocked' && status) return { field: 'status', value: 'closed' }

@@ -14,7 +14,7 @@ import { LabelChip } from '../../ui/label.tsx'
 import { WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
-import type { Agent } from '../model/changes.ts'
+import type { Agent, Team } from '../model/changes.ts'
 import type { Conversation } from '../model/data.ts'
 import { DueClock } from '../model/due-clock.tsx'
 import { useModeration } from '../model/moderation.ts'
@@ -69,7 +69,12 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       <ThreadPresence conversationId={conversation.id} />
       <div className="line inbox-thread-actions">
         <WriteAccess>
-          <AssigneeMenu agent={conversation.assigned_agent} onAssign={(agent) => actions.assign([id], agent)} />
+          <AssigneeMenu
+            agent={conversation.assigned_agent}
+            team={conversation.assigned_team}
+            onAssign={(agent) => actions.assign([id], agent)}
+            onAssignTeam={(team) => actions.assignTeam([id], team)}
+          />
           <Button
             label={<span className="inbox-action-text">{snoozedUntil ? flow.snoozedStatus : flow.snooze}</span>}
             size="small"
@@ -137,20 +142,29 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   )
 }
 
-type AssigneeProps = { agent: Agent | null; onAssign: (agent: Agent | null) => void }
+type AssigneeProps = {
+  agent: Agent | null
+  team: Team | null
+  onAssign: (agent: Agent | null) => void
+  onAssignTeam: (team: Team | null) => void
+}
 
-function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
+/** The member and the team of the conversation. */
+function AssigneeMenu({ agent, team, onAssign, onAssignTeam }: AssigneeProps) {
+  const teams = useCall('GET /teams', {}).data ?? []
   const { member } = useSession()
   const members = useCall('GET /members', {}).data ?? []
   const others = members.filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
-  const name = agent ? memberName(agent) : flow.assign
-  const title = agent ? thread.assignee(name) : thread.noAssignee
+  const name = agent ? memberName(agent) : (team?.name ?? flow.assign)
+  const assignee = agent ? thread.assignee(name) : thread.noAssignee
+  const title = team ? `${assignee} · ${words.inbox.list.ofTeam(team.name)}` : assignee
   return (
     <Menu
       label={thread.assign}
       button={
         <button type="button" className="inbox-choice inbox-assignee small" title={title} aria-label={title}>
-          {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
+          {team && <span className="inbox-label-dot" style={{ background: team.color }} />}
+          {agent ? <Avatar name={name} size="small" /> : <Icon name={team ? 'teams' : 'person'} />}
           <span className="inbox-action-text cut">{name}</span>
           <Icon name="chevron" />
         </button>
@@ -170,6 +184,21 @@ function AssigneeMenu({ agent, onAssign }: AssigneeProps) {
           checked: agent?.id === other.id,
           onSelect: () => onAssign(other),
         })),
+        ...(teams.length > 0 ? [{ kind: 'separator' as const, key: 'teams' }] : []),
+        ...teams.map((one) => ({
+          key: one.id,
+          label: (
+            <>
+              <span className="inbox-label-dot" style={{ background: one.color }} />
+              {words.inbox.list.ofTeam(one.name)}
+            </>
+          ),
+          checked: team?.id === one.id,
+          onSelect: () => onAssignTeam(one),
+        })),
+        ...(teams.length > 0
+          ? [{ key: 'no-team', label: flow.noTeam, checked: team === null, onSelect: () => onAssignTeam(null) }]
+          : []),
       ]}
     />
   )

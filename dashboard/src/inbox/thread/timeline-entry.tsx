@@ -106,7 +106,7 @@ function ActivityLine({ entry, memberId }: Props) {
 }
 
 function describeActivity({ kind, member, details }: Entry, memberId: string): string {
-  const { by, key, status, assignee, added = [], removed = [], until } = details
+  const { by, key, status, assignee, team, added = [], removed = [], until } = details
   const nameOf = (one: { id: string; name: string | null }) =>
     one.id === memberId ? activity.you : (one.name ?? activity.formerMember)
   const program = by === 'automation' ? bot.automation(details.automation) : activity.api(key?.name ?? undefined)
@@ -118,6 +118,7 @@ function describeActivity({ kind, member, details }: Entry, memberId: string): s
   }
   if (kind === 'assigned') {
     if (details.policy) return describeAssignment(details, memberId)
+    if (team !== undefined) return team ? activity.assignedTeam(actor, team.name) : activity.unassignedTeam(actor)
     if (!assignee) return activity.unassigned(actor)
     if (assignee.id === member?.id) return activity.assignedToSelf(actor, assignee.id === memberId)
     return activity.assigned(

@@ -36,6 +36,8 @@ export const inbox = {
     assignMe: 'Assign to me',
     assign: (name: string) => `Assign to ${name}`,
     unassign: 'Remove assignment',
+    assignTeam: (name: string) => `Assign to team ${name}`,
+    unassignTeam: 'Remove from team',
     unread: 'Mark as unread',
     block: 'Block contact',
     unblock: 'Unblock contact',
@@ -90,6 +92,7 @@ export const inbox = {
     atMost: (count: number, hasMore = false) => (count > 99 ? '99+' : `${count}${hasMore ? '+' : ''}`),
     more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
+    ofTeam: (name: string) => `Team ${name}`,
     you: 'You: ',
     automated: { api: 'Automated: ', broadcast: 'Broadcast: ', automation: 'Bot: ' },
     from: (name: string) => `${name}: `,
@@ -204,6 +207,8 @@ export const inbox = {
       `Assigned to ${to}: ${activityPolicies[policy]} (${open} of ${capacity}).`,
     returned: (name: string, minutes: number) =>
       `Returned to the queue: ${name} is offline, and the customer has waited ${minutes === 1 ? '1 minute' : `${minutes} minutes`}.`,
+    assignedTeam: (name: string, team: string) => `${name} assigned the conversation to team ${team}`,
+    unassignedTeam: (name: string) => `${name} removed the conversation from its team`,
     labeled: (name: string, added: readonly string[], removed: readonly string[]) =>
       [
         added.length > 0 ? `${name} added ${labelsOf(added)}` : '',

@@ -49,7 +49,8 @@ export const targets = {
   counts: { office: 'Office hours only', calendar: 'Around the clock' },
   active: 'Active',
   preview: 'Now on the clock',
-  previewOf: (count: number, hasMore: boolean) => `${conversations(count)}${hasMore ? ' or more' : ''} would have a clock`,
+  previewOf: (count: number, hasMore: boolean) =>
+    `${conversations(count)}${hasMore ? ' or more' : ''} would have a clock`,
   overdueOf: (count: number) => (count === 1 ? '1 of them is overdue' : `${count} of them are overdue`),
   previewNone: 'No customer waits for a reply in a conversation that matches.',
   previewIncomplete: 'Enter a time, and complete the conditions, to see which conversations would have a clock.',

@@ -7,6 +7,7 @@ import { replies } from './settings-replies.ts'
 import { satisfaction } from './settings-satisfaction.ts'
 import { status } from './settings-status.ts'
 import { targets } from './settings-targets.ts'
+import { teams } from './settings-teams.ts'
 
 export const settings = {
   title: 'Settings',
@@ -40,6 +41,7 @@ export const settings = {
     assignment: 'teams queue round robin capacity availability away offline',
     satisfaction: 'rating survey CSAT feedback comment stars',
     targets: 'sla service level first reply closing due overdue breach',
+    teams: 'groups departments visibility who sees what assign',
     channels: 'number phone connect social web chat widget callback identity secret',
     status: 'installation processes database disk version health',
   },
@@ -72,6 +74,7 @@ export const settings = {
   satisfaction,
   labels,
   targets,
+  teams,
   status,
   members: {
     title: 'Members',

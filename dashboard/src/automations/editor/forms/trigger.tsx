@@ -239,7 +239,8 @@ function TargetTrigger({ trigger, onChange }: Props<OfType<'target'>>) {
     onChange({ ...rest, ...Object.fromEntries(present) }, field)
   }
   const known = targets.map(({ id, name }) => [id, name] as const)
-  const options = target && !targets.some(({ id }) => id === target) ? [...known, [target, text.deletedTarget] as const] : known
+  const options =
+    target && !targets.some(({ id }) => id === target) ? [...known, [target, text.deletedTarget] as const] : known
   return (
     <>
       <EventSelect
