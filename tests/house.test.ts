@@ -31,6 +31,7 @@ const order = [
   'messages',
   'webchat',
   'automation',
+  'targets',
   'satisfaction',
   'insights',
   'broadcasts',

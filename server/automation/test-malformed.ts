@@ -53,7 +53,7 @@ export const malformed: readonly [unknown, string][] = [
   [withTrigger({}), 'trigger.type: required'],
   [
     withTrigger({ type: 'mesage' }),
-    'trigger.type: must be one of message, conversation, contact, silence, rating, manual',
+    'trigger.type: must be one of message, conversation, contact, silence, target, rating, manual',
   ],
   [withTrigger({ type: 'message', when: 'once' }), 'trigger.when: must be one of any, first, first_since_closed'],
   [withTrigger({ type: 'message', contains: [] }), 'trigger.contains: must have at least 1 item'],

@@ -8,13 +8,29 @@
  *
  * When a target or a schedule has changed, all open episodes of the workspace are queued, some at a time.
  */
-import { type ClockKind, clockKinds } from '../automation/definition.ts'
-import { automationFields } from '../automation/fields.ts'
 import { addOfficeMs, officeMs } from '../hours/hours.ts'
 import { scheduleOf } from '../hours/schedules.ts'
-import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
-import { type Filter, toCondition } from '../segments/filter.ts'
-import { queueTriggers } from '../triggers/queue.ts'
+import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import {
+  type ActiveTarget,
+  type ClockEvent,
+  type Due,
+  deleteChanges,
+  type EpisodeResult,
+  type LockedConversation,
+  limitsOf,
+  listActiveTargets,
+  lockConversations,
+  type QueuedChange,
+  queueEvents,
+  readChanges,
+  readEpisodes,
+  type StoredClock,
+  type StoredEpisode,
+  type StoredResult,
+  writeDues,
+  writeResults,
+} from './clock-rows.ts'
 import {
   type Change,
   type Clock,
@@ -182,119 +198,6 @@ async function chooseConversations(sql: Sql, workspaceId: string): Promise<strin
   return rows.map(({ id }) => id)
 }
 
-export type ActiveTarget = {
-  id: string
-  is_office_time: boolean
-  conditions: Filter | null
-  first_reply_minutes: number | null
-  next_reply_minutes: number | null
-  closing_minutes: number | null
-  updated_ms: number
-}
-
-async function listActiveTargets(sql: Sql, workspaceId: string): Promise<ActiveTarget[]> {
-  return sql<ActiveTarget[]>`
-    select id, is_office_time, conditions, first_reply_minutes, next_reply_minutes, closing_minutes,
-      (extract(epoch from updated_at) * 1000)::float8 as updated_ms
-    from targets
-    where workspace_id = ${workspaceId} and is_active
-    order by position, id`
-}
-
-export const limitsOf = (target: Pick<ActiveTarget, `${ClockKind}_minutes`>): Times['limitsMs'] =>
-  Object.fromEntries(
-    clockKinds.flatMap((kind) => {
-      const minutes = target[`${kind}_minutes`]
-      return minutes === null ? [] : [[kind, minutes * 60_000]]
-    }),
-  )
-
-/** Condition on contact `c` and conversation `v`. */
-export const conditionOf = (sql: Sql, workspaceId: string, conditions: Filter | null): Fragment =>
-  conditions ? sql`coalesce(${toCondition(sql, workspaceId, automationFields, conditions)}, false)` : sql`true`
-
-type LockedConversation = Omit<Change, 'atMs'> & {
-  id: string
-  contact_id: string
-  episode_id: string | null
-  team_id: string | null
-  connection_id: string | null
-  due_ms: number | null
-  due_kind: ClockKind | null
-  met: boolean[]
-  now_ms: number
-}
-
-/** With which targets match. One that another transaction has locked is followed in the next round. */
-async function lockConversations(
-  sql: Sql,
-  workspaceId: string,
-  ids: readonly string[],
-  targets: readonly ActiveTarget[],
-): Promise<LockedConversation[]> {
-  const conditions = targets.map(({ conditions }) => conditionOf(sql, workspaceId, conditions))
-  const met =
-    conditions.length > 0
-      ? sql`array[${conditions.reduce((one, other) => sql`${one}, ${other}`)}]`
-      : sql`'{}'::boolean[]`
-  return sql<LockedConversation[]>`
-    select v.id, v.contact_id, v.episode_id, v.team_id, v.connection_id, v.due_kind, ${msOf(sql, sql`v.due_at`)} as due_ms,
-      true as "isOpen", ${msOf(sql, sql`v.waiting_since`)} as "waitingSinceMs", v.bot_run_id is not null as "isWithBot",
-      v.episode_replies > 0 as "hasReplied", ${met} as met, ${msOf(sql, sql`clock_timestamp()`)} as now_ms
-    from conversations v
-    join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])
-    order by v.id
-    for no key update of v skip locked`
-}
-
-/** Milliseconds since 1970. */
-const msOf = (sql: Sql, time: Fragment): Fragment => sql`floor(extract(epoch from ${time}) * 1000)::float8`
-
-type QueuedChange = Change & { id: string; conversation_id: string; episode_id: string | null }
-
-async function readChanges(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<QueuedChange[]> {
-  return sql<QueuedChange[]>`
-    select id::text, conversation_id, episode_id, ${msOf(sql, sql`at`)} as "atMs", is_open as "isOpen",
-      ${msOf(sql, sql`waiting_since`)} as "waitingSinceMs", is_with_bot as "isWithBot", has_replied as "hasReplied"
-    from target_changes
-    where workspace_id = ${workspaceId} and conversation_id = any(${[...ids]}::uuid[])
-    order by target_changes.id`
-}
-
-type StoredClock = Clock & { target_id: string; remindedMinutes: number[] }
-type StoredEpisode = {
-  id: string
-  conversation_id: string
-  closed_ms: number | null
-  track: Track | null
-  clocks: StoredClock[]
-}
-
-/** The open episodes, those that are followed, and those that the changes name, with their clocks. */
-async function readEpisodes(
-  sql: Sql,
-  workspaceId: string,
-  ids: readonly string[],
-  changes: readonly QueuedChange[],
-): Promise<StoredEpisode[]> {
-  const named = [...new Set(changes.flatMap(({ episode_id }) => episode_id ?? []))]
-  return sql<StoredEpisode[]>`
-    select e.id, e.conversation_id, ${msOf(sql, sql`e.closed_at`)} as closed_ms, f.track, coalesce((
-      select json_agg(json_build_object(
-        'target_id', k.target_id, 'kind', k.kind, 'startedMs', ${msOf(sql, sql`k.started_at`)}, 'dueMs', ${msOf(sql, sql`k.due_at`)},
-        'breachedMs', ${msOf(sql, sql`k.breached_at`)}, 'outcome', k.outcome, 'endedMs', ${msOf(sql, sql`k.ended_at`)},
-        'remindedMinutes', k.reminded_minutes
-      ))
-      from target_clocks k where k.workspace_id = e.workspace_id and k.episode_id = e.id
-    ), '[]'::json) as clocks
-    from episodes e
-    left join target_episodes f on f.workspace_id = e.workspace_id and f.episode_id = e.id
-    where e.workspace_id = ${workspaceId} and e.conversation_id = any(${[...ids]}::uuid[])
-      and (e.closed_at is null or f.episode_id is not null or e.id = any(${named}::uuid[]))
-    order by e.id`
-}
-
 /** How the time of a target counts in a conversation. */
 function createCounts(sql: Sql, workspaceId: string) {
   const known = new Map<string, TimeCount>()
@@ -333,17 +236,6 @@ type EpisodeInput = {
   nowMs: number
   isTracked: boolean
 }
-type StoredResult = StoredClock & { nextMs: number | null }
-type ClockEvent = { contact_id: string; conversation_id: string; event: 'due' | 'breached'; detail: string }
-type EpisodeResult = {
-  episodeId: string
-  track: Track | undefined
-  clocks: StoredResult[]
-  dropped: { target_id: string; kind: ClockKind }[]
-  due: ReturnType<typeof firstDue>
-  events: ClockEvent[]
-}
-
 function followEpisode(input: EpisodeInput): EpisodeResult {
   const { conversation, episode, target, times, nowMs, isTracked } = input
   const isCurrent = conversation.episode_id === episode.id
@@ -445,100 +337,4 @@ function remind(
     },
     events: [...events, ...now.flatMap(({ minutes, isQuiet }) => (isQuiet ? [] : [event('due', minutes)]))],
   }
-}
-
-type Due = { id: string; due_ms: number | null; due_kind: ClockKind | null }
-
-async function writeResults(sql: Sql, workspaceId: string, results: readonly EpisodeResult[]): Promise<void> {
-  const tracks = results.flatMap(({ episodeId: id, track }) => (track ? [{ id, track }] : []))
-  const ended = results.flatMap(({ episodeId: id, track }) => (track ? [] : [id]))
-  const dropped = results.flatMap(({ episodeId, dropped }) => dropped.map((one) => ({ episode_id: episodeId, ...one })))
-  const clocks = results.flatMap(({ episodeId, clocks }) =>
-    clocks.map((clock) => ({
-      ...clock,
-      episode_id: episodeId,
-      nextMs: clock.nextMs === Number.MAX_SAFE_INTEGER ? null : clock.nextMs,
-    })),
-  )
-  if (tracks.length > 0) {
-    await sql`
-      insert into target_episodes as f (workspace_id, episode_id, track)
-      select ${workspaceId}, i.id, i.track from json_to_recordset(${JSON.stringify(tracks)}::text::json) as i (id uuid, track jsonb)
-      order by i.id
-      on conflict (workspace_id, episode_id) do update set track = excluded.track where f.track <> excluded.track`
-  }
-  if (ended.length > 0) {
-    await sql`delete from target_episodes where workspace_id = ${workspaceId} and episode_id = any(${ended}::uuid[])`
-  }
-  if (dropped.length > 0) {
-    await sql`
-      delete from target_clocks k
-      using json_to_recordset(${JSON.stringify(dropped)}::text::json) as i (episode_id uuid, target_id uuid, kind text)
-      where k.workspace_id = ${workspaceId} and k.episode_id = i.episode_id and k.target_id = i.target_id and k.kind = i.kind`
-  }
-  if (clocks.length === 0) return
-  const time = (ms: Fragment) => sql`to_timestamp(${ms} / 1000.0)`
-  await sql`
-    insert into target_clocks as k (workspace_id, episode_id, target_id, kind, started_at, due_at, next_at, reminded_minutes, breached_at,
-      outcome, ended_at)
-    select ${workspaceId}, i.episode_id, i.target_id, i.kind, ${time(sql`i."startedMs"`)}, ${time(sql`i."dueMs"`)}, ${time(sql`i."nextMs"`)},
-      array(select json_array_elements_text(i."remindedMinutes")::int), ${time(sql`i."breachedMs"`)}, i.outcome, ${time(sql`i."endedMs"`)}
-    from json_to_recordset(${JSON.stringify(clocks)}::text::json) as i (
-      episode_id uuid, target_id uuid, kind text, "startedMs" float8, "dueMs" float8, "nextMs" float8, "remindedMinutes" json,
-      "breachedMs" float8, outcome text, "endedMs" float8
-    )
-    order by i.episode_id, i.target_id, i.kind
-    on conflict (workspace_id, episode_id, target_id, kind) do update set
-      started_at = excluded.started_at, due_at = excluded.due_at, next_at = excluded.next_at, reminded_minutes = excluded.reminded_minutes,
-      breached_at = excluded.breached_at, outcome = excluded.outcome, ended_at = excluded.ended_at`
-}
-
-/** The pages read the due time with the conversation. It is no change that lists by `updated_after` show. */
-async function writeDues(sql: Sql, workspaceId: string, dues: readonly Due[]): Promise<void> {
-  if (dues.length === 0) return
-  await sql`
-    update conversations v set due_at = to_timestamp(i.due_ms / 1000.0), due_kind = i.due_kind
-    from json_to_recordset(${JSON.stringify(dues)}::text::json) as i (id uuid, due_ms float8, due_kind text)
-    where v.workspace_id = ${workspaceId} and v.id = i.id`
-}
-
-/** Those that were followed, and those of conversations that are gone. */
-async function deleteChanges(
-  sql: Sql,
-  workspaceId: string,
-  chosen: readonly string[],
-  changes: readonly QueuedChange[],
-): Promise<void> {
-  await sql`
-    delete from target_changes c
-    where c.workspace_id = ${workspaceId} and c.conversation_id = any(${[...chosen]}::uuid[]) and (
-      c.id = any(${changes.map(({ id }) => id)}::bigint[])
-      or not exists (select from conversations v where v.workspace_id = c.workspace_id and v.id = c.conversation_id)
-    )`
-}
-
-/** Returns whether automations may start. */
-async function queueEvents(sql: Sql, workspaceId: string, results: readonly EpisodeResult[]): Promise<boolean> {
-  const events = results.flatMap((result) => result.events)
-  if (events.length === 0) return false
-  await sql`
-    with
-    -- Breaches, and clocks that are about to run out.
-    clock_events as (
-      select ${workspaceId}::uuid as workspace_id, i.contact_id, i.conversation_id, i.event, i.detail
-      from json_to_recordset(${JSON.stringify(events)}::text::json)
-        as i (contact_id uuid, conversation_id uuid, event text, detail text)
-    ),
-    ${queueTriggers(sql, {
-      kinds: ['target'],
-      workspaces: sql`clock_events`,
-      from: sql`clock_events i`,
-      workspaceId: sql`i.workspace_id`,
-      event: sql`i.event`,
-      contactId: sql`i.contact_id`,
-      conversationId: sql`i.conversation_id`,
-      detail: sql`i.detail`,
-    })}
-    select 1`
-  return true
 }

@@ -1,7 +1,7 @@
-/** `/availability`: a member chooses a state, and a page reports input. Viewers have no availability. */
+/** `/availability`: a member chooses a state, and a page reports input. A viewer is always offline. */
 
 import type { Times } from '../../common/times.ts'
-import { writers } from '../accounts/members.ts'
+import { roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { NullableDateTime, OneOf, Type } from '../lib/schema.ts'
@@ -33,7 +33,7 @@ export function availabilityTable({ db, signals, times }: AvailabilityOptions): 
   return [
     row({
       call: 'GET /availability',
-      members: writers,
+      members: roles,
       data: AvailabilityView,
       run: ({ caller: { workspaceId, member } }) => readAvailability(db, { workspaceId, memberId: member.id }),
     }),

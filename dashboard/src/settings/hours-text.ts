@@ -1,8 +1,15 @@
 /** A schedule in words: whether it is open now, its week on one line, and typed times. Pure. */
 import { isOpen, nextClosing, nextOpening, type Period, type Schedule } from '../../../common/office-hours.ts'
+import type { ItemOf } from '../lib/api.ts'
 import { settingsWords } from '../words/settings.ts'
 
 const { hours: text } = settingsWords
+
+export type StoredSchedule = ItemOf<'GET /schedules'>
+export type Draft = Pick<
+  StoredSchedule,
+  'name' | 'time_zone' | 'periods' | 'holidays' | 'is_default' | 'team_ids' | 'connection_ids'
+>
 
 const dayMs = 86_400_000
 

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { IconButton } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
-import { type DataOf, type ItemOf, useCall } from '../lib/api.ts'
+import { type DataOf, useCall } from '../lib/api.ts'
 import { describeConnection, useConnections } from '../lib/connections.ts'
 import { useNow } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
@@ -12,12 +12,10 @@ import { ConfirmCall } from '../ui/dialogs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { settingsWords } from '../words/settings.ts'
-import { describeNow, describeWeek } from './hours-text.ts'
+import { describeNow, describeWeek, type StoredSchedule } from './hours-text.ts'
 import { ScheduleForm } from './schedule-form.tsx'
 
 const { hours: text } = settingsWords
-
-export type StoredSchedule = ItemOf<'GET /schedules'>
 
 const path = '/settings/hours'
 

@@ -10,18 +10,12 @@ import { timeZoneOptions } from '../lib/time-zones.ts'
 import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
-import type { StoredSchedule } from './hours.tsx'
-import { describeNow, findFault } from './hours-text.ts'
+import { type Draft, describeNow, findFault, type StoredSchedule } from './hours-text.ts'
 import { ScheduleHolidays } from './schedule-holidays.tsx'
 import { ScheduleUses } from './schedule-uses.tsx'
 import { WeekEditor } from './schedule-week.tsx'
 
 const { hours: text } = settingsWords
-
-export type Draft = Pick<
-  StoredSchedule,
-  'name' | 'time_zone' | 'periods' | 'holidays' | 'is_default' | 'team_ids' | 'connection_ids'
->
 
 const workdays = [0, 1, 2, 3, 4].map((day) => ({ day, from: '09:00', to: '17:00' }))
 

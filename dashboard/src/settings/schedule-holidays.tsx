@@ -6,7 +6,7 @@ import { type DataOf, describeError, useChange } from '../lib/api.ts'
 import { formatDate } from '../lib/time.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { settingsWords } from '../words/settings.ts'
-import type { Draft } from './schedule-form.tsx'
+import type { Draft } from './hours-text.ts'
 
 const { hours: text } = settingsWords
 

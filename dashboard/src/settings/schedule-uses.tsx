@@ -3,8 +3,7 @@ import { Checkbox } from '../../../ui/controls.tsx'
 import { useCall } from '../lib/api.ts'
 import { describeConnection, useConnections } from '../lib/connections.ts'
 import { settingsWords } from '../words/settings.ts'
-import type { StoredSchedule } from './hours.tsx'
-import type { Draft } from './schedule-form.tsx'
+import type { Draft, StoredSchedule } from './hours-text.ts'
 
 const { hours: text } = settingsWords
 

@@ -35,7 +35,7 @@ const parameters = {
   label_id: Id('label'),
 }
 const query = Type.Object(parameters)
-const params = Type.Object({ name: OneOf(reportNames) })
+const params = Type.Object({ name: OneOf(reportNames, { description: 'Which report.' }) })
 
 export const reportTable = (db: Db, slow: SlowReads): readonly Row[] => [
   row({
