@@ -383,7 +383,7 @@ async function createLane(
     const filled = path
       .replace('{id}', id)
       .replace('{delivery_id}', subject?.delivery_id ?? '')
-      .replace('{name}', 'hello_world')
+      .replace('{name}', path.startsWith('/reports') ? 'overview' : 'hello_world')
     return { path: filled, id, body: given }
   }
   const exchange = async ({ path, body, headers }: Wired) => {
@@ -395,18 +395,21 @@ async function createLane(
     contract.hold(method, path, wired)
     return { answer, sent }
   }
+  const readAtRest = async () => {
+    await rest(db, api.workspaceId)
+    return read(api.workspaceId)
+  }
   const send: Lane['send'] = async (wired) => {
-    rows ??= await read(api.workspaceId)
+    rows ??= await readAtRest()
     const { answer, sent } = await exchange(wired)
     // What the channel refused is kept, as failed.
     if ((answer.status < 400 && method !== 'GET') || answer.status === 502) {
       rows = undefined
-      await rest(db, api.workspaceId)
     } else assert.equal(await read(api.workspaceId), rows, `${answer.status}, but rows changed: ${sent}`)
     return answer
   }
   const sendAll: Lane['sendAll'] = async (all) => {
-    rows ??= await read(api.workspaceId)
+    rows ??= await readAtRest()
     const sent: Awaited<ReturnType<typeof exchange>>[] = []
     for (let i = 0; i < all.length; i += 10) sent.push(...(await Promise.all(all.slice(i, i + 10).map(exchange))))
     const unrefused = sent.find(({ answer }) => answer.status < 400)?.sent
@@ -420,17 +423,21 @@ async function createLane(
   return { name, method, operation, body, api, valid, send, sendAll }
 }
 
-/** Wait until nothing of a workspace changes by itself any more: broadcasts that began and deliveries are over. */
+/** Waits until nothing of a workspace changes by itself: broadcasts and deliveries are over, and office hours of episodes are counted. */
 async function rest(db: Db, workspaceId: string): Promise<void> {
   const isResting = async () => {
     const [open] = await db`
       select 1 from broadcasts where workspace_id = ${workspaceId} and completed_at is null
         and status not in ('draft', 'scheduled')
       union all
-      select 1 from webhook_deliveries where workspace_id = ${workspaceId}`
+      select 1 from webhook_deliveries where workspace_id = ${workspaceId}
+      union all
+      select 1 from episodes where workspace_id = ${workspaceId} and (
+        (first_reply_at is not null and office_first_reply_s is null) or (closed_at is not null and office_closing_s is null)
+      )`
     return !open
   }
-  await until('broadcasts and deliveries to be over', isResting)
+  await until('a workspace at rest', isResting)
 }
 
 /** A request with a JSON body, given as a value or as text. */

@@ -4,7 +4,7 @@ import { type ReactElement, type ReactNode, useEffect, useLayoutEffect, useRef }
 import { Icon, type IconName } from './icon.tsx'
 import { usePopupContainer } from './overlays.tsx'
 
-/** Items with `checked` are the alternatives of one choice. */
+/** Items with `checked` are the alternatives of one choice, up to the next separator. */
 type MenuItem =
   | {
       kind?: 'item'
@@ -75,37 +75,54 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
             // Leaving the list closes it. The browser then moves the focus on from the button.
             onKeyDown={(event) => event.key === 'Tab' && trigger.current?.focus()}
           >
-            <BaseMenu.RadioGroup value={items.findIndex((item) => 'checked' in item && item.checked)}>
-              {items.map((item, index) => {
-                if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
-                if (item.kind === 'heading') {
-                  return (
-                    <div key={item.key ?? index} className="menu-heading" role="presentation">
+            {groupsOf(items).map((group) => (
+              <BaseMenu.RadioGroup
+                key={group[0]?.index}
+                value={group.find(({ item }) => 'checked' in item && item.checked)?.index ?? -1}
+              >
+                {group.map(({ item, index }) => {
+                  if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
+                  if (item.kind === 'heading') {
+                    return (
+                      <div key={item.key ?? index} className="menu-heading" role="presentation">
+                        {item.label}
+                      </div>
+                    )
+                  }
+                  const select = () => {
+                    selected.current = index
+                  }
+                  const content = (
+                    <>
+                      {item.icon && <Icon name={item.icon} />}
                       {item.label}
-                    </div>
+                      {item.checked && <Icon name="check" />}
+                    </>
                   )
-                }
-                const select = () => {
-                  selected.current = index
-                }
-                const content = (
-                  <>
-                    {item.icon && <Icon name={item.icon} />}
-                    {item.label}
-                    {item.checked && <Icon name="check" />}
-                  </>
-                )
-                const props = { 'data-danger': item.danger ? '' : undefined, onClick: select, children: content }
-                return item.checked === undefined ? (
-                  <BaseMenu.Item key={item.key ?? index} {...props} />
-                ) : (
-                  <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props} />
-                )
-              })}
-            </BaseMenu.RadioGroup>
+                  const props = { 'data-danger': item.danger ? '' : undefined, onClick: select, children: content }
+                  return item.checked === undefined ? (
+                    <BaseMenu.Item key={item.key ?? index} {...props} />
+                  ) : (
+                    <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props} />
+                  )
+                })}
+              </BaseMenu.RadioGroup>
+            ))}
           </BaseMenu.Popup>
         </BaseMenu.Positioner>
       </BaseMenu.Portal>
     </BaseMenu.Root>
   )
+}
+
+type Indexed = { item: MenuItem; index: number }
+
+/** The items with their positions, divided before each separator. */
+function groupsOf(items: readonly MenuItem[]): Indexed[][] {
+  const groups: Indexed[][] = []
+  for (const [index, item] of items.entries()) {
+    if (index === 0 || item.kind === 'separator') groups.push([])
+    groups.at(-1)?.push({ item, index })
+  }
+  return groups
 }
