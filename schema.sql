@@ -792,10 +792,18 @@ create table counted_episodes (
   closing_s integer,
   office_first_reply_s integer,
   office_closing_s integer,
+  asked_at timestamp with time zone,
+  rated_at timestamp with time zone,
+  rating smallint,
+  rating_member_id uuid,
+  outcomes jsonb,
   constraint counted_episodes_pkey PRIMARY KEY (workspace_id, episode_id)
 );
 comment on table counted_episodes is 'Episodes as report_counts and report_histograms contain them: what a change subtracts before it adds the new values.';
 comment on column counted_episodes.first_reply_at is 'Null if a member opened the episode: the customer waited for no reply.';
+comment on column counted_episodes.asked_at is 'When the question about satisfaction was sent. Null if it was not, or did not reach the customer.';
+comment on column counted_episodes.rating_member_id is 'The member who replied last before the question.';
+comment on column counted_episodes.outcomes is 'The decided outcomes of targets: a list of target_id, kind, at, is_met.';
 
 create table drafts (
   workspace_id uuid not null,
@@ -1340,6 +1348,9 @@ CREATE INDEX ratings_by_contact ON public.ratings USING btree (workspace_id, con
 CREATE INDEX ratings_by_conversation ON public.ratings USING btree (workspace_id, conversation_id, message_id);
 CREATE INDEX ratings_by_rating ON public.ratings USING btree (workspace_id, rated_at, message_id) WHERE (rated_at IS NOT NULL);
 CREATE INDEX ratings_due ON public.ratings USING btree (workspace_id, due_at, message_id) WHERE (due_at IS NOT NULL);
+CREATE TRIGGER report_deleted AFTER DELETE ON public.ratings FOR EACH ROW WHEN ((old.asked_at IS NOT NULL)) EXECUTE FUNCTION note_outcome_of_episode();
+CREATE TRIGGER report_inserted AFTER INSERT ON public.ratings FOR EACH ROW WHEN ((new.asked_at IS NOT NULL)) EXECUTE FUNCTION note_outcome_of_episode();
+CREATE TRIGGER report_updated AFTER UPDATE ON public.ratings FOR EACH ROW WHEN ((((((old.state IS DISTINCT FROM new.state) OR (old.asked_at IS DISTINCT FROM new.asked_at)) OR (old.rated_at IS DISTINCT FROM new.rated_at)) OR (old.rating IS DISTINCT FROM new.rating)) OR (old.member_id IS DISTINCT FROM new.member_id))) EXECUTE FUNCTION note_outcome_of_episode();
 
 create table removed_members (
   workspace_id uuid not null,
@@ -1381,7 +1392,7 @@ create table report_counts (
   constraint report_counts_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
 ) with (fillfactor=70);
 comment on table report_counts is 'Figures of reports per day and per month of the workspace''s time zone.';
-comment on column report_counts.family is 'What the figures are counted by: all, team, member, connection, label, or two of them, such as team_member.';
+comment on column report_counts.family is 'What the figures are counted by: all, team, member, connection, label, or two of them, such as team_member. In report_histograms also target.';
 comment on column report_counts.key_1 is 'The team, member, connection or label of the family. Zeros: none, or the family has no key.';
 comment on column report_counts.first_reply_s is 'The sum of the times to the first reply, for means.';
 
@@ -1397,11 +1408,11 @@ create table report_histograms (
   buckets integer[] not null,
   counts integer[] not null,
   constraint report_histograms_pkey PRIMARY KEY (workspace_id, generation, family, measure, period, start, key_1, key_2),
-  constraint report_histograms_measure_check CHECK ((measure = ANY (ARRAY['first_reply'::text, 'closing'::text, 'office_first_reply'::text, 'office_closing'::text, 'opened_hour'::text, 'first_reply_hour'::text, 'closed_hour'::text]))),
+  constraint report_histograms_measure_check CHECK ((measure = ANY (ARRAY['first_reply'::text, 'closing'::text, 'office_first_reply'::text, 'office_closing'::text, 'opened_hour'::text, 'first_reply_hour'::text, 'closed_hour'::text, 'question'::text, 'rating'::text, 'target_first_reply'::text, 'target_next_reply'::text, 'target_closing'::text]))),
   constraint report_histograms_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
 ) with (fillfactor=70);
-comment on table report_histograms is 'How many episodes have which time, in logarithmic buckets, and how many events are in which hour of the day.';
-comment on column report_histograms.buckets is 'The buckets with episodes: 0 is zero seconds, n is from 1.035^(n-1) up to 1.035^n seconds. Of an hour: 0 to 23.';
+comment on table report_histograms is 'How many episodes have which time, in logarithmic buckets; how many events are in which hour of the day; how many questions have a rating, and which; how many outcomes of targets are met.';
+comment on column report_histograms.buckets is 'The buckets with episodes: 0 is zero seconds, n is from 1.035^(n-1) up to 1.035^n seconds. Of an hour: 0 to 23. Of a rating: 1 to 5. Of a question: 1 with a rating, otherwise 0. Of a target: 1 met, 0 missed.';
 
 create table report_states (
   workspace_id uuid not null,
@@ -1636,6 +1647,9 @@ CREATE INDEX target_clocks_breached ON public.target_clocks USING btree (workspa
 CREATE INDEX target_clocks_ended ON public.target_clocks USING btree (workspace_id, ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX target_clocks_next ON public.target_clocks USING btree (next_at) WHERE (next_at IS NOT NULL);
 CREATE INDEX target_clocks_next_of_workspace ON public.target_clocks USING btree (workspace_id, next_at) WHERE (next_at IS NOT NULL);
+CREATE TRIGGER report_deleted AFTER DELETE ON public.target_clocks FOR EACH ROW WHEN ((old.outcome IS NOT NULL)) EXECUTE FUNCTION note_outcome_of_episode();
+CREATE TRIGGER report_inserted AFTER INSERT ON public.target_clocks FOR EACH ROW WHEN ((new.outcome IS NOT NULL)) EXECUTE FUNCTION note_outcome_of_episode();
+CREATE TRIGGER report_updated AFTER UPDATE ON public.target_clocks FOR EACH ROW WHEN ((((old.outcome IS DISTINCT FROM new.outcome) OR (old.breached_at IS DISTINCT FROM new.breached_at)) OR (old.ended_at IS DISTINCT FROM new.ended_at))) EXECUTE FUNCTION note_outcome_of_episode();
 
 create table target_episodes (
   workspace_id uuid not null,

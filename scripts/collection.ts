@@ -146,7 +146,7 @@ const folders: readonly Folder[] = [
   {
     name: 'Reports',
     description: 'The figures of the last 30 days.',
-    steps: ['getReport'],
+    steps: ['getReport', 'getSatisfactionReport', 'getTargetsReport', 'getAvailabilityReport'],
   },
   {
     name: 'Automations',

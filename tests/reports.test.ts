@@ -1,4 +1,6 @@
-/** Reports: every figure is equal to a plain count of the episodes, at any moment, and opens exactly these. */
+/**
+ * Reports: every figure is equal to a plain count of the episodes, ratings, outcomes or seconds, at any moment, and opens exactly these.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { countReports, deleteWorkspace, insertMember, newId, pastId } from './internals.ts'
@@ -20,6 +22,18 @@ type Episode = {
   labels: string[]
   office_first_reply_s: number | null
   office_closing_s: number | null
+  question: Question | null
+  outcomes: Outcome[]
+}
+/** `at` is null while the customer waits again. */
+type Outcome = { target: string; kind: (typeof kinds)[number]; isMet: boolean; at: number | null }
+type Question = {
+  id: string
+  at: number
+  member: string | null
+  rated_at: number | null
+  rating: number | null
+  isFailed: boolean
 }
 type Conversation = {
   id: string
@@ -36,7 +50,10 @@ type Model = {
   members: string[]
   labels: string[]
   connections: string[]
+  targets: string[]
 }
+
+const kinds = ['first_reply', 'next_reply', 'closing'] as const
 
 /** Numbers from 0 to 1, the same in every run. */
 function createRandom(seed: number) {
@@ -92,6 +109,10 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
   for (const { id, name } of labels)
     await db`insert into labels (workspace_id, id, name, name_key, color, created_at)
       values (${workspace_id}, ${id}, ${name}, ${name.toLowerCase()}, '#2f6fde', now())`
+  const targets = named('Target')
+  for (const [i, { id, name }] of targets.entries())
+    await db`insert into targets (workspace_id, id, name, name_key, position, is_active, created_at)
+      values (${workspace_id}, ${id}, ${`${name} ${seed}`}, ${`${name} ${seed}`.toLowerCase()}, ${i}, false, now())`
   const members: string[] = []
   for (let i = 0; i < 4; i++) {
     const who = {
@@ -104,6 +125,23 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
   }
   const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
   const orNull = (ids: readonly string[]) => (random() < 0.25 ? null : pick(ids))
+  const questionAfter = (closedMs: number): Question => {
+    const at = closedMs + Math.floor(random() * 60_000)
+    const rated_at = random() < 0.4 ? null : at + Math.floor(random() * 3 * dayMs)
+    return {
+      ...{ id: pastId(at), at, member: orNull(members), rated_at },
+      rating: rated_at === null ? null : 1 + Math.floor(random() * 5),
+      isFailed: rated_at === null && random() < 0.3,
+    }
+  }
+  const outcomesAfter = (openedMs: number): Outcome[] =>
+    kinds.flatMap((kind) =>
+      someOf(idsOf(targets)).map((target) => {
+        const isMet = random() < 0.7
+        const at = isMet && random() < 0.1 ? null : openedMs + Math.floor(random() * 3 * dayMs)
+        return { target, kind, isMet, at }
+      }),
+    )
   const someOf = (ids: readonly string[]) => ids.filter(() => random() < 0.3)
   const conversations: Conversation[] = Array.from({ length: Math.ceil(count / 6) }, () => ({
     ...{ id: newId(), connection: pick(connections), team: orNull(idsOf(teams)), member: orNull(members) },
@@ -131,6 +169,8 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
         : { team: orNull(idsOf(teams)), member: orNull(members), labels: someOf(idsOf(labels)) }),
       office_first_reply_s: first_reply_at === null || random() < 0.1 ? null : Math.floor(random() * 40_000),
       office_closing_s: isOpen || random() < 0.1 ? null : Math.floor(random() * 90_000),
+      question: closed_at === null || random() < 0.5 ? null : questionAfter(closed_at),
+      outcomes: outcomesAfter(opened_at),
     })
   }
   for (const each of conversations) {
@@ -144,7 +184,10 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
         ${each.isWaiting ? new Date().toISOString() : null}, ${each.team}, ${each.member})`
     await label(db, workspace_id, each)
   }
-  return { episodes, conversations, connections, members, teams: idsOf(teams), labels: idsOf(labels) }
+  return {
+    ...{ episodes, conversations, connections, members },
+    ...{ teams: idsOf(teams), labels: idsOf(labels), targets: idsOf(targets) },
+  }
 }
 
 const label = (db: World['db'], workspaceId: string, { id, labels }: Conversation) => db`
@@ -163,8 +206,23 @@ async function insertEpisode(db: World['db'], workspaceId: string, e: Episode): 
         ${e.reopened_from}, ${e.team}, ${e.member}, ${e.labels}::uuid[], ${e.office_first_reply_s}, ${e.office_closing_s})`
     if (e.closed_at === null)
       await sql`update conversations set episode_id = ${e.id} where workspace_id = ${workspaceId} and id = ${e.conversation.id}`
+    const { question } = e
+    if (question)
+      await sql`
+        insert into ratings (workspace_id, message_id, episode_id, conversation_id, contact_id, member_id, state, asked_at, rating,
+          rated_at, is_announced, comment, created_at)
+        values (${workspaceId}, ${question.id}, ${e.id}, ${e.conversation.id}, ${newId()}, ${question.member}, ${stateOf(question)},
+          ${iso(question.at)}, ${question.rating}, ${iso(question.rated_at)}, true, ${question.rating && 'Thank you'}, ${iso(question.at)})`
+    for (const outcome of e.outcomes) await insertOutcome(sql, workspaceId, e, outcome)
   })
 }
+
+const stateOf = ({ isFailed, rating }: Question) => (isFailed ? 'failed' : rating === null ? 'asked' : 'rated')
+
+const insertOutcome = (sql: Sql, workspaceId: string, e: Episode, { target, kind, isMet, at }: Outcome) => sql`
+  insert into target_clocks (workspace_id, episode_id, target_id, kind, started_at, breached_at, outcome, ended_at)
+  values (${workspaceId}, ${e.id}, ${target}, ${kind}, ${iso(e.opened_at)}, ${isMet ? null : iso(at)}, ${isMet ? 'met' : 'missed'},
+    ${isMet ? iso(at) : null})`
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -191,6 +249,7 @@ function computeLocal(ms: number, timeZone: string): Local {
   return { day, hour: Number(parts.hour), weekday: (new Date(day).getUTCDay() + 6) % 7 }
 }
 
+type Sql = World['db'] | Parameters<Parameters<World['db']['begin']>[1]>[0]
 type Dimension = 'team' | 'member' | 'connection' | 'label'
 type Recounted = {
   timeZone: string
@@ -236,6 +295,50 @@ function recount(model: Model, { timeZone, from, to, office = false, keys = {} }
     first_reply: listOf(replied, (e) => (office ? e.office_first_reply_s : seconds(e, e.first_reply_at))),
     closing: listOf(closed, (e) => (office ? e.office_closing_s : seconds(e, e.closed_at))),
     replied,
+  }
+}
+
+/** The questions, ratings and outcomes behind each figure, with their episodes. */
+function recountOutcomes(model: Model, { timeZone, from, to, keys = {} }: Recounted, target?: string) {
+  const isIn = (ms: number | null) => {
+    const day = ms === null ? '' : localOf(ms, timeZone).day
+    return day >= from && day <= to
+  }
+  const matches = (e: Episode, author?: string | null) =>
+    Object.entries(keys).every(([dimension, key]) => hasKey(e, dimension as Dimension, key, author))
+  const questions = model.episodes.flatMap((e) =>
+    e.question && !e.question.isFailed && matches(e, e.question.member) ? [e.question] : [],
+  )
+  const asked = questions.filter(({ at }) => isIn(at))
+  return {
+    asked,
+    answered: asked.filter(({ rating }) => rating !== null),
+    ratings: questions.filter(({ rated_at }) => isIn(rated_at)),
+    outcomes: model.episodes.flatMap((e) =>
+      e.outcomes
+        .filter((outcome) => isIn(outcome.at) && matches(e) && (target ?? outcome.target) === outcome.target)
+        .map((outcome) => ({ e, ...outcome })),
+    ),
+  }
+}
+type RecountedOutcomes = ReturnType<typeof recountOutcomes>
+
+function assertSatisfaction(found: Json, { asked, answered, ratings }: RecountedOutcomes, what: string): void {
+  const values = ratings.map(({ rating }) => rating ?? 0)
+  assert.deepEqual(
+    [found.asked, found.answered, found.ratings, found.by_rating],
+    [asked.length, answered.length, ratings.length, [1, 2, 3, 4, 5].map((n) => values.filter((v) => v === n).length)],
+    `${what}: ratings`,
+  )
+  if (values.length === 0) assert.equal(found.mean_rating, null, what)
+  else assert.ok(Math.abs(found.mean_rating - sumOf(values) / values.length) <= 0.005 + 1e-9, `${what}: mean`)
+}
+
+function assertTargets(found: Json, { outcomes }: RecountedOutcomes, what: string): void {
+  for (const kind of kinds) {
+    const ofKind = outcomes.filter((outcome) => outcome.kind === kind)
+    const met = ofKind.filter(({ isMet }) => isMet).length
+    assert.deepEqual(found[kind], { met, missed: ofKind.length - met }, `${what}: ${kind}`)
   }
 }
 
@@ -361,6 +464,75 @@ async function assertReports(
   }
 }
 
+/** Every figure of satisfaction and of targets, without and with a filter. */
+async function assertOutcomes(
+  { report }: Reports,
+  model: Model,
+  timeZone: string,
+  periods: readonly [string, string][],
+) {
+  for (const [from, to] of periods) {
+    const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
+    const before = { from: addDays(from, -days), to: addDays(from, -1) }
+    const [team, connection, member, labelId] = [
+      ...[model.teams[0], model.connections[0], model.members[0], model.labels[0]],
+    ]
+    const filters: [string, Recounted['keys'], Dimension[]][] = [
+      ['', {}, ['member', 'team', 'connection', 'label']],
+      [`&team_id=${team}`, { team: team ?? '' }, ['member', 'label', 'connection']],
+      [`&connection_id=${connection}`, { connection: connection ?? '' }, ['team']],
+      ['&team_id=none', { team: null }, ['member']],
+      [`&member_id=${member}`, { member: member ?? '' }, ['member']],
+      [`&label_id=${labelId}`, { label: labelId ?? '' }, ['label']],
+    ]
+    for (const [query, keys, dimensions] of filters) {
+      const text = `from_day=${from}&to_day=${to}${query}`
+      const range = { timeZone, from, to, keys: keys ?? {} }
+      const assertIntervals = (found: Json, assertEach: typeof assertTargets, what: string) => {
+        for (const [i, each] of found.intervals.entries()) {
+          const next = found.intervals[i + 1]
+          const within = { ...range, from: each.start, to: next ? addDays(next.start, -1) : to }
+          assertEach(each, recountOutcomes(model, within), `${what} ${each.start}`)
+        }
+      }
+      const all = recountOutcomes(model, range)
+      const allBefore = recountOutcomes(model, { ...range, ...before })
+      for (const by of dimensions) {
+        const found = await report('satisfaction', `${text}&by=${by}&interval=week`)
+        const what = `satisfaction by ${by} ${text}`
+        assertSatisfaction(found.totals, all, what)
+        assertSatisfaction(found.previous, allBefore, `${what} before`)
+        assertIntervals(found, assertSatisfaction, what)
+        for (const key of keysOf(model, by)) {
+          const ofKey = { ...range, keys: { ...keys, [by]: key } }
+          const expected = recountOutcomes(model, ofKey)
+          const isFiltered = keys && by in keys && keys[by] !== key
+          const row = found.rows.find(({ id }: Json) => id === key)
+          if (isFiltered) assert.equal(row, undefined, what)
+          else if (row) {
+            assertSatisfaction(row, expected, `${what}: ${row.name}`)
+            assertSatisfaction(row.previous, recountOutcomes(model, { ...ofKey, ...before }), `${what}: before`)
+          } else assert.deepEqual([expected.asked, expected.ratings], [[], []], what)
+        }
+      }
+      const found = await report('targets', `${text}&interval=${query === '' ? 'day' : 'month'}`)
+      const what = `targets ${text}`
+      assertTargets(found.totals, all, what)
+      assertTargets(found.previous, allBefore, `${what} before`)
+      assertIntervals(found, assertTargets, what)
+      for (const target of model.targets) {
+        const expected = recountOutcomes(model, range, target)
+        const row = found.rows.find(({ id }: Json) => id === target)
+        if (!row) assert.deepEqual(expected.outcomes, [], what)
+        else {
+          assertTargets(row, expected, `${what}: ${row.name}`)
+          assertTargets(row.previous, recountOutcomes(model, { ...range, ...before }, target), `${what}: before`)
+        }
+      }
+    }
+  }
+}
+
 const wholeTime: [string, string] = ['2026-02-08', '2026-12-31']
 const periods: [string, string][] = [
   wholeTime,
@@ -381,10 +553,12 @@ test('each figure is equal to a count of the episodes, before and after they are
   for (const each of all.slice(600)) await insertEpisode(db, api.workspaceId, each)
   model.episodes = all
   await assertReports(world, model, zone, periods)
+  await assertOutcomes(world, model, zone, periods)
   await countReports(db)
   const [left] = await db`select count(*)::int as count from report_changes where workspace_id = ${api.workspaceId}`
   assert.equal(left?.count, 0)
   await assertReports(world, model, zone, periods)
+  await assertOutcomes(world, model, zone, periods)
 
   // Episodes that are open have the team, the member and the labels of their conversation, and keep them when they close.
   const open = all.filter(({ closed_at }) => closed_at === null)
@@ -416,6 +590,32 @@ test('each figure is equal to a count of the episodes, before and after they are
   await countReports(db)
   await assertReports(world, model, zone, [wholeTime])
 
+  // Customers answer, questions fail, clocks end, are missed later or are dropped.
+  for (const [i, e] of all.entries()) {
+    const { question } = e
+    if (question?.rating === null && !question.isFailed && i % 2 === 0) {
+      Object.assign(
+        question,
+        i % 4 === 0 ? { isFailed: true } : { rating: 1 + (i % 5), rated_at: question.at + 1_000 * i },
+      )
+      await db`update ratings set state = ${stateOf(question)}, rating = ${question.rating}, rated_at = ${iso(question.rated_at)}
+        where workspace_id = ${api.workspaceId} and message_id = ${question.id}`
+    }
+    const [outcome] = e.outcomes
+    if (!outcome || i % 3 !== 0) continue
+    const ofOutcome = db`workspace_id = ${api.workspaceId} and episode_id = ${e.id} and target_id = ${outcome.target} and kind = ${outcome.kind}`
+    if (i % 9 === 0) {
+      e.outcomes.shift()
+      await db`delete from target_clocks where ${ofOutcome}`
+      continue
+    }
+    Object.assign(outcome, { isMet: false, at: e.opened_at + 7_000 * i })
+    await db`update target_clocks set outcome = 'missed', breached_at = ${iso(outcome.at)} where ${ofOutcome}`
+  }
+  await assertOutcomes(world, model, zone, [wholeTime])
+  await countReports(db)
+  await assertOutcomes(world, model, zone, [wholeTime])
+
   // An erased contact takes its episodes along.
   const erased = model.conversations.slice(0, 20)
   for (const { id } of erased) {
@@ -424,8 +624,10 @@ test('each figure is equal to a count of the episodes, before and after they are
   }
   model.episodes = all.filter(({ conversation }) => !erased.includes(conversation))
   await assertReports(world, model, zone, [wholeTime])
+  await assertOutcomes(world, model, zone, [wholeTime])
   await countReports(db)
   await assertReports(world, model, zone, [wholeTime])
+  await assertOutcomes(world, model, zone, [wholeTime])
 })
 
 const figures = ['opened', 'reopened', 'first_reply', 'closed', 'closing', 'replies'] as const
@@ -436,12 +638,12 @@ test('each figure opens the episodes behind it', async (t) => {
   const model = await createModel(world, 300, 7)
   for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
   const [from, to] = ['2026-02-20', '2026-11-01']
-  const listAll = async (name: string, query: string): Promise<Json[]> => {
+  const listAll = async (name: string, query: string, list = 'episodes'): Promise<Json[]> => {
     const found: Json[] = []
     for (let cursor = ''; ; ) {
       const { data, meta } = await browser.ask(
         'GET',
-        `/reports/${name}/episodes?limit=100&${query}${cursor && `&cursor=${cursor}`}`,
+        `/reports/${name}/${list}?limit=100&${query}${cursor && `&cursor=${cursor}`}`,
       )
       found.push(...data)
       if (meta.next_cursor === null) return found
@@ -490,6 +692,61 @@ test('each figure opens the episodes behind it', async (t) => {
       }
     }
   }
+  await assertOpened()
+
+  /** The figures of satisfaction and of targets. */
+  async function assertOpened() {
+    const text = `from_day=${from}&to_day=${to}`
+    const range = { timeZone: zone, from, to }
+    for (const by of [undefined, 'member', 'team', 'connection', 'label'] as const) {
+      const found = await report('satisfaction', `${text}&by=${by ?? 'member'}`)
+      const rows: Json[] = by ? found.rows : [found.totals]
+      assert.ok(rows.length > 0)
+      for (const row of rows) {
+        const expected = recountOutcomes(model, { ...range, keys: by ? { [by]: row.id } : {} })
+        const ofRow = `${text}${by ? `&by=${by}&row=${row.id ?? 'none'}` : ''}`
+        for (const figure of ['asked', 'answered', 'ratings'] as const) {
+          const listed = await listAll('satisfaction', `${ofRow}&figure=${figure}`, 'ratings')
+          assert.equal(listed.length, row[figure])
+          assert.deepEqual(sorted(listed.map(({ id }) => id)), sorted(expected[figure].map(({ id }) => id)))
+        }
+        const best = await listAll('satisfaction', `${ofRow}&figure=ratings&rating=5`, 'ratings')
+        assert.equal(best.length, row.by_rating[4])
+        assert.ok(best.every(({ rating, comment }) => rating === 5 && comment === 'Thank you'))
+      }
+    }
+    const found = await report('targets', text)
+    for (const row of [found.totals, ...found.rows]) {
+      const expected = recountOutcomes(model, range, row.id)
+      for (const figure of ['met', 'missed'] as const) {
+        let count = 0
+        for (const kind of [undefined, ...kinds]) {
+          const query = `${text}&figure=${figure}${kind ? `&kind=${kind}` : ''}${row.id ? `&row=${row.id}` : ''}`
+          const listed = (await listAll('targets', query, 'outcomes')).flatMap(({ id, outcomes }) =>
+            outcomes.map(
+              (outcome: Json) => `${id} ${outcome.target_id} ${outcome.kind} ${outcome.outcome} ${outcome.at}`,
+            ),
+          )
+          const wanted = expected.outcomes
+            .filter((outcome) => outcome.isMet === (figure === 'met') && (kind ?? outcome.kind) === outcome.kind)
+            .map(({ e, target, kind, at }) => `${e.id} ${target} ${kind} ${figure} ${iso(at)}`)
+          assert.deepEqual(sorted(listed), sorted(wanted), query)
+          if (kind) assert.equal(listed.length, row[kind][figure])
+          count = kind ? count - listed.length : listed.length
+        }
+        assert.equal(count, 0)
+      }
+    }
+    // A keyed caller gets the same reports, and the CSV has the same rows.
+    for (const name of ['satisfaction', 'targets', 'availability']) {
+      const { data } = (await api.get(`/reports/${name}?${text}`)).body
+      assert.deepEqual(data.totals, (await report(name, text)).totals)
+      const csv = await fetch(`${world.url}/app/api/reports/${name}/table.csv?${text}`, {
+        headers: { cookie: browser.cookie() },
+      })
+      assert.equal((await csv.text()).trim().split('\r\n').length, data.rows.length + 1)
+    }
+  }
   const { hours } = await report('busy_hours', `from_day=${from}&to_day=${to}`)
   for (const { weekday, hour, opened } of hours.slice(0, 20)) {
     const listed = await listAll(
@@ -525,6 +782,15 @@ test('a report refuses a period, a filter or a row that it cannot have', async (
     'overview/episodes',
     'overview/episodes?figure=opened&row=none',
     'busy_hours/episodes?figure=opened&hour=24',
+    'satisfaction?by=channel',
+    'satisfaction?by=label&member_id=none',
+    'satisfaction/ratings',
+    'satisfaction/ratings?figure=ratings&rating=6',
+    'satisfaction/ratings?figure=ratings&row=1',
+    'targets?team_id=none&member_id=none',
+    'targets/outcomes?figure=met&kind=reply',
+    'availability?from_day=2026-02-30',
+    'availability/spans?figure=busy',
   ])
     assertBadRequest(await browser.call('GET', `/reports/${path}`))
   const { from_day, to_day } = (await browser.ask('GET', '/reports/overview?to_day=2026-03-30')).data
@@ -540,6 +806,12 @@ test('counts stay exact while two processes write, two count and one reads', asy
   const write = async (sql: World['db'], episodes: Episode[]) => {
     for (const [i, e] of episodes.entries()) {
       await insertEpisode(sql, api.workspaceId, e)
+      const [outcome] = e.outcomes
+      if (outcome && i % 2 === 0) {
+        Object.assign(outcome, { isMet: false, at: e.opened_at + 60_000 })
+        await sql`update target_clocks set outcome = 'missed', breached_at = ${iso(outcome.at)}
+          where workspace_id = ${api.workspaceId} and episode_id = ${e.id} and target_id = ${outcome.target} and kind = ${outcome.kind}`
+      }
       if (i % 3 !== 0 || e.closed_at === null) continue
       e.replies += 1
       await sql`update episodes set replies = ${e.replies}, updated_at = now() where workspace_id = ${api.workspaceId} and id = ${e.id}`
@@ -563,8 +835,10 @@ test('counts stay exact while two processes write, two count and one reads', asy
   isWriting = false
   await Promise.all(counting)
   await assertReports(world, model, zone, [wholeTime])
+  await assertOutcomes(world, model, zone, [wholeTime])
   await countReports(db)
   await assertReports(world, model, zone, [wholeTime])
+  await assertOutcomes(world, model, zone, [wholeTime])
 })
 
 test('after a change of the time zone the days are counted again, exactly, while episodes change', async (t) => {
@@ -591,6 +865,7 @@ test('after a change of the time zone the days are counted again, exactly, while
   const after = await report('overview', `from_day=${wholeTime[0]}&to_day=${wholeTime[1]}`)
   assert.deepEqual([after.is_rebuilding, after.time_zone], [false, to])
   await assertReports(world, model, to, [wholeTime, ['2026-03-08', '2026-03-08']])
+  await assertOutcomes(world, model, to, [wholeTime, ['2026-03-08', '2026-03-08']])
   const generations = await db`select distinct generation from report_counts where workspace_id = ${api.workspaceId}`
   assert.equal(generations.length, 1)
 })

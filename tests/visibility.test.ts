@@ -32,6 +32,7 @@ const noConversations = (reason: string): Check => `shows no conversation: ${rea
 const personal = noConversations('data of the member alone')
 const settings = noConversations('settings of the workspace')
 const figures = noConversations('totals of the workspace, without names or texts')
+const ownFigures = noConversations('the member’s own figures')
 const addressBook = noConversations('contacts are an address book that all members share')
 
 /** All calls of members below `/conversations/{id}` are checked without a line: each must be 404. */
@@ -123,6 +124,22 @@ const checks: Record<string, Check> = {
   'POST /profile/second-factor': personal,
   'POST /profile/second-factor/confirm': personal,
   'POST /profile/second-factor/recovery-codes': personal,
+  'GET /reports/:name': ownFigures,
+  'GET /reports/:name/episodes': listed(
+    ...['opened', 'waiting_now'].map((figure) => `/reports/overview/episodes?figure=${figure}`),
+  ),
+  'GET /reports/:name/table.csv': ownFigures,
+  'GET /reports/availability': ownFigures,
+  'GET /reports/availability/spans': ownFigures,
+  'GET /reports/availability/table.csv': ownFigures,
+  'GET /reports/satisfaction': ownFigures,
+  'GET /reports/satisfaction/ratings': listed('/reports/satisfaction/ratings?figure=asked'),
+  'GET /reports/satisfaction/table.csv': ownFigures,
+  'GET /reports/targets': ownFigures,
+  'GET /reports/targets/outcomes': listed(
+    ...['met', 'missed'].map((figure) => `/reports/targets/outcomes?figure=${figure}`),
+  ),
+  'GET /reports/targets/table.csv': ownFigures,
   'GET /requests': { refused: () => ['/requests'] },
   'GET /requests/:id': { refused: ({ message }) => [`/requests/${message}`] },
   'GET /schedules': settings,

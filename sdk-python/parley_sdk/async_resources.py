@@ -17,6 +17,7 @@ from .types import (
     AutomationRunDetail,
     AutomationSecret,
     AutomationStart,
+    AvailabilityReport,
     Broadcast,
     BroadcastRecipient,
     CheckedBroadcast,
@@ -56,6 +57,7 @@ from .types import (
     Note,
     RemoveSegmentContactsResult,
     Report,
+    SatisfactionReport,
     ScheduledMessage,
     ScheduledMessageChanges,
     SecretRotation,
@@ -64,6 +66,7 @@ from .types import (
     SendResult,
     StartAutomationResult,
     TakenOver,
+    TargetsReport,
     Team,
     Template,
     Usage,
@@ -1503,6 +1506,107 @@ class AsyncReports:
             "/reports/{name}",
             params={"name": name},
             query={"from_day": from_day, "to_day": to_day, "interval": interval, "office_hours": office_hours, "team_id": team_id, "connection_id": connection_id, "member_id": member_id, "label_id": label_id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def satisfaction(
+        self,
+        *,
+        from_day: Optional[str] = None,
+        to_day: Optional[str] = None,
+        interval: Optional[Literal["day", "week", "month"]] = None,
+        team_id: Optional[str] = None,
+        connection_id: Optional[str] = None,
+        member_id: Optional[str] = None,
+        label_id: Optional[str] = None,
+        by: Optional[Literal["member", "team", "connection", "label"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> SatisfactionReport:
+        """Get the report of satisfaction.
+
+        Questions about satisfaction and their ratings, with rows by member, team, connection or label. The rows can
+        be filtered by team or by connection, and those of a dimension by one of their own.
+
+        :param from_day: The first day, in the time zone of the workspace; 29 days before `to_day` when absent.
+        :param to_day: The last day, included; today when absent. At most 366 days.
+        :param interval: Of `intervals`: `day` when absent.
+        :param team_id: Only the episodes of this team; `none`: those without one.
+        :param connection_id: Only the episodes of this connection; `none`: those without one.
+        :param member_id: Only the episodes of this member; `none`: those without one.
+        :param label_id: Only the episodes of this label; `none`: those without one.
+        :param by: What the rows are: `member` when absent.
+        """
+        return await self._caller.call(
+            "GET",
+            "/reports/satisfaction",
+            query={"from_day": from_day, "to_day": to_day, "interval": interval, "team_id": team_id, "connection_id": connection_id, "member_id": member_id, "label_id": label_id, "by": by},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def targets(
+        self,
+        *,
+        from_day: Optional[str] = None,
+        to_day: Optional[str] = None,
+        interval: Optional[Literal["day", "week", "month"]] = None,
+        team_id: Optional[str] = None,
+        connection_id: Optional[str] = None,
+        member_id: Optional[str] = None,
+        label_id: Optional[str] = None,
+        target_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> TargetsReport:
+        """Get the report of targets.
+
+        The outcomes of service level targets, with a row per target. It can be filtered by target and by one more
+        field.
+
+        :param from_day: The first day, in the time zone of the workspace; 29 days before `to_day` when absent.
+        :param to_day: The last day, included; today when absent. At most 366 days.
+        :param interval: Of `intervals`: `day` when absent.
+        :param team_id: Only the episodes of this team; `none`: those without one.
+        :param connection_id: Only the episodes of this connection; `none`: those without one.
+        :param member_id: Only the episodes of this member; `none`: those without one.
+        :param label_id: Only the episodes of this label; `none`: those without one.
+        :param target_id: Only the outcomes of this target.
+        """
+        return await self._caller.call(
+            "GET",
+            "/reports/targets",
+            query={"from_day": from_day, "to_day": to_day, "interval": interval, "team_id": team_id, "connection_id": connection_id, "member_id": member_id, "label_id": label_id, "target_id": target_id},
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def availability(
+        self,
+        *,
+        from_day: Optional[str] = None,
+        to_day: Optional[str] = None,
+        interval: Optional[Literal["day", "week", "month"]] = None,
+        team_id: Optional[str] = None,
+        member_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AvailabilityReport:
+        """Get the report of availability.
+
+        How long members were available, away and offline, up to now.
+
+        :param from_day: The first day, in the time zone of the workspace; 29 days before `to_day` when absent.
+        :param to_day: The last day, included; today when absent. At most 366 days.
+        :param interval: Of `intervals`: `day` when absent.
+        :param team_id: Only the members who are in this team now; `none`: in no team.
+        :param member_id: Only this member.
+        """
+        return await self._caller.call(
+            "GET",
+            "/reports/availability",
+            query={"from_day": from_day, "to_day": to_day, "interval": interval, "team_id": team_id, "member_id": member_id},
             timeout=timeout,
             max_retries=max_retries,
         )

@@ -21,6 +21,12 @@ __all__ = [
     "AutomationSecret",
     "AutomationStart",
     "AutomationStep",
+    "AvailabilityReport",
+    "AvailabilityReportInterval",
+    "AvailabilityReportPrevious",
+    "AvailabilityReportRow",
+    "AvailabilityReportRowPrevious",
+    "AvailabilityReportTotals",
     "Broadcast",
     "BroadcastRecipient",
     "BroadcastTemplate",
@@ -116,6 +122,12 @@ __all__ = [
     "ReportTotals",
     "ReportTotalsClosing",
     "ReportTotalsFirstReply",
+    "SatisfactionReport",
+    "SatisfactionReportInterval",
+    "SatisfactionReportPrevious",
+    "SatisfactionReportRow",
+    "SatisfactionReportRowPrevious",
+    "SatisfactionReportTotals",
     "ScheduledContent",
     "ScheduledMessage",
     "ScheduledMessageAuthor",
@@ -132,6 +144,27 @@ __all__ = [
     "StoredFilterValue",
     "Tag",
     "TakenOver",
+    "TargetsReport",
+    "TargetsReportInterval",
+    "TargetsReportIntervalClosing",
+    "TargetsReportIntervalFirstReply",
+    "TargetsReportIntervalNextReply",
+    "TargetsReportPrevious",
+    "TargetsReportPreviousClosing",
+    "TargetsReportPreviousFirstReply",
+    "TargetsReportPreviousNextReply",
+    "TargetsReportRow",
+    "TargetsReportRowClosing",
+    "TargetsReportRowFirstReply",
+    "TargetsReportRowNextReply",
+    "TargetsReportRowPrevious",
+    "TargetsReportRowPreviousClosing",
+    "TargetsReportRowPreviousFirstReply",
+    "TargetsReportRowPreviousNextReply",
+    "TargetsReportTotals",
+    "TargetsReportTotalsClosing",
+    "TargetsReportTotalsFirstReply",
+    "TargetsReportTotalsNextReply",
     "Team",
     "Template",
     "TemplateParams",
@@ -333,6 +366,74 @@ class AutomationStep(TypedDict):
     input: Any
     message_id: Optional[str]
     created_at: str
+
+
+class AvailabilityReport(TypedDict):
+    name: Literal["availability"]
+    from_day: str
+    # The last day, included.
+    to_day: str
+    # The days are those of this zone: the workspace’s.
+    time_zone: str
+    interval: Literal["day", "week", "month"]
+    # The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the
+    # former one.
+    is_rebuilding: bool
+    # Of all rows, up to now.
+    totals: AvailabilityReportTotals
+    # As many days before.
+    previous: AvailabilityReportPrevious
+    intervals: List[AvailabilityReportInterval]
+    # One per member, without viewers.
+    rows: List[AvailabilityReportRow]
+
+
+class AvailabilityReportInterval(TypedDict):
+    # Its first day in the period. Weeks begin on Monday.
+    start: str
+    available_seconds: int
+    away_seconds: int
+    # The rest of the time since the member was added.
+    offline_seconds: int
+
+
+class AvailabilityReportPrevious(TypedDict):
+    """As many days before."""
+
+    from_day: str
+    to_day: str
+    available_seconds: int
+    away_seconds: int
+    # The rest of the time since the member was added.
+    offline_seconds: int
+
+
+class AvailabilityReportRow(TypedDict):
+    id: str
+    name: Optional[str]
+    # Now.
+    state: Literal["available", "away", "offline"]
+    available_seconds: int
+    away_seconds: int
+    # The rest of the time since the member was added.
+    offline_seconds: int
+    previous: AvailabilityReportRowPrevious
+
+
+class AvailabilityReportRowPrevious(TypedDict):
+    available_seconds: int
+    away_seconds: int
+    # The rest of the time since the member was added.
+    offline_seconds: int
+
+
+class AvailabilityReportTotals(TypedDict):
+    """Of all rows, up to now."""
+
+    available_seconds: int
+    away_seconds: int
+    # The rest of the time since the member was added.
+    offline_seconds: int
 
 
 class Broadcast(TypedDict):
@@ -1282,11 +1383,11 @@ class Report(TypedDict):
     # The days are those of this zone: the workspace’s.
     time_zone: str
     interval: Literal["day", "week", "month"]
-    # Times are counted in office hours.
-    office_hours: bool
     # The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the
     # former one.
     is_rebuilding: bool
+    # Times are counted in office hours.
+    office_hours: bool
     # False while many past episodes are being counted: after an upgrade, for some minutes.
     is_complete: bool
     totals: ReportTotals
@@ -1545,6 +1646,105 @@ class ReportTotalsFirstReply(TypedDict):
     mean_seconds: Optional[float]
 
 
+class SatisfactionReport(TypedDict):
+    name: Literal["satisfaction"]
+    by: Literal["member", "team", "connection", "label"]
+    from_day: str
+    # The last day, included.
+    to_day: str
+    # The days are those of this zone: the workspace’s.
+    time_zone: str
+    interval: Literal["day", "week", "month"]
+    # The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the
+    # former one.
+    is_rebuilding: bool
+    # False while many past episodes are being counted: after an upgrade, for some minutes.
+    is_complete: bool
+    totals: SatisfactionReportTotals
+    # As many days before.
+    previous: SatisfactionReportPrevious
+    intervals: List[SatisfactionReportInterval]
+    rows: List[SatisfactionReportRow]
+
+
+class SatisfactionReportInterval(TypedDict):
+    # Its first day in the period. Weeks begin on Monday.
+    start: str
+    # Questions that were sent in the period. Those that did not reach the customer are not counted.
+    asked: int
+    # Those of them that have a rating by now. The response rate is `answered` / `asked`.
+    answered: int
+    # Ratings that came in the period, whatever day the question was.
+    ratings: int
+    # Of these ratings: how many are 1, 2, 3, 4 and 5.
+    by_rating: List[int]
+    # Of these ratings: exact, rounded to a hundredth. Null without a rating.
+    mean_rating: Optional[float]
+
+
+class SatisfactionReportPrevious(TypedDict):
+    """As many days before."""
+
+    from_day: str
+    to_day: str
+    # Questions that were sent in the period. Those that did not reach the customer are not counted.
+    asked: int
+    # Those of them that have a rating by now. The response rate is `answered` / `asked`.
+    answered: int
+    # Ratings that came in the period, whatever day the question was.
+    ratings: int
+    # Of these ratings: how many are 1, 2, 3, 4 and 5.
+    by_rating: List[int]
+    # Of these ratings: exact, rounded to a hundredth. Null without a rating.
+    mean_rating: Optional[float]
+
+
+class SatisfactionReportRow(TypedDict):
+    # Of the member who replied last before the question, of the team, connection or label. Null: none.
+    id: Optional[str]
+    # Null if it does not exist any more, or if `id` is null.
+    name: Optional[str]
+    # Hex, assigned by the service.
+    color: Optional[str]
+    # Questions that were sent in the period. Those that did not reach the customer are not counted.
+    asked: int
+    # Those of them that have a rating by now. The response rate is `answered` / `asked`.
+    answered: int
+    # Ratings that came in the period, whatever day the question was.
+    ratings: int
+    # Of these ratings: how many are 1, 2, 3, 4 and 5.
+    by_rating: List[int]
+    # Of these ratings: exact, rounded to a hundredth. Null without a rating.
+    mean_rating: Optional[float]
+    previous: SatisfactionReportRowPrevious
+
+
+class SatisfactionReportRowPrevious(TypedDict):
+    # Questions that were sent in the period. Those that did not reach the customer are not counted.
+    asked: int
+    # Those of them that have a rating by now. The response rate is `answered` / `asked`.
+    answered: int
+    # Ratings that came in the period, whatever day the question was.
+    ratings: int
+    # Of these ratings: how many are 1, 2, 3, 4 and 5.
+    by_rating: List[int]
+    # Of these ratings: exact, rounded to a hundredth. Null without a rating.
+    mean_rating: Optional[float]
+
+
+class SatisfactionReportTotals(TypedDict):
+    # Questions that were sent in the period. Those that did not reach the customer are not counted.
+    asked: int
+    # Those of them that have a rating by now. The response rate is `answered` / `asked`.
+    answered: int
+    # Ratings that came in the period, whatever day the question was.
+    ratings: int
+    # Of these ratings: how many are 1, 2, 3, 4 and 5.
+    by_rating: List[int]
+    # Of these ratings: exact, rounded to a hundredth. Null without a rating.
+    mean_rating: Optional[float]
+
+
 class ScheduledContent(TypedDict, total=False):
     """The content of the request."""
 
@@ -1690,6 +1890,148 @@ class TakenOver(TypedDict):
     id: str
     # Whether there was an open run.
     stopped: bool
+
+
+class TargetsReport(TypedDict):
+    name: Literal["targets"]
+    from_day: str
+    # The last day, included.
+    to_day: str
+    # The days are those of this zone: the workspace’s.
+    time_zone: str
+    interval: Literal["day", "week", "month"]
+    # The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the
+    # former one.
+    is_rebuilding: bool
+    # False while many past episodes are being counted: after an upgrade, for some minutes.
+    is_complete: bool
+    # An episode has at most one outcome of each target and kind. A miss counts on the day on which the time ran
+    # out, a met one on the day of the reply or the closing.
+    totals: TargetsReportTotals
+    # As many days before.
+    previous: TargetsReportPrevious
+    intervals: List[TargetsReportInterval]
+    # One per target with an outcome in one of the periods.
+    rows: List[TargetsReportRow]
+
+
+class TargetsReportInterval(TypedDict):
+    # Its first day in the period. Weeks begin on Monday.
+    start: str
+    first_reply: TargetsReportIntervalFirstReply
+    next_reply: TargetsReportIntervalNextReply
+    closing: TargetsReportIntervalClosing
+
+
+class TargetsReportIntervalClosing(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportIntervalFirstReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportIntervalNextReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportPrevious(TypedDict):
+    """As many days before."""
+
+    from_day: str
+    to_day: str
+    first_reply: TargetsReportPreviousFirstReply
+    next_reply: TargetsReportPreviousNextReply
+    closing: TargetsReportPreviousClosing
+
+
+class TargetsReportPreviousClosing(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportPreviousFirstReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportPreviousNextReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportRow(TypedDict):
+    id: str
+    name: Optional[str]
+    is_deleted: bool
+    first_reply: TargetsReportRowFirstReply
+    next_reply: TargetsReportRowNextReply
+    closing: TargetsReportRowClosing
+    previous: TargetsReportRowPrevious
+
+
+class TargetsReportRowClosing(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportRowFirstReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportRowNextReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportRowPrevious(TypedDict):
+    first_reply: TargetsReportRowPreviousFirstReply
+    next_reply: TargetsReportRowPreviousNextReply
+    closing: TargetsReportRowPreviousClosing
+
+
+class TargetsReportRowPreviousClosing(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportRowPreviousFirstReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportRowPreviousNextReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportTotals(TypedDict):
+    """An episode has at most one outcome of each target and kind. A miss counts on the day on which the time ran
+    out, a met one on the day of the reply or the closing.
+    """
+
+    first_reply: TargetsReportTotalsFirstReply
+    next_reply: TargetsReportTotalsNextReply
+    closing: TargetsReportTotalsClosing
+
+
+class TargetsReportTotalsClosing(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportTotalsFirstReply(TypedDict):
+    met: int
+    missed: int
+
+
+class TargetsReportTotalsNextReply(TypedDict):
+    met: int
+    missed: int
 
 
 class Team(TypedDict):

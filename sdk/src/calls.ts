@@ -12,6 +12,7 @@ import type {
   AutomationRunDetail,
   AutomationSecret,
   AutomationStart,
+  AvailabilityReport,
   Broadcast,
   BroadcastRecipient,
   CheckedBroadcast,
@@ -35,7 +36,10 @@ import type {
   DeleteSegmentResult,
   DeleteWebhookResult,
   Episode,
+  GetAvailabilityReportQuery,
   GetReportQuery,
+  GetSatisfactionReportQuery,
+  GetTargetsReportQuery,
   GetTemplateQuery,
   ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
@@ -68,6 +72,7 @@ import type {
   Note,
   RemoveSegmentContactsResult,
   Report,
+  SatisfactionReport,
   SaveAutomationDraftQuery,
   ScheduledMessage,
   ScheduledMessageChanges,
@@ -77,6 +82,7 @@ import type {
   SendResult,
   StartAutomationResult,
   TakenOver,
+  TargetsReport,
   Team,
   Template,
   Usage,
@@ -114,6 +120,9 @@ export type Calls = {
   'GET /me': { data: Me }
   'GET /members': { query: ListMembersQuery; item: Member }
   'GET /messages/{id}': { params: { id: string }; data: Message }
+  'GET /reports/availability': { query: GetAvailabilityReportQuery; data: AvailabilityReport }
+  'GET /reports/satisfaction': { query: GetSatisfactionReportQuery; data: SatisfactionReport }
+  'GET /reports/targets': { query: GetTargetsReportQuery; data: TargetsReport }
   'GET /reports/{name}': { params: { name: string }; query: GetReportQuery; data: Report }
   'GET /scheduled-messages/{id}': { params: { id: string }; data: ScheduledMessage }
   'GET /segments': { query: ListSegmentsQuery; item: Segment }

@@ -19,7 +19,10 @@ import type {
   ContactIds,
   ContactMerge,
   ConversationChanges,
+  GetAvailabilityReportQuery,
   GetReportQuery,
+  GetSatisfactionReportQuery,
+  GetTargetsReportQuery,
   GetTemplateQuery,
   ListAutomationRunsQuery,
   ListBroadcastRecipientsQuery,
@@ -190,6 +193,15 @@ export const reportsOf = ({ call }: Caller) => ({
   /** `overview`, `members`, `teams`, `labels`, `connections` or `busy_hours`: the last 30 days, unless the query names others. */
   get: (name: Report['name'], query: GetReportQuery = {}, options?: CallOptions) =>
     call('GET /reports/{name}', { params: { name }, query }, options),
+  /** Questions and ratings, with rows by member unless the query says `by`. */
+  satisfaction: (query: GetSatisfactionReportQuery = {}, options?: CallOptions) =>
+    call('GET /reports/satisfaction', { query }, options),
+  /** Met and missed targets. */
+  targets: (query: GetTargetsReportQuery = {}, options?: CallOptions) =>
+    call('GET /reports/targets', { query }, options),
+  /** How long members were available, away and offline. */
+  availability: (query: GetAvailabilityReportQuery = {}, options?: CallOptions) =>
+    call('GET /reports/availability', { query }, options),
 })
 
 export const connectionsOf = ({ call, list }: Caller) => ({

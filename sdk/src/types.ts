@@ -177,6 +177,59 @@ export type AutomationStep = {
   created_at: string
 }
 
+export type AvailabilityReport = {
+  name: "availability"
+  from_day: string
+  /** The last day, included. */
+  to_day: string
+  /** The days are those of this zone: the workspace’s. */
+  time_zone: string
+  interval: "day" | "week" | "month"
+  /** The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one. */
+  is_rebuilding: boolean
+  /** Of all rows, up to now. */
+  totals: {
+    available_seconds: number
+    away_seconds: number
+    /** The rest of the time since the member was added. */
+    offline_seconds: number
+  }
+  /** As many days before. */
+  previous: {
+    from_day: string
+    to_day: string
+    available_seconds: number
+    away_seconds: number
+    /** The rest of the time since the member was added. */
+    offline_seconds: number
+  }
+  intervals: ({
+    /** Its first day in the period. Weeks begin on Monday. */
+    start: string
+    available_seconds: number
+    away_seconds: number
+    /** The rest of the time since the member was added. */
+    offline_seconds: number
+  })[]
+  /** One per member, without viewers. */
+  rows: ({
+    id: string
+    name: string | null
+    /** Now. */
+    state: "available" | "away" | "offline"
+    available_seconds: number
+    away_seconds: number
+    /** The rest of the time since the member was added. */
+    offline_seconds: number
+    previous: {
+      available_seconds: number
+      away_seconds: number
+      /** The rest of the time since the member was added. */
+      offline_seconds: number
+    }
+  })[]
+}
+
 export type Broadcast = {
   id: string
   /** Can be empty in a draft of a member. */
@@ -628,6 +681,19 @@ export type FilterRule = {
   value?: string | undefined
 }
 
+export type GetAvailabilityReportQuery = {
+  /** The first day, in the time zone of the workspace; 29 days before `to_day` when absent. */
+  from_day?: string | undefined
+  /** The last day, included; today when absent. At most 366 days. */
+  to_day?: string | undefined
+  /** Of `intervals`: `day` when absent. */
+  interval?: "day" | "week" | "month" | undefined
+  /** Only the members who are in this team now; `none`: in no team. */
+  team_id?: string | undefined
+  /** Only this member. */
+  member_id?: string | undefined
+}
+
 export type GetReportQuery = {
   /** The first day, in the time zone of the workspace; 29 days before `to_day` when absent. */
   from_day?: string | undefined
@@ -645,6 +711,44 @@ export type GetReportQuery = {
   member_id?: string | undefined
   /** Only the episodes of this label; `none`: those without one. */
   label_id?: string | undefined
+}
+
+export type GetSatisfactionReportQuery = {
+  /** The first day, in the time zone of the workspace; 29 days before `to_day` when absent. */
+  from_day?: string | undefined
+  /** The last day, included; today when absent. At most 366 days. */
+  to_day?: string | undefined
+  /** Of `intervals`: `day` when absent. */
+  interval?: "day" | "week" | "month" | undefined
+  /** Only the episodes of this team; `none`: those without one. */
+  team_id?: string | undefined
+  /** Only the episodes of this connection; `none`: those without one. */
+  connection_id?: string | undefined
+  /** Only the episodes of this member; `none`: those without one. */
+  member_id?: string | undefined
+  /** Only the episodes of this label; `none`: those without one. */
+  label_id?: string | undefined
+  /** What the rows are: `member` when absent. */
+  by?: "member" | "team" | "connection" | "label" | undefined
+}
+
+export type GetTargetsReportQuery = {
+  /** The first day, in the time zone of the workspace; 29 days before `to_day` when absent. */
+  from_day?: string | undefined
+  /** The last day, included; today when absent. At most 366 days. */
+  to_day?: string | undefined
+  /** Of `intervals`: `day` when absent. */
+  interval?: "day" | "week" | "month" | undefined
+  /** Only the episodes of this team; `none`: those without one. */
+  team_id?: string | undefined
+  /** Only the episodes of this connection; `none`: those without one. */
+  connection_id?: string | undefined
+  /** Only the episodes of this member; `none`: those without one. */
+  member_id?: string | undefined
+  /** Only the episodes of this label; `none`: those without one. */
+  label_id?: string | undefined
+  /** Only the outcomes of this target. */
+  target_id?: string | undefined
 }
 
 export type GetTemplateQuery = {
@@ -1158,10 +1262,10 @@ export type Report = {
   /** The days are those of this zone: the workspace’s. */
   time_zone: string
   interval: "day" | "week" | "month"
-  /** Times are counted in office hours. */
-  office_hours: boolean
   /** The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one. */
   is_rebuilding: boolean
+  /** Times are counted in office hours. */
+  office_hours: boolean
   /** False while many past episodes are being counted: after an upgrade, for some minutes. */
   is_complete: boolean
   totals: {
@@ -1351,6 +1455,92 @@ export type Report = {
   })[]
 }
 
+export type SatisfactionReport = {
+  name: "satisfaction"
+  by: "member" | "team" | "connection" | "label"
+  from_day: string
+  /** The last day, included. */
+  to_day: string
+  /** The days are those of this zone: the workspace’s. */
+  time_zone: string
+  interval: "day" | "week" | "month"
+  /** The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one. */
+  is_rebuilding: boolean
+  /** False while many past episodes are being counted: after an upgrade, for some minutes. */
+  is_complete: boolean
+  totals: {
+    /** Questions that were sent in the period. Those that did not reach the customer are not counted. */
+    asked: number
+    /** Those of them that have a rating by now. The response rate is `answered` / `asked`. */
+    answered: number
+    /** Ratings that came in the period, whatever day the question was. */
+    ratings: number
+    /** Of these ratings: how many are 1, 2, 3, 4 and 5. */
+    by_rating: (number)[]
+    /** Of these ratings: exact, rounded to a hundredth. Null without a rating. */
+    mean_rating: number | null
+  }
+  /** As many days before. */
+  previous: {
+    from_day: string
+    to_day: string
+    /** Questions that were sent in the period. Those that did not reach the customer are not counted. */
+    asked: number
+    /** Those of them that have a rating by now. The response rate is `answered` / `asked`. */
+    answered: number
+    /** Ratings that came in the period, whatever day the question was. */
+    ratings: number
+    /** Of these ratings: how many are 1, 2, 3, 4 and 5. */
+    by_rating: (number)[]
+    /** Of these ratings: exact, rounded to a hundredth. Null without a rating. */
+    mean_rating: number | null
+  }
+  intervals: ({
+    /** Its first day in the period. Weeks begin on Monday. */
+    start: string
+    /** Questions that were sent in the period. Those that did not reach the customer are not counted. */
+    asked: number
+    /** Those of them that have a rating by now. The response rate is `answered` / `asked`. */
+    answered: number
+    /** Ratings that came in the period, whatever day the question was. */
+    ratings: number
+    /** Of these ratings: how many are 1, 2, 3, 4 and 5. */
+    by_rating: (number)[]
+    /** Of these ratings: exact, rounded to a hundredth. Null without a rating. */
+    mean_rating: number | null
+  })[]
+  rows: ({
+    /** Of the member who replied last before the question, of the team, connection or label. Null: none. */
+    id: string | null
+    /** Null if it does not exist any more, or if `id` is null. */
+    name: string | null
+    /** Hex, assigned by the service. */
+    color: string | null
+    /** Questions that were sent in the period. Those that did not reach the customer are not counted. */
+    asked: number
+    /** Those of them that have a rating by now. The response rate is `answered` / `asked`. */
+    answered: number
+    /** Ratings that came in the period, whatever day the question was. */
+    ratings: number
+    /** Of these ratings: how many are 1, 2, 3, 4 and 5. */
+    by_rating: (number)[]
+    /** Of these ratings: exact, rounded to a hundredth. Null without a rating. */
+    mean_rating: number | null
+    previous: {
+      /** Questions that were sent in the period. Those that did not reach the customer are not counted. */
+      asked: number
+      /** Those of them that have a rating by now. The response rate is `answered` / `asked`. */
+      answered: number
+      /** Ratings that came in the period, whatever day the question was. */
+      ratings: number
+      /** Of these ratings: how many are 1, 2, 3, 4 and 5. */
+      by_rating: (number)[]
+      /** Of these ratings: exact, rounded to a hundredth. Null without a rating. */
+      mean_rating: number | null
+    }
+  })[]
+}
+
 export type SaveAutomationDraftQuery = {
   /** The `updated_at` that the caller has read. If the automation has changed since, another definition than its draft is refused. */
   if_updated_at?: string | undefined
@@ -1494,6 +1684,100 @@ export type TakenOver = {
   id: string
   /** Whether there was an open run. */
   stopped: boolean
+}
+
+export type TargetsReport = {
+  name: "targets"
+  from_day: string
+  /** The last day, included. */
+  to_day: string
+  /** The days are those of this zone: the workspace’s. */
+  time_zone: string
+  interval: "day" | "week" | "month"
+  /** The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one. */
+  is_rebuilding: boolean
+  /** False while many past episodes are being counted: after an upgrade, for some minutes. */
+  is_complete: boolean
+  /** An episode has at most one outcome of each target and kind. A miss counts on the day on which the time ran out, a met one on the day of the reply or the closing. */
+  totals: {
+    first_reply: {
+      met: number
+      missed: number
+    }
+    next_reply: {
+      met: number
+      missed: number
+    }
+    closing: {
+      met: number
+      missed: number
+    }
+  }
+  /** As many days before. */
+  previous: {
+    from_day: string
+    to_day: string
+    first_reply: {
+      met: number
+      missed: number
+    }
+    next_reply: {
+      met: number
+      missed: number
+    }
+    closing: {
+      met: number
+      missed: number
+    }
+  }
+  intervals: ({
+    /** Its first day in the period. Weeks begin on Monday. */
+    start: string
+    first_reply: {
+      met: number
+      missed: number
+    }
+    next_reply: {
+      met: number
+      missed: number
+    }
+    closing: {
+      met: number
+      missed: number
+    }
+  })[]
+  /** One per target with an outcome in one of the periods. */
+  rows: ({
+    id: string
+    name: string | null
+    is_deleted: boolean
+    first_reply: {
+      met: number
+      missed: number
+    }
+    next_reply: {
+      met: number
+      missed: number
+    }
+    closing: {
+      met: number
+      missed: number
+    }
+    previous: {
+      first_reply: {
+        met: number
+        missed: number
+      }
+      next_reply: {
+        met: number
+        missed: number
+      }
+      closing: {
+        met: number
+        missed: number
+      }
+    }
+  })[]
 }
 
 export type Team = {

@@ -1,7 +1,7 @@
 /**
  * Keeps the counters of reports.
  *
- * Triggers of `episodes`, and of what an open episode has from its conversation, insert the id of a changed episode into `report_changes`. The
+ * Triggers of `episodes`, of what an open episode has from its conversation, of `ratings` and of `target_clocks` insert the id of a changed episode into `report_changes`. The
  * loop takes these rows: it subtracts each episode as `counted_episodes` has it from the counters, adds it as it is now, and stores it. A read adds
  * the rows that the loop has not taken (`figures.ts`), so it is exact at any time. A repeated row changes nothing.
  *
@@ -19,6 +19,7 @@ import {
   countColumns,
   countedFacts,
   eventSums,
+  factColumns,
   keyedEvents,
   storeFacts,
 } from './facts.ts'
@@ -73,9 +74,7 @@ async function countChanged(sql: Sql): Promise<boolean> {
     ${storeFacts(sql)},
     -- For the generation that is read, and for the one that is being built if it contains the episode.
     facts as (
-      select f.sign, f.workspace_id, g.generation, g.time_zone, f.connection_id, f.team_id, f.member_id, f.labels, f.is_reopened,
-        f.replies, f.opened_at, f.first_reply_at, f.first_reply_by, f.closed_at, f.first_reply_s, f.closing_s,
-        f.office_first_reply_s, f.office_closing_s
+      select f.sign, g.generation, g.time_zone, ${factColumns(sql, 'f')}
       from changed_facts f
       join report_states s on s.workspace_id = f.workspace_id
       cross join lateral (
@@ -92,7 +91,7 @@ const addFacts = (sql: Sql) => sql`
     ${keyedEvents(sql)},
     periods as (
       select k.sign, k.workspace_id, k.generation, k.family, k.event, k.local_at, p.period, p.start, k.key_1, k.key_2,
-        k.is_reopened, k.replies, k.first_reply_s, k.closing_s, k.office_first_reply_s, k.office_closing_s
+        k.is_reopened, k.replies, k.first_reply_s, k.closing_s, k.office_first_reply_s, k.office_closing_s, k.bucket
       from keyed_events k
       cross join lateral (
         values ('day', k.local_at::date), ('month', date_trunc('month', k.local_at)::date)
@@ -101,6 +100,7 @@ const addFacts = (sql: Sql) => sql`
     count_changes as (
       select k.workspace_id, k.generation, k.family, k.period, k.start, k.key_1, k.key_2, ${eventSums(sql)}
       from periods k
+      where k.bucket is null
       group by 1, 2, 3, 4, 5, 6, 7
     ),
     added_counts as (
@@ -185,9 +185,7 @@ async function buildGeneration(sql: Sql): Promise<boolean> {
       with
       ${countedFacts(sql, workspace_id, built_until, chunkSize)},
       facts as (
-        select sign, workspace_id, ${building_generation}::int as generation, ${building_time_zone} as time_zone, connection_id, team_id,
-          member_id, labels, is_reopened, replies, opened_at, first_reply_at, first_reply_by, closed_at, first_reply_s, closing_s,
-          office_first_reply_s, office_closing_s
+        select sign, ${building_generation}::int as generation, ${building_time_zone} as time_zone, ${factColumns(sql)}
         from changed_facts
       ),
       ${addFacts(sql)}`

@@ -1,7 +1,9 @@
 /** The table of a report as CSV: its rows, its hours, or its intervals if it has neither. */
+import { clockKinds } from '../../automation/definition.ts'
 import { byteOrderMark, type Cell, writeRow } from '../../lib/csv.ts'
 import type { Figures } from './figures.ts'
 import type { Report } from './report.ts'
+import type { AvailabilityReport, SatisfactionReport, TargetsReport } from './resource.ts'
 
 const figureColumns = [
   ...['opened', 'reopened', 'closed', 'replies'],
@@ -9,8 +11,10 @@ const figureColumns = [
   ...['closing_count', 'closing_median_seconds', 'closing_p90_seconds', 'closing_mean_seconds'],
 ]
 
+const writeTable = (lines: readonly Cell[][]): string => byteOrderMark + lines.map(writeRow).join('')
+
 export function writeReport({ name, rows, hours, intervals }: Report): string {
-  return byteOrderMark + tableOf().map(writeRow).join('')
+  return writeTable(tableOf())
 
   function tableOf(): Cell[][] {
     if (name === 'busy_hours') {
@@ -33,3 +37,32 @@ const cellsOf = ({ opened, reopened, closed, replies, first_reply, closing }: Fi
     ...[count, median_seconds, p90_seconds, mean_seconds],
   ]),
 ]
+
+export const writeSatisfaction = ({ rows }: SatisfactionReport): string =>
+  writeTable([
+    [
+      ...['name', 'id', 'asked', 'answered', 'ratings', 'mean_rating'],
+      ...['rating_1', 'rating_2', 'rating_3', 'rating_4', 'rating_5'],
+    ],
+    ...rows.map(({ name, id, asked, answered, ratings, mean_rating, by_rating }): Cell[] => [
+      ...[name, id, asked, answered, ratings, mean_rating],
+      ...by_rating,
+    ]),
+  ])
+
+export const writeTargets = ({ rows }: TargetsReport): string =>
+  writeTable([
+    ['name', 'id', ...clockKinds.flatMap((kind) => [`${kind}_met`, `${kind}_missed`])],
+    ...rows.map((row): Cell[] => [
+      ...[row.name, row.id],
+      ...clockKinds.flatMap((kind) => [row[kind].met, row[kind].missed]),
+    ]),
+  ])
+
+export const writeAvailability = ({ rows }: AvailabilityReport): string =>
+  writeTable([
+    ['name', 'id', 'available_seconds', 'away_seconds', 'offline_seconds'],
+    ...rows.map(({ name, id, available_seconds, away_seconds, offline_seconds }): Cell[] => [
+      ...[name, id, available_seconds, away_seconds, offline_seconds],
+    ]),
+  ])

@@ -9,8 +9,6 @@
 import { memberName } from '../../accounts/members.ts'
 import { contactName } from '../../contacts/contact-name.ts'
 import { allOf } from '../../conversations/inbox-plan.ts'
-import { badRequest } from '../../lib/errors.ts'
-import { isUuid } from '../../lib/id.ts'
 import { type Page, type Position, toPage } from '../../lib/page.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../../lib/postgres/db.ts'
 import { type Reader, visibleTo } from '../../teams/visibility.ts'
@@ -27,7 +25,7 @@ import {
   officeFirstReplySeconds,
   teamOf,
 } from './facts.ts'
-import { type ReportName, type ReportQuery, type ReportRequest, readRequest, rowsOf } from './request.ts'
+import { type ReportName, type ReportQuery, type ReportRequest, readRequest, rowsOf, withRow } from './request.ts'
 import type { ReportEpisode } from './resource.ts'
 import { isWaiting } from './waiting.ts'
 
@@ -50,7 +48,8 @@ export async function listReportEpisodes(
   { limit, before }: Position,
 ): Promise<Page<ReportEpisode>> {
   const { workspaceId } = caller
-  const request = await readRequest(sql, caller, name, withRow(name, query))
+  const requested = { name, rows: rowsOf[name] }
+  const request = await readRequest(sql, caller, requested, withRow(requested, query))
   const condition = plannedPerCall(sql, conditionOf(sql, request, query))
   const [firstReply, closing] = request.isInOfficeHours
     ? [officeFirstReplySeconds(sql), officeClosingSeconds(sql)]
@@ -71,18 +70,9 @@ export async function listReportEpisodes(
   return toPage(rows, limit)
 }
 
-const memberNameOf = (sql: Sql, id: Fragment): Fragment => sql`(
+export const memberNameOf = (sql: Sql, id: Fragment): Fragment => sql`(
         select ${memberName(sql, sql`n`)} from members n where n.workspace_id = e.workspace_id and n.id = ${id}
       )`
-
-/** The row is one more filter. */
-function withRow(name: ReportName, query: EpisodeQuery): ReportQuery {
-  const dimension = rowsOf[name]
-  if (query.row === undefined) return query
-  if (dimension === undefined) throw badRequest(`row: the report ${name} has no rows`)
-  if (query.row !== 'none' && !isUuid(query.row)) throw badRequest('row: must be an id or none')
-  return { ...query, [`${dimension}_id`]: query.row }
-}
 
 function conditionOf(sql: Sql, request: ReportRequest, query: EpisodeQuery): Fragment {
   const { figure } = query
@@ -108,7 +98,7 @@ function conditionOf(sql: Sql, request: ReportRequest, query: EpisodeQuery): Fra
 }
 
 /** The first two conditions are for the index: the days of a zone are at most a day away from their dates in UTC. */
-const isInPeriod = (sql: Sql, { period: { from, to }, state }: ReportRequest, at: Fragment): Fragment => sql`
+export const isInPeriod = (sql: Sql, { period: { from, to }, state }: ReportRequest, at: Fragment): Fragment => sql`
   ${at} >= ${from}::text::timestamptz - interval '1 day' and ${at} < ${to}::text::timestamptz + interval '2 days'
   and (${at} at time zone ${state.time_zone})::date between ${from}::text::date and ${to}::text::date`
 
@@ -119,7 +109,8 @@ function isAtHour(sql: Sql, { state }: ReportRequest, at: Fragment, { weekday, h
   return sql`true ${onWeekday} ${inHour}`
 }
 
-function keysOf(sql: Sql, { filters }: ReportRequest, member: Fragment): Fragment {
+/** The filters as conditions on episode `e` of conversation `v`; `member` is that of the figure. */
+export function keysOf(sql: Sql, { filters }: ReportRequest, member: Fragment): Fragment {
   const keys: Record<Exclude<Dimension, 'label'>, Fragment> = {
     ...{ team: teamOf(sql), connection: sql`e.connection_id`, member },
   }

@@ -4,6 +4,9 @@
  * An episode has three events: it is opened, it has a first reply, it is closed. Each counts on its day in the workspace's time zone, for the
  * team, the connection, the member and the labels of the episode. While an episode is open, these are those of its conversation. The member of a
  * first reply is its author.
+ *
+ * More events have a bucket instead of a time: the question about satisfaction (1 with a rating, otherwise 0) and its rating, which count for the
+ * member whom the rating is about, and the outcomes of targets (1 met, 0 missed), which count for the target.
  */
 import type { Fragment, Sql } from '../../lib/postgres/db.ts'
 import { bucketOf } from './buckets.ts'
@@ -15,14 +18,19 @@ export const noKey = '00000000-0000-0000-0000-000000000000'
 export const dimensions = ['team', 'connection', 'member', 'label'] as const
 export type Dimension = (typeof dimensions)[number]
 
+/** Outcomes are counted by target, and by one dimension and target. */
+export const keyNames = [...dimensions, 'target'] as const
+export type KeyName = (typeof keyNames)[number]
+
 const families = [
-  ...['all', ...dimensions],
+  ...['all', ...keyNames],
   ...['team_connection', 'team_member', 'team_label', 'connection_member', 'connection_label'],
+  ...dimensions.map((dimension) => `${dimension}_target`),
 ]
 
-/** The family that counts by these dimensions. Undefined: no family does. */
-export function getFamily(by: readonly Dimension[]): string | undefined {
-  const name = dimensions.filter((dimension) => by.includes(dimension)).join('_') || 'all'
+/** The family that counts by these keys. Undefined: no family does. */
+export function getFamily(by: readonly KeyName[]): string | undefined {
+  const name = keyNames.filter((key) => by.includes(key)).join('_') || 'all'
   return families.find((family) => family === name)
 }
 
@@ -50,10 +58,12 @@ const columnNames = [
     'office_first_reply_s',
     'office_closing_s',
   ],
+  ...['asked_at', 'rated_at', 'rating', 'rating_member_id', 'outcomes'],
 ]
 
-const columns = (sql: Sql): Fragment => sql`${sql.unsafe(columnNames.join(', '))}`
-const columnsOfCounted = (sql: Sql): Fragment => sql`${sql.unsafe(columnNames.map((name) => `c.${name}`).join(', '))}`
+/** The columns of facts, of the table or query `of`. */
+export const factColumns = (sql: Sql, of?: 'c' | 'f'): Fragment =>
+  sql`${sql.unsafe(columnNames.map((name) => (of ? `${of}.${name}` : name)).join(', '))}`
 
 const seconds = (sql: Sql, from: Fragment, to: Fragment): Fragment =>
   sql`greatest(0, floor(extract(epoch from ${to} - ${from})))::int`
@@ -77,6 +87,14 @@ export const officeFirstReplySeconds = (sql: Sql): Fragment =>
 export const officeClosingSeconds = (sql: Sql): Fragment =>
   sql`case when e.closed_at is not null then e.office_closing_s end`
 
+/** The question `r` was sent: one that did not reach the customer does not count. */
+export const isAsked = (sql: Sql): Fragment => sql`r.state in ('asked', 'rated')`
+
+/** The outcome of clock `k` is decided. While a customer waits again for a next reply, only a miss is. */
+export const isDecided = (sql: Sql): Fragment => sql`k.outcome is not null and ${outcomeAt(sql)} is not null`
+/** When the time of clock `k` ran out, or when the reply or the closing was in time. */
+export const outcomeAt = (sql: Sql): Fragment => sql`coalesce(k.breached_at, k.ended_at)`
+
 /** The episodes of `changed_episodes (workspace_id, episode_id)`: as they are, and as they are counted with the sign -1. */
 export const changedFacts = (sql: Sql): Fragment => sql`
     -- The episodes that exist, as they are now. offset 0 keeps the order of the joins: on tables without statistics another one took 5 s.
@@ -85,7 +103,14 @@ export const changedFacts = (sql: Sql): Fragment => sql`
         ${labelsOf(sql)} as labels, e.reopened_from is not null as is_reopened, e.replies, e.opened_at,
         ${firstReplyAt(sql)} as first_reply_at, e.first_reply_by, e.closed_at, ${firstReplySeconds(sql)} as first_reply_s,
         case when e.closed_at is not null then ${closingSeconds(sql)} end as closing_s,
-        ${officeFirstReplySeconds(sql)} as office_first_reply_s, ${officeClosingSeconds(sql)} as office_closing_s
+        ${officeFirstReplySeconds(sql)} as office_first_reply_s, ${officeClosingSeconds(sql)} as office_closing_s,
+        r.asked_at, r.rated_at, r.rating, r.member_id as rating_member_id, (
+          select jsonb_agg(jsonb_build_object(
+            'target_id', k.target_id, 'kind', k.kind, 'at', ${outcomeAt(sql)}, 'is_met', k.outcome = 'met'
+          ))
+          from target_clocks k
+          where k.workspace_id = e.workspace_id and k.episode_id = e.id and ${isDecided(sql)}
+        ) as outcomes
       from changed_episodes x
       cross join lateral (
         select e.workspace_id, e.id, e.conversation_id, e.connection_id, e.team_id, e.member_id, e.labels, e.reopened_from, e.replies,
@@ -99,15 +124,20 @@ export const changedFacts = (sql: Sql): Fragment => sql`
         where v.workspace_id = e.workspace_id and v.id = e.conversation_id
         offset 0
       ) v
+      left join lateral (
+        select r.asked_at, r.rated_at, r.rating, r.member_id from ratings r
+        where r.workspace_id = e.workspace_id and r.episode_id = e.id and ${isAsked(sql)}
+        offset 0
+      ) r on true
     ),
     -- What the counters change by.
     changed_facts as (
-      select 1 as sign, ${columns(sql)} from current_episodes
+      select 1 as sign, ${factColumns(sql)} from current_episodes
       union all
-      select -1, ${columnsOfCounted(sql)}
+      select -1, ${factColumns(sql, 'c')}
       from changed_episodes x
       cross join lateral (
-        select ${columnsOfCounted(sql)} from counted_episodes c
+        select ${factColumns(sql, 'c')} from counted_episodes c
         where c.workspace_id = x.workspace_id and c.episode_id = x.episode_id
         offset 0
       ) c
@@ -116,14 +146,16 @@ export const changedFacts = (sql: Sql): Fragment => sql`
 /** Statement parts that store `current_episodes` as counted. */
 export const storeFacts = (sql: Sql): Fragment => sql`
     stored_episodes as (
-      insert into counted_episodes as c (${columns(sql)})
-      select ${columns(sql)} from current_episodes
+      insert into counted_episodes as c (${factColumns(sql)})
+      select ${factColumns(sql)} from current_episodes
       on conflict (workspace_id, episode_id) do update set
         connection_id = excluded.connection_id, team_id = excluded.team_id, member_id = excluded.member_id,
         labels = excluded.labels, is_reopened = excluded.is_reopened, replies = excluded.replies, opened_at = excluded.opened_at,
         first_reply_at = excluded.first_reply_at, first_reply_by = excluded.first_reply_by, closed_at = excluded.closed_at,
         first_reply_s = excluded.first_reply_s, closing_s = excluded.closing_s,
-        office_first_reply_s = excluded.office_first_reply_s, office_closing_s = excluded.office_closing_s
+        office_first_reply_s = excluded.office_first_reply_s, office_closing_s = excluded.office_closing_s,
+        asked_at = excluded.asked_at, rated_at = excluded.rated_at, rating = excluded.rating,
+        rating_member_id = excluded.rating_member_id, outcomes = excluded.outcomes
     ),
     deleted_episodes as (
       delete from counted_episodes c using changed_episodes x
@@ -136,7 +168,7 @@ export const storeFacts = (sql: Sql): Fragment => sql`
 /** The counted episodes of a workspace behind `after`, in the order of their ids. */
 export const countedFacts = (sql: Sql, workspaceId: string, after: string, count: number): Fragment => sql`
     changed_facts as (
-      select 1 as sign, ${columns(sql)} from counted_episodes
+      select 1 as sign, ${factColumns(sql)} from counted_episodes
       where workspace_id = ${workspaceId} and episode_id > ${after}
       order by episode_id
       limit ${count}
@@ -150,19 +182,28 @@ export const keyedEvents = (sql: Sql, family?: string): Fragment => sql`
     -- The events with their local time.
     events as (
       select f.sign, f.workspace_id, f.generation, x.event, x.at at time zone f.time_zone as local_at, x.member_id, f.team_id,
-        f.connection_id, f.labels, f.is_reopened, f.replies, f.first_reply_s, f.closing_s, f.office_first_reply_s, f.office_closing_s
+        f.connection_id, f.labels, f.is_reopened, f.replies, f.first_reply_s, f.closing_s, f.office_first_reply_s, f.office_closing_s,
+        x.target_id, x.bucket
       from facts f
-      cross join lateral (values
-        ('opened', f.opened_at, f.member_id),
-        ('first_reply', f.first_reply_at, f.first_reply_by),
-        ('closed', f.closed_at, f.member_id)
-      ) x (event, at, member_id)
+      cross join lateral (
+        select v.event, v.at, v.member_id, null::uuid as target_id, v.bucket
+        from (values
+          ('opened', f.opened_at, f.member_id, null::int),
+          ('first_reply', f.first_reply_at, f.first_reply_by, null),
+          ('closed', f.closed_at, f.member_id, null),
+          ('question', f.asked_at, f.rating_member_id, (f.rating is not null)::int),
+          ('rating', f.rated_at, f.rating_member_id, f.rating::int)
+        ) v (event, at, member_id, bucket)
+        union all
+        select 'target_' || o.kind, o.at, f.member_id, o.target_id, o.is_met::int
+        from jsonb_to_recordset(f.outcomes) as o (target_id uuid, kind text, at timestamptz, is_met boolean)
+      ) x
       where x.at is not null
     ),
     -- Each event once for each key.
     keyed_events as (
       select e.sign, e.workspace_id, e.generation, e.event, e.local_at, e.is_reopened, e.replies, e.first_reply_s, e.closing_s,
-        e.office_first_reply_s, e.office_closing_s, k.family, coalesce(k.key_1, ${noKey}) as key_1, coalesce(k.key_2, ${noKey}) as key_2
+        e.office_first_reply_s, e.office_closing_s, e.bucket, k.family, coalesce(k.key_1, ${noKey}) as key_1, coalesce(k.key_2, ${noKey}) as key_2
       from events e
       cross join lateral (
         select 'all' as family, null::uuid as key_1, null::uuid as key_2
@@ -175,10 +216,15 @@ export const keyedEvents = (sql: Sql, family?: string): Fragment => sql`
         union all select k.family, k.key_1, k.key_2
         from unnest(case when cardinality(e.labels) = 0 then array[${noKey}::uuid] else e.labels end) l (id)
         cross join lateral (
-          values ('label', l.id, null), ('team_label', e.team_id, l.id), ('connection_label', e.connection_id, l.id)
+          values ('label', l.id, null), ('team_label', e.team_id, l.id), ('connection_label', e.connection_id, l.id),
+            ('label_target', l.id, e.target_id)
         ) k (family, key_1, key_2)
+        union all select 'target', e.target_id, null
+        union all select 'team_target', e.team_id, e.target_id
+        union all select 'connection_target', e.connection_id, e.target_id
+        union all select 'member_target', e.member_id, e.target_id
       ) k
-      ${family === undefined ? sql`` : sql`where k.family = ${family}`}
+      where (e.target_id is not null) = (k.family like '%target') ${family === undefined ? sql`` : sql`and k.family = ${family}`}
     )`
 
 /** The sums of `keyed_events k`, in the order of `countColumns`. */
@@ -208,5 +254,7 @@ export const bucketsOfEvent = (sql: Sql): Fragment => sql`(
         ) m (event, measure, seconds)
         where m.event = k.event and m.seconds is not null
         union all
-        select k.event || '_hour', extract(hour from k.local_at)::int where k.family not like '%\\_%'
+        select k.event || '_hour', extract(hour from k.local_at)::int where k.bucket is null and k.family not like '%\\_%'
+        union all
+        select k.event, k.bucket where k.bucket is not null
       )`

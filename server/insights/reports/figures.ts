@@ -9,10 +9,11 @@ import {
   bucketsOfEvent,
   changedFacts,
   countColumns,
-  type Dimension,
-  dimensions,
   eventSums,
+  factColumns,
+  type KeyName,
   keyedEvents,
+  keyNames,
 } from './facts.ts'
 import { addDays, familyOf, type Interval, type Period, type ReportRequest } from './request.ts'
 
@@ -45,7 +46,7 @@ export const noFigures: Figures = {
 type Spans = Readonly<Record<string, Period>>
 
 /** By what the figures of a span are grouped: by the key of the rows, by interval, or not at all. */
-export type Grouping = { rows: Dimension } | { interval: Interval; from: string } | undefined
+export type Grouping = { rows: KeyName } | { interval: Interval; from: string } | undefined
 
 /** The figures of each group, by span and group: `current 2026-01-01`. */
 export type FoundFigures = (span: string, group?: string) => Figures
@@ -146,15 +147,16 @@ function createParts(
   grouping: Grouping,
   isByDay = false,
 ): Parts {
-  const { name, state } = request
-  // Only the rows of a report need counters by their key: totals and intervals are read without it, which are fewer rows.
+  const { name, filters, state } = request
   const rows = grouping && 'rows' in grouping ? grouping.rows : undefined
-  const filters = request.filters
-  const family = familyOf(rows ? name : 'overview', filters) ?? familyOf(name, filters)
+  // Only the rows of a report need counters by their key: totals and intervals are read without it, which are fewer rows. Outcomes of targets
+  // are counted by target only.
+  const needsKey = rows !== undefined || name === 'targets'
+  const family = (needsKey ? undefined : familyOf({ name, rows }, filters)) ?? familyOf(request, filters)
   if (family === undefined) throw new Error(`no counters of ${name} by ${Object.keys(filters).join()}`)
-  const by = family === 'all' ? [] : dimensions.filter((each) => family.split('_').includes(each))
+  const by = family === 'all' ? [] : keyNames.filter((each) => family.split('_').includes(each))
   const keyColumns = [sql`key_1`, sql`key_2`]
-  const columnOf = (dimension: Dimension): Fragment => keyColumns[by.indexOf(dimension)] ?? sql`key_1`
+  const columnOf = (dimension: KeyName): Fragment => keyColumns[by.indexOf(dimension)] ?? sql`key_1`
   const hasKeys = (row: Fragment): Fragment => {
     const conditions = by.flatMap((dimension) => {
       const id = filters[dimension]
@@ -178,9 +180,7 @@ function createParts(
     ),
     ${changedFacts(sql)},
     facts as (
-      select sign, workspace_id, 0 as generation, ${state.time_zone} as time_zone, connection_id, team_id, member_id, labels, is_reopened,
-        replies, opened_at, first_reply_at, first_reply_by, closed_at, first_reply_s, closing_s, office_first_reply_s, office_closing_s
-      from changed_facts
+      select sign, 0 as generation, ${state.time_zone} as time_zone, ${factColumns(sql)} from changed_facts
     ),
     ${keyedEvents(sql, family)}`,
     segments: sql`unnest(
@@ -242,21 +242,7 @@ async function readQuantiles(sql: Sql, parts: Parts, isInOfficeHours: boolean): 
   return sql<Quantiles[]>`
     with
     ${parts.uncounted},
-    all_buckets as (
-      select s.span, h.measure, h.start, h.key_1, h.key_2, b.bucket, b.n
-      from ${parts.segments}
-      join report_histograms h on ${parts.isCounted(sql`h`)} and h.measure = any(${measures})
-      cross join lateral unnest(h.buckets, h.counts) b (bucket, n)
-      union all
-      select s.span, b.measure, k.local_at::date, k.key_1, k.key_2, b.bucket, k.sign
-      from keyed_events k
-      join ${parts.days} on k.local_at::date between s.from_day and s.to_day
-      cross join lateral ${bucketsOfEvent(sql)} b
-      where b.measure = any(${measures}) and ${parts.hasKeys(sql`k`)}
-    ),
-    merged_buckets as (
-      select span, ${parts.group} as "group", measure, bucket, sum(n) as n from all_buckets group by 1, 2, 3, 4 having sum(n) > 0
-    ),
+    ${mergedBuckets(sql, parts, measures)},
     ranked_buckets as (
       select span, "group", measure, bucket, sum(n) over (partition by span, "group", measure order by bucket) as count_up_to,
         sum(n) over (partition by span, "group", measure) as count
@@ -266,6 +252,49 @@ async function readQuantiles(sql: Sql, parts: Parts, isInOfficeHours: boolean): 
       min(bucket) filter (where count_up_to >= count * 0.9) as p90
     from ranked_buckets
     group by 1, 2, 3`
+}
+
+/** The buckets of these measures, by span and group. */
+const mergedBuckets = (sql: Sql, parts: Parts, measures: readonly string[]): Fragment => sql`
+    all_buckets as (
+      select s.span, h.measure, h.start, h.key_1, h.key_2, b.bucket, b.n
+      from ${parts.segments}
+      join report_histograms h on ${parts.isCounted(sql`h`)} and h.measure = any(${[...measures]})
+      cross join lateral unnest(h.buckets, h.counts) b (bucket, n)
+      union all
+      select s.span, b.measure, k.local_at::date, k.key_1, k.key_2, b.bucket, k.sign
+      from keyed_events k
+      join ${parts.days} on k.local_at::date between s.from_day and s.to_day
+      cross join lateral ${bucketsOfEvent(sql)} b
+      where b.measure = any(${[...measures]}) and ${parts.hasKeys(sql`k`)}
+    ),
+    merged_buckets as (
+      select span, ${parts.group} as "group", measure, bucket, sum(n)::int as n from all_buckets group by 1, 2, 3, 4 having sum(n) > 0
+    )`
+
+/** How many events of a measure are in each bucket, by span and group. */
+export type FoundTallies = (span: string, group: string, measure: string, bucket: number) => number
+
+export async function readTallies(
+  sql: Sql,
+  workspaceId: string,
+  request: ReportRequest,
+  spans: Spans,
+  grouping: Grouping,
+  measures: readonly string[],
+): Promise<{ of: FoundTallies; groups: string[] }> {
+  const parts = createParts(sql, workspaceId, request, spans, grouping)
+  const rows = await sql<{ span: string; group: string; measure: string; bucket: number; n: number }[]>`
+    with
+    ${parts.uncounted},
+    ${mergedBuckets(sql, parts, measures)}
+    select span, "group", measure, bucket, n from merged_buckets`
+  const keyOf = (...parts: readonly (string | number)[]) => parts.join(' ')
+  const found = new Map(rows.map((row) => [keyOf(row.span, row.group, row.measure, row.bucket), row.n]))
+  return {
+    of: (...key) => found.get(keyOf(...key)) ?? 0,
+    groups: [...new Set(rows.map(({ group }) => group))],
+  }
 }
 
 /** The whole months of a period, and the days before and after them. */

@@ -3,7 +3,7 @@ import { badRequest, forbidden } from '../../lib/errors.ts'
 import { isUuid } from '../../lib/id.ts'
 import { requireRow, type Sql } from '../../lib/postgres/db.ts'
 import { type Reader, restrictionOf } from '../../teams/visibility.ts'
-import { type Dimension, dimensions, getFamily, hasHours, noKey } from './facts.ts'
+import { type Dimension, dimensions, getFamily, hasHours, type KeyName, keyNames, noKey } from './facts.ts'
 
 export const reportNames = ['overview', 'members', 'teams', 'labels', 'connections', 'busy_hours'] as const
 export type ReportName = (typeof reportNames)[number]
@@ -11,7 +11,10 @@ export type ReportName = (typeof reportNames)[number]
 export const intervals = ['day', 'week', 'month'] as const
 export type Interval = (typeof intervals)[number]
 
-/** By what a report has rows. */
+/** Those with figures of their own (`satisfaction.ts`, `targets.ts`, `availability.ts`). */
+type OtherReportName = 'satisfaction' | 'targets' | 'availability'
+
+/** By what a report of episodes has rows. */
 export const rowsOf: Readonly<Partial<Record<ReportName, Dimension>>> = {
   members: 'member',
   teams: 'team',
@@ -28,15 +31,21 @@ export type ReportQuery = {
   connection_id?: string | undefined
   member_id?: string | undefined
   label_id?: string | undefined
+  target_id?: string | undefined
 }
 
 /** Days, both included. */
 export type Period = { from: string; to: string }
 
-export type Filters = Partial<Record<Dimension, string>>
+export type Filters = Partial<Record<KeyName, string>>
 
-export type ReportRequest = {
-  name: ReportName
+/** A report, and by what it has rows. */
+type Requested<Rows extends KeyName | undefined = KeyName | undefined> = {
+  name: ReportName | OtherReportName
+  rows: Rows
+}
+
+export type ReportRequest<Rows extends KeyName | undefined = KeyName | undefined> = Requested<Rows> & {
   period: Period
   previous: Period
   interval: Interval
@@ -68,28 +77,36 @@ const maxUncounted = 10_000
  * The only place that says whose figures a caller gets. A member who does not see all conversations gets their own: every report has a filter by the
  * member, and a report that cannot have it is refused.
  */
-function restrict(caller: Reader, name: ReportName, filters: Filters): Filters {
+function restrict(caller: Reader, requested: Requested, filters: Filters): Filters {
   const restriction = restrictionOf(caller)
   if (!restriction) return filters
   const own = { ...filters, member: restriction.member.id }
-  if ((filters.member ?? own.member) !== own.member || familyOf(name, own) === undefined)
+  if ((filters.member ?? own.member) !== own.member || familyOf(requested, own) === undefined)
     throw forbidden('you see only your own figures')
   return own
 }
 
 /** The family of counters that has the rows of a report under these filters. */
-export function familyOf(name: ReportName, filters: Filters): string | undefined {
-  const rows = rowsOf[name]
-  const family = getFamily(dimensions.filter((each) => each === rows || filters[each] !== undefined))
+export function familyOf({ name, rows }: Requested, filters: Filters): string | undefined {
+  const family = getFamily(keyNames.filter((each) => each === rows || filters[each] !== undefined))
   return name === 'busy_hours' && family !== undefined && !hasHours(family) ? undefined : family
 }
 
-export async function readRequest(
+/** The row of a figure is one more filter. */
+export function withRow({ name, rows }: Requested, query: ReportQuery & { row?: string | undefined }): ReportQuery {
+  if (query.row === undefined) return query
+  if (rows === undefined) throw badRequest(`row: the report ${name} has no rows`)
+  if (query.row !== 'none' && !isUuid(query.row)) throw badRequest('row: must be an id or none')
+  return { ...query, [`${rows}_id`]: query.row }
+}
+
+export async function readRequest<Rows extends KeyName | undefined>(
   sql: Sql,
   caller: Reader,
-  name: ReportName,
+  requested: Requested<Rows>,
   query: ReportQuery,
-): Promise<ReportRequest> {
+): Promise<ReportRequest<Rows>> {
+  const { name, rows } = requested
   const state = await readState(sql, caller.workspaceId)
   const to = query.to_day === undefined ? state.today : readDay('to_day', query.to_day)
   const from = query.from_day === undefined ? addDays(to, 1 - defaultDays) : readDay('from_day', query.from_day)
@@ -97,20 +114,20 @@ export async function readRequest(
   if (count < 1) throw badRequest('to_day: must not be before from_day')
   if (count > maxDays) throw badRequest(`to_day: a report has at most ${maxDays} days`)
   const asked: Filters = {}
-  for (const dimension of dimensions) {
+  for (const dimension of keyNames) {
     const field = `${dimension}_id` as const
     const value = query[field]
     if (value === undefined || value === '') continue
     if (value !== 'none' && !isUuid(value)) throw badRequest(`${field}: must be an id or none`)
     asked[dimension] = value === 'none' ? noKey : value
   }
-  const filters = restrict(caller, name, asked)
-  if (familyOf(name, filters) === undefined) {
-    const fields = dimensions.filter((each) => filters[each] !== undefined && each !== rowsOf[name])
+  const filters = restrict(caller, requested, asked)
+  if (familyOf(requested, filters) === undefined) {
+    const fields = dimensions.filter((each) => filters[each] !== undefined && each !== rows)
     throw badRequest(`${fields.at(-1)}_id: the report ${name} cannot be filtered by ${fields.join(' and ')}`)
   }
   return {
-    ...{ name, filters, state },
+    ...{ name, rows, filters, state },
     period: { from, to },
     previous: { from: addDays(from, -count), to: addDays(from, -1) },
     interval: query.interval ?? 'day',

@@ -1,7 +1,9 @@
 /** Schemas of reports. */
+import { clockKinds } from '../../automation/definition.ts'
 import { ContactName } from '../../contacts/contact-name.ts'
 import { channels } from '../../contacts/resource.ts'
 import { Color, DateTime, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../../lib/schema.ts'
+import { availabilities } from '../../teams/availability.ts'
 import { intervals, reportNames } from './request.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -44,29 +46,32 @@ const figuresExample = (opened: number) => ({
   ...{ first_reply: spreadExample(opened - 1), closing: spreadExample(opened - 2) },
 })
 
+/** What all reports have. */
+const head = {
+  from_day: Day,
+  to_day: Type.String({ format: 'date', description: 'The last day, included.' }),
+  time_zone: Type.String({ description: 'The days are those of this zone: the workspace’s.' }),
+  interval: OneOf(intervals),
+  is_rebuilding: Type.Boolean({
+    description:
+      'The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one.',
+  }),
+}
+const is_complete = Type.Boolean({
+  description: 'False while many past episodes are being counted: after an upgrade, for some minutes.',
+})
+const start = Type.String({ format: 'date', description: 'Its first day in the period. Weeks begin on Monday.' })
+const before = 'As many days before.'
+
 export const ReportSchema = Type.Object(
   {
     name: OneOf(reportNames),
-    from_day: Day,
-    to_day: Type.String({ format: 'date', description: 'The last day, included.' }),
-    time_zone: Type.String({ description: 'The days are those of this zone: the workspace’s.' }),
-    interval: OneOf(intervals),
+    ...head,
     office_hours: Type.Boolean({ description: 'Times are counted in office hours.' }),
-    is_rebuilding: Type.Boolean({
-      description:
-        'The time zone of the workspace has changed, and its days are being counted again. `time_zone` is still the former one.',
-    }),
-    is_complete: Type.Boolean({
-      description: 'False while many past episodes are being counted: after an upgrade, for some minutes.',
-    }),
+    is_complete,
     totals: Type.Object({ ...figures, waiting_now }),
-    previous: Type.Object({ from_day: Day, to_day: Day, ...figures }, { description: 'As many days before.' }),
-    intervals: Type.Array(
-      Type.Object({
-        start: Type.String({ format: 'date', description: 'Its first day in the period. Weeks begin on Monday.' }),
-        ...figures,
-      }),
-    ),
+    previous: Type.Object({ from_day: Day, to_day: Day, ...figures }, { description: before }),
+    intervals: Type.Array(Type.Object({ start, ...figures })),
     rows: Type.Array(
       Type.Object({
         id: NullableText({
@@ -137,3 +142,222 @@ export const ReportEpisodeSchema = Type.Object({
   replies: Count,
 })
 export type ReportEpisode = Static<typeof ReportEpisodeSchema>
+
+const headExample = {
+  ...{ from_day: '2026-01-01', to_day: '2026-01-01', time_zone: 'Europe/Berlin', interval: 'day' },
+  is_rebuilding: false,
+}
+const dayBefore = { from_day: '2025-12-31', to_day: '2025-12-31' }
+
+const satisfaction = {
+  asked: Type.Integer({
+    minimum: 0,
+    description: 'Questions that were sent in the period. Those that did not reach the customer are not counted.',
+  }),
+  answered: Type.Integer({
+    minimum: 0,
+    description: 'Those of them that have a rating by now. The response rate is `answered` / `asked`.',
+  }),
+  ratings: Type.Integer({ minimum: 0, description: 'Ratings that came in the period, whatever day the question was.' }),
+  by_rating: Type.Array(Count, {
+    minItems: 5,
+    maxItems: 5,
+    description: 'Of these ratings: how many are 1, 2, 3, 4 and 5.',
+  }),
+  mean_rating: Type.Unsafe<number | null>({
+    ...{ type: ['number', 'null'], minimum: 1, maximum: 5 },
+    description: 'Of these ratings: exact, rounded to a hundredth. Null without a rating.',
+  }),
+}
+const satisfactionExample = { asked: 40, answered: 21, ratings: 20, by_rating: [1, 0, 2, 5, 12], mean_rating: 4.35 }
+
+export const satisfactionRows = ['member', 'team', 'connection', 'label'] as const
+
+export const SatisfactionReportSchema = Type.Object(
+  {
+    name: OneOf(['satisfaction']),
+    by: OneOf(satisfactionRows),
+    ...head,
+    is_complete,
+    totals: Type.Object(satisfaction),
+    previous: Type.Object({ from_day: Day, to_day: Day, ...satisfaction }, { description: before }),
+    intervals: Type.Array(Type.Object({ start, ...satisfaction })),
+    rows: Type.Array(
+      Type.Object({
+        id: NullableText({
+          format: 'uuid',
+          description:
+            'Of the member who replied last before the question, of the team, connection or label. Null: none.',
+        }),
+        name: NullableText({ description: 'Null if it does not exist any more, or if `id` is null.' }),
+        color: Type.Unsafe<string | null>({ ...Color, type: ['string', 'null'] }),
+        ...satisfaction,
+        previous: Type.Object(satisfaction),
+      }),
+    ),
+  },
+  {
+    title: 'SatisfactionReport',
+    examples: [
+      {
+        ...{ name: 'satisfaction', by: 'member', ...headExample, is_complete: true, totals: satisfactionExample },
+        previous: { ...dayBefore, ...satisfactionExample },
+        intervals: [{ start: '2026-01-01', ...satisfactionExample }],
+        rows: [
+          {
+            ...{ id: '0199c1d2-7a10-7c31-8e02-4d5e6f708195', name: 'Ana', color: null, ...satisfactionExample },
+            previous: satisfactionExample,
+          },
+        ],
+      },
+    ],
+  },
+)
+export type SatisfactionReport = Static<typeof SatisfactionReportSchema>
+
+export const ReportRatingSchema = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'The message that asked.' }),
+  episode_id: Uuid,
+  conversation_id: Uuid,
+  channel: OneOf(channels),
+  contact: ContactName,
+  team: NullableText(),
+  member: NullableText({ description: 'The member who replied last before the question.' }),
+  asked_at: DateTime,
+  rating: Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: 5 }),
+  rated_at: NullableDateTime,
+  comment: NullableText(),
+})
+export type ReportRating = Static<typeof ReportRatingSchema>
+
+const outcomes = Type.Object({ met: Count, missed: Count })
+const byKind = {
+  first_reply: outcomes,
+  next_reply: outcomes,
+  closing: outcomes,
+}
+const byKindExample = {
+  first_reply: { met: 36, missed: 4 },
+  next_reply: { met: 22, missed: 1 },
+  closing: { met: 30, missed: 8 },
+}
+
+export const TargetsReportSchema = Type.Object(
+  {
+    name: OneOf(['targets']),
+    ...head,
+    is_complete,
+    totals: Type.Object(byKind, {
+      description:
+        'An episode has at most one outcome of each target and kind. A miss counts on the day on which the time ran out, a met one on the day of the reply or the closing.',
+    }),
+    previous: Type.Object({ from_day: Day, to_day: Day, ...byKind }, { description: before }),
+    intervals: Type.Array(Type.Object({ start, ...byKind })),
+    rows: Type.Array(
+      Type.Object({
+        id: Uuid,
+        name: NullableText(),
+        is_deleted: Type.Boolean(),
+        ...byKind,
+        previous: Type.Object(byKind),
+      }),
+      { description: 'One per target with an outcome in one of the periods.' },
+    ),
+  },
+  {
+    title: 'TargetsReport',
+    examples: [
+      {
+        ...{ name: 'targets', ...headExample, is_complete: true, totals: byKindExample },
+        previous: { ...dayBefore, ...byKindExample },
+        intervals: [{ start: '2026-01-01', ...byKindExample }],
+        rows: [
+          {
+            ...{ id: '0199c1d2-7a10-7c31-8e02-4d5e6f708196', name: 'Support', is_deleted: false, ...byKindExample },
+            previous: byKindExample,
+          },
+        ],
+      },
+    ],
+  },
+)
+export type TargetsReport = Static<typeof TargetsReportSchema>
+
+export const ReportOutcomesSchema = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'The episode.' }),
+  conversation_id: Uuid,
+  channel: OneOf(channels),
+  contact: ContactName,
+  team: NullableText(),
+  member: NullableText(),
+  opened_at: DateTime,
+  closed_at: NullableDateTime,
+  outcomes: Type.Array(
+    Type.Object({
+      target_id: Uuid,
+      target: NullableText(),
+      kind: OneOf(clockKinds),
+      outcome: OneOf(['met', 'missed']),
+      at: DateTime,
+      due_at: NullableDateTime,
+    }),
+    { description: 'Only those of the figure.' },
+  ),
+})
+export type ReportOutcomes = Static<typeof ReportOutcomesSchema>
+
+const availability = {
+  available_seconds: Count,
+  away_seconds: Count,
+  offline_seconds: Type.Integer({ minimum: 0, description: 'The rest of the time since the member was added.' }),
+}
+const availabilityExample = { available_seconds: 25_200, away_seconds: 1_800, offline_seconds: 59_400 }
+
+export const AvailabilityReportSchema = Type.Object(
+  {
+    name: OneOf(['availability']),
+    ...head,
+    totals: Type.Object(availability, { description: 'Of all rows, up to now.' }),
+    previous: Type.Object({ from_day: Day, to_day: Day, ...availability }, { description: before }),
+    intervals: Type.Array(Type.Object({ start, ...availability })),
+    rows: Type.Array(
+      Type.Object({
+        id: Uuid,
+        name: NullableText(),
+        state: OneOf(availabilities, { description: 'Now.' }),
+        ...availability,
+        previous: Type.Object(availability),
+      }),
+      { description: 'One per member, without viewers.' },
+    ),
+  },
+  {
+    title: 'AvailabilityReport',
+    examples: [
+      {
+        ...{ name: 'availability', ...headExample, totals: availabilityExample },
+        previous: { ...dayBefore, ...availabilityExample },
+        intervals: [{ start: '2026-01-01', ...availabilityExample }],
+        rows: [
+          {
+            ...{ id: '0199c1d2-7a10-7c31-8e02-4d5e6f708195', name: 'Ana', state: 'available', ...availabilityExample },
+            previous: availabilityExample,
+          },
+        ],
+      },
+    ],
+  },
+)
+export type AvailabilityReport = Static<typeof AvailabilityReportSchema>
+
+export const ReportSpanSchema = Type.Object({
+  id: Uuid,
+  member_id: Uuid,
+  member: NullableText(),
+  state: OneOf(availabilities),
+  is_chosen: Type.Boolean({ description: 'Away: the member chose it. Otherwise there was no input.' }),
+  started_at: DateTime,
+  ended_at: NullableText({ format: 'date-time', description: 'Null: it lasts.' }),
+  seconds: Type.Integer({ minimum: 0, description: 'Of the part in the period, as the times are.' }),
+})
+export type ReportSpan = Static<typeof ReportSpanSchema>
