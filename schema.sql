@@ -1344,6 +1344,7 @@ comment on column ratings.due_at is 'When a worker may claim the row, to send th
 comment on column ratings.is_announced is 'The line in the thread is written, and the change that may start automations is queued.';
 comment on column ratings.thanks_id is 'The id of the message that thanks.';
 comment on column ratings.comment_until is 'A text of the customer until then is the comment, while the conversation is closed.';
+CREATE INDEX ratings_by_asked ON public.ratings USING btree (workspace_id, asked_at, message_id) WHERE (asked_at IS NOT NULL);
 CREATE INDEX ratings_by_contact ON public.ratings USING btree (workspace_id, contact_id, message_id);
 CREATE INDEX ratings_by_conversation ON public.ratings USING btree (workspace_id, conversation_id, message_id);
 CREATE INDEX ratings_by_rating ON public.ratings USING btree (workspace_id, rated_at, message_id) WHERE (rated_at IS NOT NULL);

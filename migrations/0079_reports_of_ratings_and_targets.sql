@@ -53,3 +53,5 @@ insert into report_changes (workspace_id, episode_id)
 select r.workspace_id, r.episode_id from ratings r where r.asked_at is not null
 union
 select k.workspace_id, k.episode_id from target_clocks k where k.outcome is not null;
+
+create index ratings_by_asked on ratings (workspace_id, asked_at, message_id) where asked_at is not null;

@@ -3,6 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { assertRefused, pluck } from './assertions.ts'
+import { type Browser, createMember } from './browser.ts'
 import { countReports, deleteWorkspace, insertMember, newId, pastId } from './internals.ts'
 import { assertBadRequest, type Json, main, signIn, start, times, type World } from './support.ts'
 
@@ -630,6 +632,17 @@ test('each figure is equal to a count of the episodes, before and after they are
   await assertOutcomes(world, model, zone, [wholeTime])
 })
 
+/** All pages of the rows behind a figure. */
+async function listRows(browser: Pick<Browser, 'ask'>, path: string): Promise<Json[]> {
+  const found: Json[] = []
+  for (let cursor = ''; ; ) {
+    const { data, meta } = await browser.ask('GET', `/reports/${path}&limit=100${cursor && `&cursor=${cursor}`}`)
+    found.push(...data)
+    if (meta.next_cursor === null) return found
+    cursor = meta.next_cursor
+  }
+}
+
 const figures = ['opened', 'reopened', 'first_reply', 'closed', 'closing', 'replies'] as const
 
 test('each figure opens the episodes behind it', async (t) => {
@@ -638,18 +651,7 @@ test('each figure opens the episodes behind it', async (t) => {
   const model = await createModel(world, 300, 7)
   for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
   const [from, to] = ['2026-02-20', '2026-11-01']
-  const listAll = async (name: string, query: string, list = 'episodes'): Promise<Json[]> => {
-    const found: Json[] = []
-    for (let cursor = ''; ; ) {
-      const { data, meta } = await browser.ask(
-        'GET',
-        `/reports/${name}/${list}?limit=100&${query}${cursor && `&cursor=${cursor}`}`,
-      )
-      found.push(...data)
-      if (meta.next_cursor === null) return found
-      cursor = meta.next_cursor
-    }
-  }
+  const listAll = (name: string, query: string, list = 'episodes') => listRows(browser, `${name}/${list}?${query}`)
   const sorted = (ids: readonly string[]) => ids.toSorted()
   for (const office of [false, true]) {
     const text = `from_day=${from}&to_day=${to}&office_hours=${office}`
@@ -868,6 +870,200 @@ test('after a change of the time zone the days are counted again, exactly, while
   await assertOutcomes(world, model, to, [wholeTime, ['2026-03-08', '2026-03-08']])
   const generations = await db`select distinct generation from report_counts where workspace_id = ${api.workspaceId}`
   assert.equal(generations.length, 1)
+})
+
+test('the episodes, ratings and outcomes of a merged contact count as before', async (t) => {
+  const world = await startReports(t, 'it calls the loop of the counters')
+  const { db, api, browser } = world
+  const model = await createModel(world, 200, 41)
+  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await countReports(db)
+  const contactOf = async ({ id }: Conversation) =>
+    (await db`select contact_id from conversations where workspace_id = ${api.workspaceId} and id = ${id}`)[0]
+      ?.contact_id
+  const isOpen = (conversation: Conversation) =>
+    model.episodes.some((e) => e.conversation === conversation && e.closed_at === null)
+  const merged = new Set<Conversation>()
+  for (const to of model.conversations) {
+    if (merged.has(to) || isOpen(to)) continue
+    const from = model.conversations.find(
+      (each) => each !== to && !merged.has(each) && each.connection === to.connection,
+    )
+    if (!from) continue
+    merged.add(to).add(from)
+    await browser.ask('POST', `/contacts/${await contactOf(to)}/merge`, { contact_id: await contactOf(from) })
+    for (const e of model.episodes) if (e.conversation === from) e.conversation = to
+    to.member ??= from.member
+    to.labels = [...new Set([...to.labels, ...from.labels])]
+  }
+  assert.ok(merged.size > 6)
+  await assertReports(world, model, zone, [wholeTime])
+  await assertOutcomes(world, model, zone, [wholeTime])
+  await countReports(db)
+  await assertReports(world, model, zone, [wholeTime])
+  await assertOutcomes(world, model, zone, [wholeTime])
+})
+
+test('the seconds of availability are those of the history, on days of 23, 24 and 25 hours, up to now', async (t) => {
+  const world = await startReports(t)
+  const { db, api, browser, report } = world
+  const random = createRandom(5)
+  const team = (await browser.ask('POST', '/teams', { name: 'Sales' }, 201)).data.id
+  const createdMs = Date.parse('2026-03-07T15:00:00Z')
+  const members: string[] = []
+  type Span = { member: string; state: string; from: number; to: number }
+  const spans: Span[] = []
+  for (let i = 0; i < 4; i++) {
+    const who = {
+      email: `on${i}-${newId()}@example.test`,
+      name: `Agent ${i}`,
+      role: 'agent' as const,
+      passwordHash: '',
+    }
+    const { id } = await insertMember(db, api.workspaceId, who)
+    members.push(id)
+    // The last one is added within the period, and has no history.
+    await db`update members set created_at = ${iso(i === 3 ? createdMs : firstMs)} where workspace_id = ${api.workspaceId} and id = ${id}`
+    if (i === 0)
+      await db`insert into team_members (workspace_id, team_id, member_id) values (${api.workspaceId}, ${team}, ${id})`
+    // Some spans touch each other, some last for days, and some begin before the period.
+    for (const start of i === 3 ? [] : changesOfClocks) {
+      for (let at = start - 4 * dayMs; at < start + 4 * dayMs; ) {
+        const to = Math.floor(at + random() * (random() < 0.2 ? 3 * dayMs : 5 * hourMs))
+        spans.push({ member: id, state: random() < 0.7 ? 'available' : 'away', from: at, to })
+        at = random() < 0.5 ? to : Math.floor(to + random() * 6 * hourMs)
+      }
+    }
+  }
+  const insertSpan = ({ member, state, from, to }: Span, isNow = false) => db`
+    insert into availability_spans (workspace_id, member_id, started_at, ended_at, state)
+    values (${api.workspaceId}, ${member}, ${iso(from)}, ${isNow ? null : iso(to)}, ${state})`
+  for (const each of spans) await insertSpan(each)
+  const [owner] = await db<{ id: string }[]>`
+    select id from members where workspace_id = ${api.workspaceId} and role = 'owner'`
+  assert.ok(owner)
+  await db`update members set created_at = ${iso(firstMs)} where workspace_id = ${api.workspaceId} and id = ${owner.id}`
+  const all = [...members, owner.id]
+
+  /** Whole seconds of the overlaps, by a search for the first quarter of an hour of each day. */
+  const startOfDay = (day: string): number => {
+    let ms = Date.parse(day) - 15 * hourMs
+    while (localOf(ms, zone).day < day) ms += 900_000
+    return ms
+  }
+  const second = (ms: number) => Math.floor(ms / 1_000)
+  const expect = (ids: readonly string[], from: string, to: string) => {
+    const seconds = { available_seconds: 0, away_seconds: 0, offline_seconds: 0 }
+    for (const id of ids) {
+      const start = second(Math.max(startOfDay(from), id === members[3] ? createdMs : firstMs))
+      const end = second(startOfDay(addDays(to, 1)))
+      let online = 0
+      for (const span of spans.filter(({ member }) => member === id)) {
+        const count = Math.max(0, Math.min(second(span.to), end) - Math.max(second(span.from), start))
+        online += count
+        seconds[span.state === 'away' ? 'away_seconds' : 'available_seconds'] += count
+      }
+      seconds.offline_seconds += Math.max(0, end - start) - online
+    }
+    return seconds
+  }
+  const figuresOf = ({ available_seconds, away_seconds, offline_seconds }: Json) => ({
+    ...{ available_seconds, away_seconds, offline_seconds },
+  })
+  for (const [from, to] of [
+    ['2026-03-06', '2026-03-12'],
+    ['2026-03-08', '2026-03-08'],
+    ['2026-11-01', '2026-11-01'],
+    ['2026-10-30', '2026-11-05'],
+  ] as const) {
+    const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
+    const text = `from_day=${from}&to_day=${to}`
+    const found = await report('availability', text)
+    assert.deepEqual(figuresOf(found.totals), expect(all, from, to), text)
+    assert.deepEqual(figuresOf(found.previous), expect(all, addDays(from, -days), addDays(from, -1)), `before ${text}`)
+    for (const { start, ...each } of found.intervals)
+      assert.deepEqual(figuresOf(each), expect(all, start, start), `${text} ${start}`)
+    assert.deepEqual(found.rows.map(({ id }: Json) => id).toSorted(), all.toSorted())
+    for (const row of found.rows) {
+      assert.deepEqual(figuresOf(row), expect([row.id], from, to), row.name)
+      for (const state of ['available', 'away', 'offline']) {
+        const listed = await listRows(browser, `availability/spans?${text}&figure=${state}&row=${row.id}`)
+        assert.ok(listed.every((each) => each.state === state && each.member_id === row.id))
+        assert.ok(
+          listed.every((each) => each.seconds === (Date.parse(each.ended_at) - Date.parse(each.started_at)) / 1_000),
+        )
+        assert.equal(sumOf(pluck(listed, 'seconds')), row[`${state}_seconds`], `${text} ${row.name} ${state}`)
+      }
+    }
+    const ofTeam = await report('availability', `${text}&team_id=${team}`)
+    assert.deepEqual(pluck(ofTeam.rows, 'id'), [members[0]])
+    assert.deepEqual(figuresOf(ofTeam.totals), expect(members.slice(0, 1), from, to))
+    const inWeeks = await report('availability', `${text}&interval=month&member_id=${members[1]}`)
+    assert.deepEqual(figuresOf(inWeeks.totals), expect(members.slice(1, 2), from, to))
+    assert.equal(sumOf(pluck(inWeeks.intervals, 'away_seconds')), inWeeks.totals.away_seconds)
+  }
+
+  // A span that lasts ends now.
+  const hourAgo = Date.now() - hourMs
+  await insertSpan({ member: members[2] ?? '', state: 'available', from: hourAgo, to: 0 }, true)
+  const [yesterday, today] = [localOf(Date.now() - dayMs, zone).day, localOf(Date.now(), zone).day]
+  const text = `from_day=${yesterday}&to_day=${today}`
+  const row = (await report('availability', text)).rows.find(({ id }: Json) => id === members[2])
+  assert.ok(row.available_seconds >= 3_599)
+  const [span] = await listRows(browser, `availability/spans?${text}&figure=available&row=${members[2]}`)
+  assert.deepEqual([span?.ended_at, span?.state], [null, 'available'])
+  assert.ok(span?.seconds >= row.available_seconds)
+  const tomorrow = await report('availability', `from_day=${addDays(today, 1)}&to_day=${addDays(today, 1)}`)
+  assert.deepEqual(figuresOf(tomorrow.totals), { available_seconds: 0, away_seconds: 0, offline_seconds: 0 })
+})
+
+test('a member who sees only some conversations gets the own ratings, outcomes and hours', async (t) => {
+  const world = await startReports(t)
+  const { db, api, browser } = world
+  const agent = await createMember(browser, 'agent')
+  const model = await createModel(world, 200, 53)
+  const [replaced] = model.members
+  const own = (id: string | null) => (id === replaced ? agent.id : id)
+  for (const each of model.conversations) each.member = own(each.member)
+  for (const e of model.episodes) {
+    Object.assign(e, { member: own(e.member), first_reply_by: own(e.first_reply_by) })
+    if (e.question) e.question.member = own(e.question.member)
+  }
+  for (const { id, member } of model.conversations)
+    await db`update conversations set assigned_agent_id = ${member} where workspace_id = ${api.workspaceId} and id = ${id}`
+  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await browser.ask('PATCH', '/workspace', { agents_see: 'own' })
+  const [from, to] = wholeTime
+  const text = `from_day=${from}&to_day=${to}`
+  const range = { timeZone: zone, from, to, keys: { member: agent.id } }
+  const expected = recountOutcomes(model, range)
+  assert.ok(expected.ratings.length > 0 && expected.outcomes.length > 0)
+  const get = async (path: string): Promise<Json> => (await agent.ask('GET', `/reports/${path}`)).data
+  for (const by of ['member', 'team', 'connection']) {
+    const found = await get(`satisfaction?${text}&by=${by}`)
+    assertSatisfaction(found.totals, expected, by)
+    assert.equal(sumOf(pluck(found.rows, 'asked')), found.totals.asked)
+  }
+  assertTargets((await get(`targets?${text}`)).totals, expected, 'own targets')
+  assert.deepEqual(pluck((await get(`availability?${text}`)).rows, 'id'), [agent.id])
+  const other = model.members[1]
+  for (const path of [
+    'satisfaction?by=label',
+    ...['satisfaction', 'targets', 'availability'].map((name) => `${name}?member_id=${other}`),
+    `satisfaction/ratings?figure=asked&row=${other}`,
+    `availability/spans?figure=offline&row=${other}`,
+  ])
+    assertRefused(await agent.call('GET', `/reports/${path}`), 403, 'forbidden')
+  // The rows are those of the conversations that the agent sees now.
+  const isSeen = ({ conversation }: Episode) => conversation.member === agent.id
+  const seen = (await listRows(agent, `satisfaction/ratings?${text}&figure=ratings`)).map(({ id }) => id)
+  const ratings = model.episodes.flatMap((e) =>
+    isSeen(e) && e.question && expected.ratings.includes(e.question) ? [e.question.id] : [],
+  )
+  assert.deepEqual(seen.toSorted(), ratings.toSorted())
+  const missed = await listRows(agent, `targets/outcomes?${text}&figure=missed`)
+  const episodes = expected.outcomes.filter(({ e, isMet }) => isSeen(e) && !isMet).map(({ e }) => e.id)
+  assert.deepEqual(pluck(missed, 'id').toSorted(), [...new Set(episodes)].toSorted())
 })
 
 test('a deleted workspace has no counters left', async (t) => {

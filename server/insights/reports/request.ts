@@ -114,7 +114,7 @@ export async function readRequest<Rows extends KeyName | undefined>(
   if (count < 1) throw badRequest('to_day: must not be before from_day')
   if (count > maxDays) throw badRequest(`to_day: a report has at most ${maxDays} days`)
   const asked: Filters = {}
-  for (const dimension of keyNames) {
+  for (const dimension of filtersOf(name)) {
     const field = `${dimension}_id` as const
     const value = query[field]
     if (value === undefined || value === '') continue
@@ -134,6 +134,10 @@ export async function readRequest<Rows extends KeyName | undefined>(
     isInOfficeHours: query.office_hours === 'true',
   }
 }
+
+/** The filters that a report has. Like other unknown parameters, the others are ignored. */
+const filtersOf = (name: Requested['name']): readonly KeyName[] =>
+  name === 'targets' ? keyNames : name === 'availability' ? ['team', 'member'] : dimensions
 
 async function readState(sql: Sql, workspaceId: string): Promise<ReportState> {
   const [state] = await sql<ReportState[]>`
