@@ -173,6 +173,38 @@ test('a typed number, a title or stars are a rating, and the next text is the co
   assert.equal((await timelineOf(id)).filter(({ kind }) => kind === 'rated').length, 1)
 })
 
+test('a customer who rates and comments waits for no reply: in the overview, and after a refused reply', async (t) => {
+  const world = await startTalk(t, { settings: { comment_request: 'Why?' } })
+  const { api, db, ask, browser, talk, close, untilAsked, untilRated, get, writeOn, provider, messagesOf } = world
+  const id = await talk()
+  await close(id)
+  await untilAsked(id)
+  await writeOn.msgapp('2')
+  await untilRated(id)
+  await writeOn.msgapp('You were late.')
+  const untilDigested = () =>
+    until('the digest of all messages', async () => {
+      const [left] = await db`
+        select count(*)::int as count from messages m
+        where m.workspace_id = ${api.workspaceId} and not exists (
+          select from message_words w where w.workspace_id = m.workspace_id and w.conversation_id = m.conversation_id and w.id = m.id
+        )`
+      return left?.count === 0
+    })
+  await untilDigested()
+  assert.deepEqual([...(await db`select from message_waits where workspace_id = ${api.workspaceId}`)], [])
+
+  await writeOn.msgapp('Another matter')
+  const [question] = await messagesOf(id)
+  await provider.fault({ to: phone, mode: 'reject', code: 131026, count: 1 })
+  assert.equal((await browser.call('POST', `/conversations/${id}/messages`, { text: 'refused' })).status, 502)
+  await until('the wait', async () => (await get(id)).waiting_since !== null)
+  assert.equal((await get(id)).waiting_since, question?.created_at)
+  await ask('POST', `/conversations/${id}/messages`, { text: 'Here you are.' }, 201)
+  await untilDigested()
+  assert.equal((await ask('GET', '/overview?days=7')).data.responses.count, 2)
+})
+
 test('what is no answer is a message like any other, and a number in an open conversation is none', async (t) => {
   const { talk, close, untilAsked, tap, untilRated, get, writeOn, ratingsOf } = await startTalk(t)
   const id = await talk()

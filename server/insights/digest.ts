@@ -31,6 +31,7 @@ import {
   type ReindexRequest,
   requestReindex,
 } from '../messages/reindex-requests.ts'
+import { isRatingAnswer } from '../satisfaction/answers.ts'
 import type { Signals } from '../signals/signals.ts'
 import { recountMessages } from './answers.ts'
 import { type CountableMessage, countMessages } from './periods.ts'
@@ -228,7 +229,7 @@ async function findEnd(sql: Sql, from: string, size: number): Promise<string | u
 async function readUndigested(sql: Sql, from: string, to: string, textLength: number): Promise<DigestMessage[]> {
   return sql<DigestMessage[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status,
-      left(m.content_text, ${textLength}) as content_text
+      m.direction = 'inbound' and ${isRatingAnswer(sql)} as is_rating_answer, left(m.content_text, ${textLength}) as content_text
     from messages m
     left join lateral (
       select true as is_digested from message_words w
@@ -247,7 +248,7 @@ async function readRequested(
 ): Promise<(DigestMessage & { is_digested: boolean })[]> {
   return sql<(DigestMessage & { is_digested: boolean })[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status,
-      left(m.content_text, ${textLength}) as content_text,
+      m.direction = 'inbound' and ${isRatingAnswer(sql)} as is_rating_answer, left(m.content_text, ${textLength}) as content_text,
       exists (
         select from message_words w
         where w.workspace_id = m.workspace_id and w.conversation_id = m.conversation_id and w.id = m.id

@@ -3,7 +3,7 @@
  * time zone begin with a quarter, so a read adds them up to those of the workspace.
  *
  * A customer waits from the first unanswered message until the next message of an agent. A failed message is not an
- * answer, also when it fails later (`answers.ts`), and neither is a broadcast. A reaction does not need an answer. An answer
+ * answer, also when it fails later (`answers.ts`), and neither is a broadcast. A reaction and a rating do not need an answer. An answer
  * counts when it was sent. Only the digest writes these tables, and nothing deletes from them: a row has at least one message, which is
  * larger.
  */
@@ -21,6 +21,8 @@ export type CountableMessage = {
   sender_type: 'customer' | 'agent' | 'bot'
   content_type: string
   status: string
+  /** It answers the question about satisfaction. */
+  is_rating_answer: boolean
 }
 
 /** The counters of a quarter of an hour, which begins `at`. */
@@ -54,7 +56,7 @@ export async function countMessages(sql: Sql, messages: readonly CountableMessag
     const period = periodOf(periods, message)
     period[direction]++
     const wait = waits.get(conversation_id)
-    if (direction === 'inbound' && message.content_type !== 'reaction') {
+    if (direction === 'inbound' && message.content_type !== 'reaction' && !message.is_rating_answer) {
       waits.set(conversation_id, { workspace_id, conversation_id, since: Math.min(wait?.since ?? at, at) })
     }
     if (message.sender_type === 'agent' && message.status !== 'failed' && wait && wait.since <= at) {

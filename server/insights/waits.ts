@@ -7,6 +7,7 @@
  */
 import { bottom } from '../lib/page.ts'
 import type { Sql } from '../lib/postgres/db.ts'
+import { isRatingAnswer } from '../satisfaction/answers.ts'
 import { recountReplies } from './episode-replies.ts'
 
 type MessageRef = { workspace_id: string; id: string }
@@ -59,13 +60,13 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
         ), ${bottom}) as closed_id
       from unnest(${locked.map(({ workspace_id }) => workspace_id)}::uuid[], ${[...lockedIds]}::uuid[]) as i (workspace_id, id)
     ),
-    -- The customer's first message since then that needs a reply: a reaction does not. One before the closing counts only
+    -- The customer's first message since then that needs a reply: a reaction and a rating do not. One before the closing counts only
     -- without a later one: the conversation was reopened by a member.
     waits as (
       select a.workspace_id, a.id, (
         select m.created_at from messages m
         where m.workspace_id = a.workspace_id and m.conversation_id = a.id and m.direction = 'inbound'
-          and m.content_type <> 'reaction' and m.id > a.reply_id
+          and m.content_type <> 'reaction' and m.id > a.reply_id and not (${isRatingAnswer(sql)})
         order by m.id < a.closed_id, m.id
         limit 1
       ) as since

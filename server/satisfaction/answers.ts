@@ -4,6 +4,19 @@ import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import type { MaybeAnswer, RatingAnswer, RatingAnswers } from '../messages/receiving/rating-answers.ts'
 import { type Asked, commentMs, judge, readChoiceId } from './question.ts'
 
+/**
+ * Condition on message `m` of a customer: it rates or comments, so the customer waits for no reply. A tap names its question; the others came
+ * after a rating while no episode was open.
+ */
+export const isRatingAnswer = (sql: Sql): Fragment => sql`exists (
+    select from ratings r
+    where r.workspace_id = m.workspace_id and r.conversation_id = m.conversation_id and r.message_id < m.id and r.state = 'rated'
+  ) and (coalesce(m.interactive_reply_id, '') like 'rating:%' or not exists (
+    select from episodes e
+    where e.workspace_id = m.workspace_id and e.conversation_id = m.conversation_id and e.opened_at <= m.created_at
+      and (e.closed_at is null or e.closed_at > m.created_at)
+  ))`
+
 export const ratingAnswers: RatingAnswers = { find: findAnswers, record: recordAnswers }
 
 async function findAnswers(sql: Sql, messages: readonly MaybeAnswer[]): Promise<(RatingAnswer | undefined)[]> {
