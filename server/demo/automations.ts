@@ -10,7 +10,8 @@ import { createSecret, sealContext } from '../automation/secrets.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { newId, pastId, timeOfId } from '../lib/id.ts'
 import type { Sql } from '../lib/postgres/db.ts'
-import type { Past, PastThread } from './history.ts'
+import type { Past, PastThread } from './past.ts'
+import { macro } from './people.ts'
 
 const choices = [
   { id: 'delivery', title: 'My delivery' },
@@ -82,7 +83,7 @@ const automations = [
     definition: welcomeMenu,
   },
   {
-    name: 'Close as answered',
+    name: macro,
     description: 'A macro: start it in a conversation with the command palette.',
     state: 'active',
     definition: closeAsAnswered,
@@ -132,35 +133,24 @@ export async function insertAutomations(
     insert into automation_versions (workspace_id, automation_id, version, definition, published_at, published_by)
     select ${workspaceId}, id, version, definition, created_at, ${ownerId} from input where definition is not null`
   await refreshKinds(sql, workspaceId)
-  const macro = rows.find(({ kind }) => kind === 'manual')
-  if (macro)
-    await insertRuns(
-      sql,
-      workspaceId,
-      macro.id,
-      threads.filter((thread) => isRecent(thread, nowMs)),
-    )
+  const manual = rows.find(({ kind }) => kind === 'manual')
+  if (manual) await insertRuns(sql, workspaceId, manual.id, threads)
 }
 
-/** The conversations that were closed after the macro was created. */
-function isRecent({ status, messages }: PastThread, nowMs: number): boolean {
-  const last = messages.at(-1)
-  return status === 'closed' && last !== undefined && Date.parse(last.created_at) > nowMs - createdMs + dayMs
-}
-
-/** The runs of the macro, each a minute after the last message, with their logs. */
+/** The runs of the macro that closed conversations, with their logs. */
 async function insertRuns(
   sql: Sql,
   workspaceId: string,
   automationId: string,
   threads: readonly PastThread[],
 ): Promise<void> {
-  const runs = threads.map(({ id: conversation_id, contact_id, messages }) => {
-    const startedMs = Date.parse(messages.at(-1)?.created_at ?? '') + 60_000
-    const id = pastId(startedMs)
-    const ended_at = new Date(startedMs + 120).toISOString()
-    return { id, conversation_id, contact_id, cause: `manual:${newId()}`, started_at: timeOfId(id), ended_at }
-  })
+  const runs = threads.flatMap(({ id: conversation_id, contact_id, entries }) =>
+    entries.flatMap(({ details: { run_id: id }, created_at }) => {
+      if (id === undefined) return []
+      const ended_at = new Date(Date.parse(created_at) + 40).toISOString()
+      return [{ id, conversation_id, contact_id, cause: `manual:${newId()}`, started_at: timeOfId(id), ended_at }]
+    }),
+  )
   const steps = runs.flatMap(({ id: run_id, ended_at }) =>
     [
       { path: 'steps[0]', type: 'set', id: pastId(Date.parse(ended_at) - 40) },

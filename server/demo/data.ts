@@ -1,10 +1,13 @@
 /**
- * Writes the history of the demo workspace: contacts, segments, canned replies, office hours, two weeks of
- * conversations, a broadcast and automations.
+ * Writes the history of the demo workspace: contacts, segments, canned replies, office hours, teams, two weeks of conversations with their
+ * episodes and ratings, targets, a broadcast and automations.
  *
  * All rows are written in the transaction that creates the workspace. The counters are written by the statements of their
- * modules. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
+ * modules, or by their loops from these rows: those of reports, the hours of episodes, the clocks of targets. The digest gets a request for every
+ * message, because its position may be past their ids. Nothing is sent: there are no
  * events, no calls to a channel and no quota. Files are stored first; a crash before the commit leaves files without rows.
+ *
+ * Over 400 lines because it has a statement for each table.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,21 +32,15 @@ import { colorOf, fold } from '../lib/text.ts'
 import { mediaPath } from '../media/media.ts'
 import { countOutcomes } from '../messages/outcomes.ts'
 import { reindexMessages } from '../messages/reindex-requests.ts'
+import { changeSettings } from '../satisfaction/settings.ts'
 import { requireFilter } from '../segments/filter.ts'
 import { insertAutomations } from './automations.ts'
-import {
-  createPeople,
-  createThreads,
-  type Past,
-  type PastMessage,
-  type PastPerson,
-  type PastRecipient,
-  type PastThread,
-  type Picture,
-  paramsOf,
-  spanOf,
-} from './history.ts'
+import { insertWork } from './episodes.ts'
+import { createPeople, createThreads, type PastPerson, paramsOf } from './history.ts'
+import type { Past, PastMessage, PastRecipient, PastThread, Picture } from './past.ts'
 import { cannedReplies, demoBroadcast, demoSegments, guests, labelColors, type PersonKey } from './people.ts'
+import { insertAvailability, insertTargets, insertTeams } from './teams.ts'
+import { spanOf } from './texts.ts'
 
 type SeedOptions = {
   sql: Sql
@@ -64,6 +61,8 @@ const demoView = {
   is_shared: true,
   filters: { status: 'open', no_reply: 'true', sort: 'waiting' },
 }
+/** Customers are asked for a rating a minute after a closing, also from now on. */
+const askedAbout = { is_on: true, comment_request: 'Is there anything that we should know?' }
 const json = (rows: unknown) => JSON.stringify(rows)
 
 /** Runs in the caller's transaction. */
@@ -78,7 +77,22 @@ export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store, 
   }
   const now = nowMs()
   const broadcastId = pastId(now - spanOf(demoBroadcast.ago) - 60_000)
-  const past: Past = { workspaceId, ownerId, memberIds, publicUrl, nowMs: now, templates, pictureOf, broadcastId }
+  const teamIds = await insertTeams(sql, { workspaceId, memberIds, nowMs: now })
+  const satisfaction = await changeSettings(sql, workspaceId, askedAbout)
+  const past: Past = {
+    ...{
+      workspaceId,
+      ownerId,
+      memberIds,
+      publicUrl,
+      nowMs: now,
+      templates,
+      pictureOf,
+      broadcastId,
+      teamIds,
+      satisfaction,
+    },
+  }
   const people = createPeople(past)
   const { threads, recipients } = createThreads(past, people)
 
@@ -88,6 +102,9 @@ export async function seedDemo({ sql, workspaceId, memberIds, publicUrl, store, 
   await insertPeople(sql, workspaceId, [...people.values()])
   await insertThreads(sql, workspaceId, threads)
   await insertLabels(sql, past, threads)
+  const changes = await insertWork(sql, workspaceId, threads)
+  await insertTargets(sql, past, changes)
+  await insertAvailability(sql, past)
   await insertNotes(sql, past, threads)
   await insertContactNotes(sql, workspaceId, [...people.values()])
   await insertCannedReplies(sql, past)
@@ -149,41 +166,45 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
 
 /** Inserts the conversations, their messages, and the counters of statuses. */
 async function insertThreads(sql: Sql, workspaceId: string, threads: readonly PastThread[]): Promise<void> {
-  const conversations = threads.map(({ messages, notes: _, ...thread }) => {
+  const conversations = threads.map(({ messages, notes: _notes, entries: _entries, ratings: _ratings, ...thread }) => {
     const last = messages.at(-1)
     const isReply = ({ sender_id }: PastMessage) => sender_id !== null
     const isInbound = ({ direction }: PastMessage) => direction === 'inbound'
-    const unanswered = messages.slice(messages.findLastIndex(isReply) + 1)
+    const isWork = (message: PastMessage) => isReply(message) || (isInbound(message) && !message.isOfRating)
+    const unanswered = messages.slice(messages.findLastIndex(isReply) + 1).filter(isWork)
     return {
       ...thread,
-      inbox_at: messages.findLast((message) => isInbound(message) || isReply(message))?.created_at ?? null,
-      waiting_since: unanswered.find(isInbound)?.created_at ?? null,
+      inbox_at: messages.findLast(isWork)?.created_at ?? null,
+      waiting_since: unanswered.find(({ content_type }) => content_type !== 'reaction')?.created_at ?? null,
+      last_received_at: messages.findLast(isInbound)?.created_at ?? null,
       last_message_text: last?.content_text ?? null,
       last_message_at: last?.created_at ?? null,
       last_inbound_at: messages.findLast(isInbound)?.sent_at ?? null,
     }
   })
   await sql`
-    insert into conversations (workspace_id, id, contact_id, channel, status, assigned_agent_id, last_message_text,
-      last_message_at, last_inbound_at, inbox_at, waiting_since, snoozed_until, unread_count, created_at,
+    insert into conversations (workspace_id, id, contact_id, channel, status, assigned_agent_id, team_id, last_message_text,
+      last_message_at, last_inbound_at, last_received_at, inbox_at, waiting_since, snoozed_until, unread_count, created_at,
       updated_at)
-    select ${workspaceId}, id, contact_id, channel, status, assigned_agent_id, last_message_text, last_message_at,
-      last_inbound_at, inbox_at, waiting_since, snoozed_until, unread_count, created_at, last_message_at
+    select ${workspaceId}, id, contact_id, channel, status, assigned_agent_id, team_id, last_message_text, last_message_at,
+      last_inbound_at, last_received_at, inbox_at, waiting_since, snoozed_until, unread_count, created_at, last_message_at
     from json_to_recordset(${json(conversations)}::text::json) as g (
-      id uuid, contact_id uuid, channel text, status text, assigned_agent_id uuid, last_message_text text,
-      last_message_at timestamptz, last_inbound_at timestamptz, inbox_at timestamptz, waiting_since timestamptz,
-      snoozed_until timestamptz, unread_count int, created_at timestamptz
+      id uuid, contact_id uuid, channel text, status text, assigned_agent_id uuid, team_id uuid, last_message_text text,
+      last_message_at timestamptz, last_inbound_at timestamptz, last_received_at timestamptz, inbox_at timestamptz,
+      waiting_since timestamptz, snoozed_until timestamptz, unread_count int, created_at timestamptz
     )`
   await sql`
     with inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type, content_text,
-        content, media_url, template_name, external_id, status, error, reply_to_message_id, broadcast_id, sent_at, created_at)
+        content, media_url, template_name, external_id, status, error, reply_to_message_id, interactive_reply_id, broadcast_id, sent_at,
+        created_at)
       select ${workspaceId}, conversation_id, id, direction, sender_type, sender_id, content_type, content_text, content,
-        media_url, template_name, external_id, status, error, reply_to_message_id, broadcast_id, sent_at, created_at
+        media_url, template_name, external_id, status, error, reply_to_message_id, interactive_reply_id, broadcast_id, sent_at,
+        created_at
       from json_to_recordset(${json(threads.flatMap(({ messages }) => messages))}::text::json) as g (
         conversation_id uuid, id uuid, direction text, sender_type text, sender_id uuid, content_type text,
         content_text text, content jsonb, media_url text, template_name text, external_id text, status text, error text,
-        reply_to_message_id uuid, broadcast_id uuid, sent_at timestamptz, created_at timestamptz
+        reply_to_message_id uuid, interactive_reply_id text, broadcast_id uuid, sent_at timestamptz, created_at timestamptz
       )
       order by id
       returning workspace_id, conversation_id, id, created_at, status, 'pending' as status_before, direction

@@ -10,6 +10,7 @@ import { createSealer } from '../lib/crypto.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { createFolderStore } from '../lib/store-folder.ts'
+import { isRatingAnswer } from '../satisfaction/answers.ts'
 import { listRecentCustomers } from '../simulator-host/accounts.ts'
 import { listDemoHistory } from '../simulator-host/demo-history.ts'
 import { type Demo, resolveDemo } from './demo.ts'
@@ -92,7 +93,7 @@ test('the demo history is counted, searched and filtered like real messages', as
       select max(m.created_at) as last_at, max(m.sent_at) filter (where m.direction = 'inbound') as inbound_at,
         (array_agg(m.content_text order by m.id desc))[1] as text, min(m.id::text) as first_id,
         count(*) filter (where m.direction = 'inbound')::int as inbound,
-        max(m.created_at) filter (where m.direction = 'inbound' or m.sender_id is not null) as inbox_at
+        max(m.created_at) filter (where (m.direction = 'inbound' and not (${isRatingAnswer(db)})) or m.sender_id is not null) as inbox_at
       from messages m where m.workspace_id = v.workspace_id and m.conversation_id = v.id
     ) m
     where v.workspace_id = ${workspaceId} and (
@@ -194,6 +195,166 @@ test('the demo has three members, labels of different colors, canned replies, at
       (select count(*) from contact_notes where workspace_id = ${demo.workspace_id})::int as notes,
       (select count(distinct member_id) from timeline_entries where workspace_id = ${demo.workspace_id})::int as authors`
   assert.deepEqual({ ...rows }, { attributes: 9, notes: 2, authors: 3 })
+})
+
+test('the demo has teams with queues, capacities, and members who were at work', async () => {
+  const { db, demo, browser } = await joinDemo()
+  const teams: Json[] = await dataOf(browser, '/assignment/teams')
+  assert.deepEqual(
+    teams.map(({ name, policy, queued, member_count }) => [name, policy, queued, member_count]),
+    [
+      ['Sales', 'none', 1, 2],
+      ['Support', 'fewest_open', 2, 2],
+    ],
+  )
+  const connections = (await dataOf(browser, '/teams')).flatMap((team: Json) => team.connection_ids)
+  assert.equal(new Set(connections).size, 3)
+  const members: Json[] = await dataOf(browser, '/assignment/members')
+  for (const { name, open, capacity } of members) assert.ok(open >= 1 && open <= capacity, `${name}: ${open}`)
+  assert.ok(members.some(({ capacity }) => capacity === 5))
+  // Nothing lasts, nothing overlaps, and the counts of the policy are those of its line.
+  const [spans] = await db`
+    select count(*)::int as count, count(distinct member_id)::int as members, count(distinct started_at::date)::int as days,
+      count(*) filter (where started_at >= ended_at or ended_at > now() or exists (
+        select from availability_spans o
+        where o.workspace_id = s.workspace_id and o.member_id = s.member_id and o.started_at > s.started_at and o.started_at < s.ended_at
+      ))::int as wrong
+    from availability_spans s where workspace_id = ${demo.workspace_id}`
+  assert.ok(spans && spans.days >= 12, JSON.stringify(spans))
+  assertFields(spans, { members: 3, wrong: 0 })
+  const lines = await db`
+    select details from timeline_entries where workspace_id = ${demo.workspace_id} and details->>'by' = 'policy'`
+  assert.ok(lines.length >= 5)
+  for (const { details } of lines)
+    assert.ok(details.open >= 1 && details.open <= details.capacity, JSON.stringify(details))
+})
+
+test('the demo’s episodes agree with its messages and its timeline, and reports count them', async () => {
+  const { db, demo, browser } = await joinDemo()
+  const { workspace_id: id } = demo
+  const wrong = await db`
+    with
+    numbered as (
+      select e.*, v.status, v.team_id as current_team_id, v.episode_id as open_id, v.episode_messages, v.episode_replies,
+        lag(e.id) over w as before_id, lag(e.closed_at) over w as before_closed_at, lead(e.opened_at) over w as next_at
+      from episodes e join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
+      where e.workspace_id = ${id}
+      window w as (partition by e.conversation_id order by e.opened_at)
+    )
+    select n.id from numbered n
+    cross join lateral (
+      select count(*) filter (where m.direction = 'inbound' and not (${isRatingAnswer(db)}))::int as received,
+        count(*) filter (where m.sender_id is not null and m.status <> 'failed')::int as replies,
+        min(m.created_at) filter (where m.sender_id is not null and m.status <> 'failed') as first_reply_at,
+        min(m.created_at) filter (where m.direction = 'inbound' or m.sender_id is not null) as opened_at
+      from messages m
+      where m.workspace_id = n.workspace_id and m.conversation_id = n.conversation_id and m.created_at >= n.opened_at
+        and m.created_at < coalesce(n.closed_at, now())
+    ) m
+    where m.opened_at <> n.opened_at or m.first_reply_at is distinct from n.first_reply_at or (n.closed_at > n.next_at)
+      or (m.received, m.replies) <> (
+        case when n.closed_at is null then n.episode_messages else n.customer_messages end,
+        case when n.closed_at is null then n.episode_replies else n.replies end
+      )
+      or (n.closed_at is null) <> (n.open_id = n.id) is true or (n.next_at is null and (n.status = 'closed') <> (n.closed_at is not null))
+      or n.reopened_from is distinct from case when n.before_closed_at > n.opened_at - interval '24 hours' then n.before_id end
+      or (n.closed_at is not null and (n.team_id is distinct from n.current_team_id or not exists (
+        select from timeline_entries t
+        where t.workspace_id = n.workspace_id and t.conversation_id = n.conversation_id and t.created_at = n.closed_at
+          and t.details->>'status' = 'closed' and (t.member_id is not distinct from n.closed_by_id or t.details->>'run_id' = n.closed_by_id::text)
+      )))`
+  assert.deepEqual([...wrong], [])
+  const [counts] = await db`
+    select count(*)::int as opened, count(closed_at)::int as closed, count(reopened_from)::int as reopened,
+      count(distinct first_reply_by)::int as members
+    from episodes where workspace_id = ${id}`
+  assert.ok(counts && counts.opened >= 30 && counts.reopened >= 1, JSON.stringify(counts))
+  const overview = await until('the hours and the counters of all episodes', async () => {
+    const [left] = await db`
+      select (select count(*) from report_changes where workspace_id = ${id})::int as changes, (
+          select count(*) from episodes where workspace_id = ${id} and closed_at is not null and office_closing_s is null
+        )::int as hours`
+    return left?.changes === 0 && left.hours === 0 && dataOf(browser, '/reports/overview')
+  })
+  const { opened, closed, reopened } = counts
+  assertFields(overview.totals, { opened, closed, reopened })
+  assert.ok(overview.totals.first_reply.median_seconds > 60 && overview.totals.first_reply.median_seconds < 7_200)
+  for (const [name, count] of [
+    ['members', counts.members],
+    ['teams', 2],
+    ['connections', 3],
+    ['labels', 5],
+  ] as const) {
+    const { rows } = await dataOf(browser, `/reports/${name}`)
+    assert.ok(rows.filter((row: Json) => row.id !== null && row.opened > 0).length >= count, `${name}: ${rows.length}`)
+  }
+  assert.ok((await dataOf(browser, '/reports/busy_hours')).hours.length >= 10)
+})
+
+test('the demo’s targets have outcomes of the past, and clocks that run', async () => {
+  const { db, demo, browser } = await joinDemo()
+  const { workspace_id: id } = demo
+  assert.equal((await dataOf(browser, '/targets')).length, 2)
+  await until('the clocks', async () => {
+    const [left] = await db`select count(*)::int as count from target_changes where workspace_id = ${id}`
+    return left?.count === 0
+  })
+  const clocks = await db<{ kind: string; outcome: string; ms: number; limit_ms: number }[]>`
+    select k.kind, k.outcome, extract(epoch from e.first_reply_at - e.opened_at)::float8 * 1000 as ms,
+      t.first_reply_minutes * 60000 as limit_ms
+    from target_clocks k
+    join targets t on t.workspace_id = k.workspace_id and t.id = k.target_id
+    join episodes e on e.workspace_id = k.workspace_id and e.id = k.episode_id
+    where k.workspace_id = ${id} and k.outcome is not null`
+  for (const kind of ['first_reply', 'next_reply', 'closing'])
+    assert.ok(
+      clocks.some((clock) => clock.kind === kind),
+      kind,
+    )
+  const replied = clocks.filter(({ kind, ms }) => kind === 'first_reply' && ms !== null)
+  assert.ok(replied.length >= 20)
+  assert.deepEqual(
+    replied.filter(({ outcome, ms, limit_ms }) => (outcome === 'met') !== ms <= limit_ms),
+    [],
+  )
+  const due: Json[] = await dataOf(browser, '/conversations?status=open&sort=due')
+  const times = due.flatMap(({ due_at }) => (due_at ? [Date.parse(due_at) - Date.now()] : []))
+  const isSoon = (ms: number) => ms > 0 && ms < 3_600_000
+  assert.ok(times.some((ms) => ms < 0) && times.some(isSoon) && times.length >= 5, `${times}`)
+})
+
+test('the demo has a week of ratings, in threads and on contacts', async () => {
+  const { db, demo, browser } = await joinDemo()
+  const { workspace_id: id } = demo
+  const ratings = await db`
+    select r.*, e.closed_at, v.rating_message_id,
+      (select m.sender_id from messages m
+        where m.workspace_id = r.workspace_id and m.conversation_id = r.conversation_id and m.sender_id is not null
+          and m.created_at < e.closed_at order by m.id desc limit 1) as replied_by,
+      (select count(*)::int from messages m
+        where m.workspace_id = r.workspace_id and m.conversation_id = r.conversation_id
+          and (m.id in (r.message_id, r.thanks_id) or m.reply_to_message_id = r.message_id or m.content_text = r.comment)) as messages
+    from ratings r
+    join episodes e on e.workspace_id = r.workspace_id and e.id = r.episode_id
+    join conversations v on v.workspace_id = r.workspace_id and v.id = r.conversation_id
+    where r.workspace_id = ${id}`
+  const rated = ratings.filter(({ rating }) => rating !== null)
+  assert.deepEqual([rated.length, ratings.length], [9, 10])
+  assert.deepEqual([...new Set(rated.map(({ rating }) => rating))].sort(), [2, 3, 4, 5])
+  for (const one of ratings) {
+    assertFields(one, { due_at: null, member_id: one.replied_by, is_announced: one.rating !== null })
+    assert.equal(one.rating_message_id, one.message_id)
+    assert.equal(one.messages, (one.rating === null ? 1 : 3) + (one.comment === null ? 0 : 1))
+    assert.equal(Date.parse(one.asked_at) - Date.parse(one.closed_at), 60_000)
+    if (one.rating === null) continue
+    const lines: Json[] = await dataOf(browser, `/conversations/${one.conversation_id}/timeline`)
+    assert.equal(lines.find(({ kind }) => kind === 'rated')?.details.rating, one.rating)
+    const [listed] = await dataOf(browser, `/contacts/${one.contact_id}/ratings`)
+    assertFields(listed, { rating: one.rating, comment: one.comment })
+  }
+  assert.ok(rated.filter(({ comment }) => comment !== null).length >= 2)
+  // Customers are asked from now on, and not about the past.
+  assertFields(await dataOf(browser, '/satisfaction'), { is_on: true })
 })
 
 test('the demo has automations in each state, with runs, and none answers a customer', async () => {

@@ -5,83 +5,22 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readOptOutRequest } from '../accounts/opt-out-words.ts'
-import type { Template, TemplateParams } from '../channels/channel.ts'
+import type { TemplateParams } from '../channels/channel.ts'
 import { fillTemplate } from '../channels/msgapp/template.ts'
 import type { ChannelName } from '../contacts/resource.ts'
-import { pastId, timeOfId } from '../lib/id.ts'
+import { msOfId, pastId, timeOfId } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
 import { expandValues } from '../messages/sending/values.ts'
-import { demoBroadcast, demoPeople, guestList, type MemberKey, type PersonKey } from './people.ts'
-import { type DemoLine, type DemoThread, demoThreads } from './texts.ts'
-
-export type Picture = { id: string; path: string; token: string; filename: string }
-
-export type Past = {
-  workspaceId: string
-  ownerId: string
-  memberIds: Record<MemberKey, string>
-  broadcastId: string
-  nowMs: number
-  templates: readonly Template[]
-  /** The picture of this file name. */
-  pictureOf(filename: string): Picture
-  publicUrl: string
-}
-
-export type PastMessage = {
-  conversation_id: string
-  id: string
-  direction: 'inbound' | 'outbound'
-  sender_type: 'customer' | 'agent' | 'bot'
-  sender_id: string | null
-  content_type: string
-  content_text: string | null
-  content: unknown
-  media_url: string | null
-  template_name: string | null
-  external_id: string | null
-  status: string
-  error: string | null
-  reply_to_message_id: string | null
-  broadcast_id: string | null
-  sent_at: string | null
-  created_at: string
-  /** The file of the message. */
-  picture: Picture | null
-}
-
-export type PastThread = {
-  id: string
-  contact_id: string
-  channel: ChannelName
-  status: DemoThread['status']
-  assigned_agent_id: string | null
-  unread_count: number
-  labels: readonly string[]
-  snoozed_until: string | null
-  notes: { id: string; member_id: string; mentions: string[]; text: string; created_at: string }[]
-  created_at: string
-  messages: PastMessage[]
-}
+import { countOpen, createEntries, createQuestions, teamOf } from './activity.ts'
+import type { Past, PastMessage, PastRecipient, PastThread } from './past.ts'
+import { demoBroadcast, demoPeople, guestList, type PersonKey } from './people.ts'
+import { type DemoLine, type DemoThread, demoThreads, spanOf } from './texts.ts'
 
 export type PastPerson = ReturnType<typeof toPerson>
-export type PastRecipient = {
-  place: number
-  contact_id: string
-  phone: string | null
-  message: PastMessage | undefined
-}
 
 const dayMs = 86_400_000
 const channelOf = ({ social, isVisitor }: { social?: unknown; isVisitor?: unknown }): ChannelName =>
   social ? 'social' : isVisitor ? 'web' : 'msgapp'
-
-/** `12d 04:40`, in milliseconds. */
-export function spanOf(text: string): number {
-  const [, days, hours, minutes] = /^(\d+)d (\d\d):(\d\d)$/.exec(text) ?? []
-  if (minutes === undefined) throw new Error(`'${text}' is not a time of the demo, such as '12d 04:40'`)
-  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000
-}
 
 /** All people of the demo, by the key that the texts use. */
 export function createPeople(past: Past): Map<PersonKey, PastPerson> {
@@ -145,6 +84,7 @@ export function createThreads(past: Past, people: ReadonlyMap<PersonKey, PastPer
     const { id, phone } = requirePerson(people, key)
     return { place: place + 1, contact_id: id, phone, message: broadcastMessages.get(key) }
   })
+  countOpen(threads)
   return { threads, recipients }
 }
 
@@ -159,19 +99,32 @@ function requirePerson(people: ReadonlyMap<PersonKey, PastPerson>, key: PersonKe
 }
 
 function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: PastMessage | undefined): PastThread {
-  const { channel, status, isOurs = false, unread = 0, labels = [], snoozedFor, notes = [], lines } = talk
+  const { channel, status, assignee, unread = 0, labels = [], snoozedFor, notes = [], lines } = talk
   const times = [...lines.map(({ ago }) => past.nowMs - spanOf(ago)), ...(broadcast ? [timeOf(broadcast)] : [])]
   const id = pastId(Math.min(...times))
   const written: PastMessage[] = []
   for (const line of lines) written.push(toMessage(past, id, channel, line, written))
   if (broadcast) broadcast.conversation_id = id
-  const messages = broadcast ? [...written, broadcast] : written
+  const entries = createEntries(past, talk, written)
+  const { ratings, asked } = createQuestions(past, talk, written)
+  const added = asked.map((message): PastMessage => {
+    const { id: messageId, ...own } = message
+    return {
+      ...blank(msOfId(messageId)),
+      ...own,
+      ...{ id: messageId, created_at: timeOfId(messageId), conversation_id: id, isOfRating: true },
+      external_id: externalIdOf(channel),
+    }
+  })
+  const messages = [...written, ...added, ...(broadcast ? [broadcast] : [])]
+  const isWork = written.some(({ direction, sender_id }) => direction === 'inbound' || sender_id !== null)
   return {
     id,
     contact_id: person.id,
     channel,
     status,
-    assigned_agent_id: isOurs ? past.ownerId : null,
+    assigned_agent_id: assignee ? past.memberIds[assignee] : null,
+    team_id: isWork ? past.teamIds[teamOf(talk)] : null,
     unread_count: unread,
     labels,
     snoozed_until: snoozedFor ? new Date(past.nowMs + spanOf(snoozedFor)).toISOString() : null,
@@ -182,6 +135,8 @@ function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: P
     }),
     created_at: timeOfId(id),
     messages: messages.sort((one, other) => timeOf(one) - timeOf(other)),
+    entries: entries.map((entry) => ({ ...entry, conversation_id: id })),
+    ratings,
   }
 }
 
@@ -212,7 +167,7 @@ function toMessage(
     conversation_id: conversationId,
     direction: isInbound ? 'inbound' : 'outbound',
     sender_type: isInbound ? 'customer' : 'agent',
-    sender_id: from === 'owner' ? past.ownerId : null,
+    sender_id: from === 'customer' || from === 'api' ? null : past.memberIds[from],
     ...contentOf(past, line),
     media_url: picture?.path ?? null,
     picture,
@@ -241,10 +196,12 @@ function blank(atMs: number): PastMessage {
     status: 'read',
     error: null,
     reply_to_message_id: null,
+    interactive_reply_id: null,
     broadcast_id: null,
     sent_at: null,
     created_at: timeOfId(id),
     picture: null,
+    isOfRating: false,
   }
 }
 

@@ -3,7 +3,10 @@
  *
  * The phone numbers are reserved for fiction or unassigned. No example and no test number of the simulator is among them.
  */
+import type { ChannelName } from '../contacts/resource.ts'
 import type { Filter } from '../segments/filter.ts'
+import type { TargetInput } from '../targets/targets.ts'
+import type { Policy } from '../teams/capacity.ts'
 
 /** Members besides the owner. */
 export const colleagues = [
@@ -12,6 +15,66 @@ export const colleagues = [
 ] as const
 
 export type MemberKey = 'owner' | (typeof colleagues)[number]['key']
+
+/** How many conversations the policy of a team gives to a member. */
+export const capacities: Record<MemberKey, number> = { owner: 20, alex: 8, sam: 5 }
+
+export type TeamKey = 'sales' | 'support'
+
+/** The owner is in no team with a policy: what the customers of the demo wait for stays in the queue while the owner looks around. */
+export const demoTeams: Record<
+  TeamKey,
+  { name: string; color: string; policy: Policy; members: readonly MemberKey[]; channels: readonly ChannelName[] }
+> = {
+  sales: { name: 'Sales', color: '#7c3aed', policy: 'none', members: ['owner', 'alex'], channels: ['social'] },
+  support: {
+    name: 'Support',
+    color: '#0284c7',
+    policy: 'fewest_open',
+    members: ['alex', 'sam'],
+    channels: ['msgapp', 'web'],
+  },
+}
+
+/**
+ * When they work, in hours before and after the time of the day at which the demo is created, because its conversations are counted from then.
+ * Today they left `leftMinutes` ago. `isChosen`: the member chose to be away in the break.
+ */
+export const shifts: Record<
+  MemberKey,
+  { from: number; pause: { from: number; until: number }; until: number; leftMinutes: number; isChosen: boolean }
+> = {
+  owner: { from: -7, pause: { from: -4.5, until: -4 }, until: 3.5, leftMinutes: 6, isChosen: true },
+  alex: { from: -8, pause: { from: -3, until: -2.25 }, until: 2.5, leftMinutes: 25, isChosen: true },
+  sam: { from: -6.5, pause: { from: -1.5, until: -1 }, until: 4.25, leftMinutes: 12, isChosen: false },
+}
+
+/** In calendar time: the hours of the demo's conversations depend on when it was created. */
+export const demoTargets: readonly Omit<TargetInput, 'is_active' | 'is_office_time'>[] = [
+  {
+    name: 'Urgent and wholesale',
+    conditions: {
+      match: 'any',
+      rules: [
+        { field: 'label', op: 'has', value: 'Urgent' },
+        { field: 'tag', op: 'has', value: 'Wholesale' },
+      ],
+    },
+    first_reply_minutes: 60,
+    next_reply_minutes: 120,
+    closing_minutes: null,
+  },
+  {
+    name: 'All customers',
+    conditions: null,
+    first_reply_minutes: 5 * 60,
+    next_reply_minutes: 8 * 60,
+    closing_minutes: 4 * 24 * 60,
+  },
+]
+
+/** The automation that members start to close a conversation. */
+export const macro = 'Close as answered'
 
 /** Labels of conversations, each with a color of its own. */
 export const labelColors: Readonly<Record<string, string>> = {

@@ -8,11 +8,11 @@
  */
 import type { TemplateParams } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/resource.ts'
-import type { MemberKey, PersonKey } from './people.ts'
+import { type MemberKey, macro, type PersonKey, type TeamKey } from './people.ts'
 
 export type DemoLine = {
   ago: string
-  from: 'customer' | 'owner' | 'api'
+  from: 'customer' | MemberKey | 'api'
   text: string | null
   /** The status of an outbound line; `read` when absent. */
   status?: 'sent' | 'delivered' | 'read' | 'failed'
@@ -30,8 +30,10 @@ export type DemoThread = {
   with: PersonKey
   channel: ChannelName
   status: 'open' | 'pending' | 'closed'
-  /** Assigned to the owner. */
-  isOurs?: boolean
+  /** The policy of the team assigned it when it opened, or the member took it with the first reply. */
+  assignee?: MemberKey
+  /** A member moved it to this team; the team that serves the connection if absent. */
+  team?: TeamKey
   /** The number of unread lines. */
   unread?: number
   labels?: readonly string[]
@@ -39,13 +41,32 @@ export type DemoThread = {
   snoozedFor?: string
   /** Notes of members, which customers never see; of the owner if `by` is absent. A text names whom it mentions: `@Demo Owner`. */
   notes?: readonly DemoNote[]
+  closings?: readonly DemoClosing[]
   lines: readonly DemoLine[]
+}
+
+type Rating = 1 | 2 | 3 | 4 | 5
+
+/** A member, or the macro of the demo, closes the conversation. The customer may be asked for a rating then; without `rating` there is no answer. */
+export type DemoClosing = {
+  ago: string
+  by: MemberKey | typeof macro
+  question?: { rating?: Rating; comment?: string }
+}
+
+/** `12d 04:40`, in milliseconds. */
+export function spanOf(text: string): number {
+  const [, days, hours, minutes] = /^(\d+)d (\d\d):(\d\d)$/.exec(text) ?? []
+  if (minutes === undefined) throw new Error(`'${text}' is not a time of the demo, such as '12d 04:40'`)
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000
 }
 
 type More = Omit<DemoLine, 'ago' | 'from' | 'text'>
 
 const they = (ago: string, text: string | null, more: More = {}): DemoLine => ({ ago, from: 'customer', text, ...more })
 const we = (ago: string, text: string | null, more: More = {}): DemoLine => ({ ago, from: 'owner', text, ...more })
+const alex = (ago: string, text: string): DemoLine => ({ ago, from: 'alex', text })
+const sam = (ago: string, text: string, more: More = {}): DemoLine => ({ ago, from: 'sam', text, ...more })
 /** The shop's own system, through the API. */
 const shop = (ago: string, name: string, params: TemplateParams, more: More = {}): DemoLine => ({
   ago,
@@ -55,13 +76,23 @@ const shop = (ago: string, name: string, params: TemplateParams, more: More = {}
   ...more,
 })
 
+/** Closed and not asked about, asked without an answer, or rated. */
+const closed = (ago: string, by: DemoClosing['by']): DemoClosing => ({ ago, by })
+const asked = (ago: string, by: DemoClosing['by']): DemoClosing => ({ ago, by, question: {} })
+const rated = (ago: string, by: DemoClosing['by'], rating: Rating, comment?: string): DemoClosing => ({
+  ...{ ago, by },
+  question: { rating, ...(comment === undefined ? {} : { comment }) },
+})
+
 export const demoThreads: readonly DemoThread[] = [
   {
     with: 'maya',
     channel: 'msgapp',
     status: 'open',
+    assignee: 'owner',
+    team: 'sales',
+    closings: [closed('12d 03:10', 'owner'), rated('6d 01:55', 'owner', 5)],
     labels: ['Delivery'],
-    isOurs: true,
     unread: 2,
     notes: [
       {
@@ -96,15 +127,16 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'thomas',
     channel: 'msgapp',
     status: 'open',
-    isOurs: true,
+    assignee: 'sam',
+    closings: [rated('3d 05:20', 'sam', 2, 'The second bowl with a crack this year. The answer was quick, though.')],
     lines: [
       they('3d 06:10', 'Morning! One of the big salad bowls arrived with a crack, sadly.'),
       they('3d 06:09', 'Here is how it looked out of the box', { picture: 'cracked-bowl.jpg' }),
-      we('3d 05:58', 'Oh no, I am sorry, Thomas. That should not happen. A new one leaves today, on us.'),
+      sam('3d 05:58', 'Oh no, I am sorry, Thomas. That should not happen. A new one leaves today, on us.'),
       they('3d 05:55', 'That was quick, thank you!'),
       shop('3d 05:40', 'order_update', { body: ['B-1188', 'on its way'], buttonParams: { 0: 'B-1188' } }),
       they('0d 03:10', 'New bowl arrived, perfect this time. Do you want the cracked one back?'),
-      we('0d 02:58', 'No need, keep it for bread or plants. Thank you for telling us so kindly!', { quotes: 5 }),
+      sam('0d 02:58', 'No need, keep it for bread or plants. Thank you for telling us so kindly!', { quotes: 5 }),
       they('0d 02:57', '❤️', { reacts: 6 }),
     ],
   },
@@ -112,6 +144,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'elena',
     channel: 'msgapp',
     status: 'open',
+    closings: [asked('7d 21:50', 'owner')],
     labels: ['Pickup'],
     unread: 1,
     lines: [
@@ -128,8 +161,10 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'jonas',
     channel: 'msgapp',
     status: 'pending',
+    assignee: 'owner',
+    team: 'sales',
+    closings: [closed('9d 22:00', 'owner')],
     labels: ['Invoice'],
-    isOurs: true,
     notes: [
       {
         ago: '2d 03:20',
@@ -152,7 +187,8 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'priya',
     channel: 'msgapp',
     status: 'open',
-    isOurs: true,
+    assignee: 'owner',
+    closings: [closed('11d 01:00', 'owner'), rated('4d 22:40', 'owner', 5)],
     unread: 1,
     lines: [
       they('11d 01:20', 'Is the walnut side table in the window still available?'),
@@ -168,7 +204,10 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'claire',
     channel: 'msgapp',
     status: 'closed',
-    isOurs: true,
+    labels: ['Delivery'],
+    assignee: 'owner',
+    team: 'sales',
+    closings: [closed('13d 00:50', 'owner'), rated('7d 03:10', 'owner', 4)],
     lines: [
       they('13d 02:00', 'Bonjour, do you ship to Lyon? We would like to carry your vases in the shop.'),
       we('13d 01:33', 'Bonjour Claire! We do, twice a month by pallet. The next one leaves on the 3rd.'),
@@ -182,6 +221,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'lucas',
     channel: 'msgapp',
     status: 'closed',
+    closings: [closed('11d 05:00', 'alex')],
     labels: ['Refund'],
     lines: [
       shop(
@@ -196,7 +236,8 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'aoife',
     channel: 'msgapp',
     status: 'open',
-    isOurs: true,
+    assignee: 'owner',
+    team: 'sales',
     lines: [
       they('8d 02:20', 'Hi there, a client of mine wants a 240 cm oak dining table. Do you do custom lengths?'),
       we('8d 02:01', 'Hi Aoife, gladly: up to 280 cm in one piece. Oiled or soaped?'),
@@ -210,12 +251,14 @@ export const demoThreads: readonly DemoThread[] = [
       we('8d 00:55', 'See you there!'),
       we('1d 04:30', 'Measured and drawn: 242 cm fits with 80 cm to walk on each side. Quote follows tonight.'),
       they('1d 04:02', 'You are making me look very good in front of my client, thank you!'),
+      we('1d 03:50', 'With pleasure! The drawing is in your mail.'),
     ],
   },
   {
     with: 'samuel',
     channel: 'msgapp',
     status: 'open',
+    closings: [rated('5d 20:40', 'owner', 4)],
     labels: ['Delivery', 'Urgent'],
     unread: 1,
     notes: [
@@ -234,7 +277,8 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'noor',
     channel: 'msgapp',
     status: 'pending',
-    isOurs: true,
+    assignee: 'owner',
+    team: 'sales',
     lines: [
       they('9d 02:40', 'We are fitting out a library and need 6 reading benches, ash, 180 cm. Lead time?'),
       we('9d 01:17', 'Hello Noor! Seven weeks for six. I can hold a slot in the workshop until Friday.', {
@@ -251,25 +295,32 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'hannah',
     channel: 'msgapp',
     status: 'closed',
+    assignee: 'alex',
+    closings: [
+      closed('6d 05:05', 'alex'),
+      rated('3d 03:39', macro, 5, 'My sister and I laughed all evening. See you next month!'),
+    ],
     lines: [
       they('6d 05:20', 'Is there a place left in the throwing class on Thursday evening?'),
-      we('6d 05:16', 'Two, actually. Shall I sign you up?'),
+      alex('6d 05:16', 'Two, actually. Shall I sign you up?'),
       they('6d 05:14', 'Both please! My sister comes along.'),
-      we('6d 05:10', 'You are in: Thursday, 18:30. Wear something that may get muddy.'),
+      alex('6d 05:10', 'You are in: Thursday, 18:30. Wear something that may get muddy.'),
       they('6d 05:08', '😂', { reacts: 3 }),
       they('3d 04:10', 'That was SO much fun. When is the next one?'),
-      we('3d 03:40', 'So good to hear! First Thursday of next month, I will keep two wheels for you.'),
+      alex('3d 03:40', 'So good to hear! First Thursday of next month, I will keep two wheels for you.'),
     ],
   },
   {
     with: 'daniel',
     channel: 'msgapp',
-    status: 'open',
+    status: 'closed',
+    assignee: 'sam',
+    closings: [rated('2d 05:01', macro, 5)],
     lines: [
       they('2d 05:40', 'Hello, do you have gift cards?'),
-      we('2d 05:37', 'Hi Daniel, we do, from 25 up, on paper or by mail.'),
+      sam('2d 05:37', 'Hi Daniel, we do, from 25 up, on paper or by mail.'),
       they('2d 05:30', 'One for 100 by mail then, for my mum. How do I pay?'),
-      we('2d 05:22', 'Here you go: https://shop.example/gift-cards. It reaches you within minutes.'),
+      sam('2d 05:22', 'Here you go: https://shop.example/gift-cards. It reaches you within minutes.'),
       they('2d 05:02', 'Done. Thanks for the quick help!'),
     ],
   },
@@ -277,6 +328,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'grace',
     channel: 'msgapp',
     status: 'closed',
+    closings: [closed('11d 01:30', 'alex')],
     lines: [
       shop('11d 02:10', 'order_update', { body: ['C-3255', 'on its way'], buttonParams: { 0: 'C-3255' } }),
       they('11d 01:40', 'STOP'),
@@ -286,9 +338,13 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'marta',
     channel: 'msgapp',
     status: 'closed',
+    labels: ['Delivery'],
+    assignee: 'alex',
+    team: 'sales',
+    closings: [closed('12d 21:50', 'alex'), closed('10d 05:00', 'alex')],
     lines: [
       they('12d 22:30', 'Good morning, could we get 30 more of the bud vases, mixed colours?'),
-      we('12d 21:55', 'Good morning Marta! Yes, 30 are on the shelf. They leave tomorrow.'),
+      alex('12d 21:55', 'Good morning Marta! Yes, 30 are on the shelf. They leave tomorrow.'),
       shop('11d 22:00', 'order_update', { body: ['D-0921', 'on its way'], buttonParams: { 0: 'D-0921' } }),
       they('10d 05:10', 'Arrived, thank you. They sell faster than the flowers 😅'),
     ],
@@ -297,21 +353,26 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'isabel',
     channel: 'msgapp',
     status: 'open',
+    assignee: 'sam',
+    closings: [rated('4d 19:50', 'sam', 3)],
     lines: [
       they('4d 20:10', 'Will there be a wheel to try at the open studio? My daughter is nine.'),
-      we('4d 20:02', 'There will, from eleven to three, and nine is a perfect age for it.'),
+      sam('4d 20:02', 'There will, from eleven to three, and nine is a perfect age for it.'),
       they('4d 20:00', '😍', { reacts: 1 }),
       they('1d 06:30', 'She has not stopped talking about her bowl. When will it be fired?'),
-      we('1d 06:12', 'It comes out of the kiln on Friday. We will write as soon as it has cooled down.'),
+      sam('1d 06:12', 'It comes out of the kiln on Friday. We will write as soon as it has cooled down.'),
     ],
   },
   {
     with: 'oliver',
     channel: 'msgapp',
     status: 'closed',
+    labels: ['Delivery'],
+    assignee: 'alex',
+    closings: [closed('13d 04:36', 'alex'), closed('13d 04:20', 'alex')],
     lines: [
       they('13d 05:30', 'G’day, what does shipping a teapot to Melbourne come to?'),
-      we('13d 04:40', 'Hi Oliver! 38 with insurance, about ten days.'),
+      alex('13d 04:40', 'Hi Oliver! 38 with insurance, about ten days.'),
       they('13d 04:31', 'Fair enough, ordering now.'),
       shop('13d 04:10', 'order_confirmed', { body: ['Oliver', 'C-3264'] }),
     ],
@@ -320,20 +381,23 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'george',
     channel: 'msgapp',
     status: 'open',
+    assignee: 'alex',
+    team: 'sales',
     labels: ['Made to order'],
-    isOurs: true,
     lines: [
       they('1d 08:00', 'Hello friends, the olive bowls are a hit. 40 more, same as last time?'),
-      we('1d 07:25', 'Hello George! With pleasure, same price. Ready in three weeks.'),
+      alex('1d 07:25', 'Hello George! With pleasure, same price. Ready in three weeks.'),
       they('1d 07:21', 'Take your time, make them beautiful.'),
+      alex('1d 07:15', 'We will. You get a picture when they come out of the kiln.'),
     ],
   },
   {
     with: 'sofia',
     channel: 'social',
     status: 'open',
+    assignee: 'owner',
+    closings: [closed('7d 00:20', 'owner')],
     labels: ['Made to order'],
-    isOurs: true,
     unread: 1,
     lines: [
       they('7d 01:00', 'The green lamp base in your last post!! Is it for sale?'),
@@ -347,11 +411,13 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'tilda',
     channel: 'social',
     status: 'closed',
+    assignee: 'alex',
+    closings: [closed('10d 00:30', 'alex')],
     lines: [
       they('10d 01:00', 'Do you ever do classes in English?'),
-      we('10d 00:44', 'All of them are! The next one for beginners is on the first Thursday.'),
+      alex('10d 00:44', 'All of them are! The next one for beginners is on the first Thursday.'),
       they('10d 00:40', 'Amazing, put me on the list for the open studio too please'),
-      we('10d 00:35', 'With pleasure, see you there.'),
+      alex('10d 00:35', 'With pleasure, see you there.'),
     ],
   },
   {
@@ -368,23 +434,25 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'yuki',
     channel: 'web',
     status: 'closed',
-    isOurs: true,
+    assignee: 'sam',
+    closings: [rated('4d 02:53', macro, 4)],
     lines: [
       they('4d 03:00', 'Hello, do you restore old chairs as well? Two legs are loose.'),
-      we('4d 02:57', 'Hello Yuki! We do, from 45 a chair. Could you bring them by?'),
+      sam('4d 02:57', 'Hello Yuki! We do, from 45 a chair. Could you bring them by?'),
       they('4d 02:55', 'Yes, tomorrow afternoon.'),
-      we('4d 02:54', 'Perfect. Ring at the yard door, we will hear you over the saw 🙂'),
+      sam('4d 02:54', 'Perfect. Ring at the yard door, we will hear you over the saw 🙂'),
     ],
   },
   {
     with: 'leo',
     channel: 'web',
     status: 'open',
+    assignee: 'sam',
     labels: ['Made to order'],
     unread: 1,
     lines: [
       they('0d 00:35', 'Hi, is the oak shelf also available with five boards instead of four?'),
-      we('0d 00:33', 'Hi Leo, it is: 35 more, and two weeks instead of one. Shall I send you a drawing?'),
+      sam('0d 00:33', 'Hi Leo, it is: 35 more, and two weeks instead of one. Shall I send you a drawing?'),
       they('0d 00:31', 'Yes please! 84 cm wide would be ideal.'),
     ],
   },
@@ -392,14 +460,15 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'rachel',
     channel: 'web',
     status: 'pending',
+    assignee: 'alex',
+    closings: [closed('9d 04:00', 'alex')],
     labels: ['Made to order'],
     snoozedFor: '1d 02:00',
-    isOurs: true,
     lines: [
       they('9d 04:20', 'What is the return policy for sale items?'),
-      we('9d 04:15', 'Thirty days, like everything else, as long as it is unused.'),
+      alex('9d 04:15', 'Thirty days, like everything else, as long as it is unused.'),
       they('2d 22:10', 'I would like to return the two small trays then. How does it work?'),
-      we('2d 21:48', 'I have mailed you a label just now. Drop them at any parcel shop.'),
+      alex('2d 21:48', 'I have mailed you a label just now. Drop them at any parcel shop.'),
     ],
   },
 ]
