@@ -77,7 +77,8 @@ export function applyPast(replay: Replay, event: PastEvent): void {
     episode.replies++
     if (episode.first_reply_at === null) Object.assign(episode, { first_reply_at: at, first_reply_by: member_id })
   } else if (kind === 'assigned') {
-    replay.assigneeId = details?.assignee_id ?? null
+    // A line about the team names no assignee.
+    if (details?.assignee_id !== undefined) replay.assigneeId = details.assignee_id
     noteAssignment(replay, at)
     changeClosed(replay, at)
   } else if (kind === 'labeled') {
