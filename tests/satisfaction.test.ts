@@ -137,6 +137,8 @@ for (const channel of ['msgapp', 'social', 'web'] as const) {
     const [thanks, answer] = await messagesOf(id)
     assertFields(thanks ?? {}, { sender_type: 'bot', content_text: 'Thank you for your feedback!' })
     assertFields(answer ?? {}, { direction: 'inbound', content_text: '4 · Good' })
+    const [listedConversation] = (await ask('GET', '/conversations?status=closed')).data
+    assert.equal(listedConversation.last_message.automated_by, 'automation', 'the thanks are no broadcast')
     const [line] = await timelineOf(id)
     assertFields(line ?? {}, { kind: 'rated', details: { by: 'customer', rating: 4 } })
     const [listed] = (await ask('GET', `/contacts/${contact_id}/ratings`)).data

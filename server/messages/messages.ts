@@ -186,7 +186,7 @@ export async function lastMessagesOf(
           case when m.content_type = 'unsupported'
             then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind,
           case when ${isAutomated(sql)}
-            then case when m.run_id is not null then 'automation' when m.sender_type = 'bot' then 'broadcast' else 'api' end
+            then case when m.sender_type <> 'bot' then 'api' when m.broadcast_id is not null then 'broadcast' else 'automation' end
           end as automated_by
         from ${messages}
         order by m.id desc
@@ -206,7 +206,7 @@ export async function lastMessagesOf(
   const written = await read(
     covered.map(({ id }) => id),
     sql`(
-      select m.id, m.direction, m.content_type, m.content_text, m.content, m.status, m.sender_id, m.sender_type, m.sent_at, m.run_id
+      select m.id, m.direction, m.content_type, m.content_text, m.content, m.status, m.sender_id, m.sender_type, m.sent_at, m.broadcast_id
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
       order by m.id desc
