@@ -95,7 +95,11 @@ function titleOf({ kind, direction, member, action, details }: Entry): string {
   if (kind === 'note') return texts.note(name)
   if (kind === 'change') return texts.changed(name, texts.changes[action ?? ''] ?? texts.otherChange)
   const { by, status, added, removed } = details
-  const actor = by === 'customer' ? texts.customer : by === 'timer' ? texts.timer : (name ?? texts.api)
+  const causes: Record<string, string> = {
+    ...{ customer: texts.customer, timer: texts.timer, policy: texts.policy },
+    automation: texts.automation(String(details.automation ?? '')),
+  }
+  const actor = causes[String(by)] ?? name ?? texts.api
   const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
   switch (action) {
     case 'status':

@@ -58,6 +58,8 @@ export const contactPanel = {
     customer: 'The contact',
     timer: 'The end of the snooze',
     api: 'An API key',
+    automation: (name: string) => (name ? `The automation “${name}”` : 'An automation'),
+    policy: 'The policy of the team',
     status: (actor: string, status: 'open' | 'pending' | 'closed') =>
       ({
         open: `${actor} reopened the conversation`,
