@@ -235,7 +235,7 @@ test('the demo’s episodes agree with its messages and its timeline, and report
   const wrong = await db`
     with
     numbered as (
-      select e.*, v.status, v.team_id as current_team_id, v.episode_id as open_id, v.episode_messages, v.episode_replies,
+      select e.*, v.status, v.team_id as current_team_id, v.assigned_agent_id as current_member_id, v.episode_id as open_id, v.episode_messages, v.episode_replies,
         lag(e.id) over w as before_id, lag(e.closed_at) over w as before_closed_at, lead(e.opened_at) over w as next_at
       from episodes e join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
       where e.workspace_id = ${id}
@@ -258,6 +258,7 @@ test('the demo’s episodes agree with its messages and its timeline, and report
       )
       or (n.closed_at is null) <> (n.open_id = n.id) is true or (n.next_at is null and (n.status = 'closed') <> (n.closed_at is not null))
       or n.reopened_from is distinct from case when n.before_closed_at > n.opened_at - interval '24 hours' then n.before_id end
+      or (n.closed_at is not null and n.replies > 0 and n.member_id is distinct from n.current_member_id)
       or (n.closed_at is not null and (n.team_id is distinct from n.current_team_id or not exists (
         select from timeline_entries t
         where t.workspace_id = n.workspace_id and t.conversation_id = n.conversation_id and t.created_at = n.closed_at
@@ -339,7 +340,7 @@ test('the demo has a week of ratings, in threads and on contacts', async () => {
     join conversations v on v.workspace_id = r.workspace_id and v.id = r.conversation_id
     where r.workspace_id = ${id}`
   const rated = ratings.filter(({ rating }) => rating !== null)
-  assert.deepEqual([rated.length, ratings.length], [9, 10])
+  assert.deepEqual([rated.length, ratings.length], [9, 15])
   assert.deepEqual([...new Set(rated.map(({ rating }) => rating))].sort(), [2, 3, 4, 5])
   for (const one of ratings) {
     assertFields(one, { due_at: null, member_id: one.replied_by, is_announced: one.rating !== null })

@@ -163,7 +163,7 @@ export const demoThreads: readonly DemoThread[] = [
     status: 'pending',
     assignee: 'owner',
     team: 'sales',
-    closings: [closed('9d 22:00', 'owner')],
+    closings: [asked('9d 22:00', 'owner')],
     labels: ['Invoice'],
     notes: [
       {
@@ -369,7 +369,7 @@ export const demoThreads: readonly DemoThread[] = [
     status: 'closed',
     labels: ['Delivery'],
     assignee: 'alex',
-    closings: [closed('13d 04:36', 'alex'), closed('13d 04:20', 'alex')],
+    closings: [closed('13d 04:36', 'alex'), asked('13d 04:20', 'alex')],
     lines: [
       they('13d 05:30', 'G’day, what does shipping a teapot to Melbourne come to?'),
       alex('13d 04:40', 'Hi Oliver! 38 with insurance, about ten days.'),
@@ -396,7 +396,7 @@ export const demoThreads: readonly DemoThread[] = [
     channel: 'social',
     status: 'open',
     assignee: 'owner',
-    closings: [closed('7d 00:20', 'owner')],
+    closings: [asked('7d 00:20', 'owner')],
     labels: ['Made to order'],
     unread: 1,
     lines: [
@@ -412,7 +412,7 @@ export const demoThreads: readonly DemoThread[] = [
     channel: 'social',
     status: 'closed',
     assignee: 'alex',
-    closings: [closed('10d 00:30', 'alex')],
+    closings: [asked('10d 00:30', 'alex')],
     lines: [
       they('10d 01:00', 'Do you ever do classes in English?'),
       alex('10d 00:44', 'All of them are! The next one for beginners is on the first Thursday.'),
@@ -461,7 +461,7 @@ export const demoThreads: readonly DemoThread[] = [
     channel: 'web',
     status: 'pending',
     assignee: 'alex',
-    closings: [closed('9d 04:00', 'alex')],
+    closings: [asked('9d 04:00', 'alex')],
     labels: ['Made to order'],
     snoozedFor: '1d 02:00',
     lines: [
