@@ -48,7 +48,7 @@ export type DemoThread = {
 type Rating = 1 | 2 | 3 | 4 | 5
 
 /** A member, or the macro of the demo, closes the conversation. The customer may be asked for a rating then; without `rating` there is no answer. */
-export type DemoClosing = {
+type DemoClosing = {
   ago: string
   by: MemberKey | typeof macro
   question?: { rating?: Rating; comment?: string }
