@@ -132,6 +132,8 @@ type OpenCounts = {
   labels: Count[]
   members: Count[]
   teams: Count[]
+  /** Of each team, those that are assigned to no member. */
+  queues: Count[]
   /** There are more open conversations than were counted. */
   has_more: boolean
 }
@@ -173,15 +175,17 @@ export function createSidebarCounter(db: Db, slow: SlowReads): (session: Session
   }
 }
 
+type Counted = 'label' | 'member' | 'team' | 'queue'
+
 async function countOpen(sql: Sql, reader: Reader): Promise<OpenCounts> {
   const { workspaceId } = reader
   const restricted = restrictionOf(reader)
   const all = sql`
-    select v.workspace_id, v.id, ${agentOf(sql)} as agent, v.team_id
+    select v.workspace_id, v.id, ${agentOf(sql)} as agent, v.team_id, v.bot_run_id is not null as is_bot
     from conversations v
     where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, workspaceId, 'open')}
     limit ${maxOpen + 1}`
-  const counted = await sql<(Count & { kind: 'label' | 'member' | 'team' | 'all' })[]>`
+  const counted = await sql<(Count & { kind: Counted | 'all' })[]>`
     with
     -- From one index, at most one more than are counted; or those that a restricted member sees.
     open_conversations as (${restricted ? visibleIn(sql, restricted, ['open']) : all})
@@ -194,9 +198,16 @@ async function countOpen(sql: Sql, reader: Reader): Promise<OpenCounts> {
     union all
     select 'team', v.team_id, count(*)::int from open_conversations v where v.team_id is not null group by v.team_id
     union all
+    select 'queue', v.team_id, count(*)::int from open_conversations v
+    where v.team_id is not null and v.agent = ${unassigned}::uuid and not v.is_bot
+    group by v.team_id
+    union all
     select 'all', ${unassigned}::uuid, count(*)::int from open_conversations`
-  const countsOf = (kind: 'label' | 'member' | 'team'): Count[] =>
+  const countsOf = (kind: Counted): Count[] =>
     counted.filter((one) => one.kind === kind && one.id !== unassigned).map(({ id, count }) => ({ id, count }))
   const has_more = counted.some(({ kind, count }) => kind === 'all' && count > maxOpen)
-  return { labels: countsOf('label'), members: countsOf('member'), teams: countsOf('team'), has_more }
+  return {
+    ...{ labels: countsOf('label'), members: countsOf('member'), teams: countsOf('team'), queues: countsOf('queue') },
+    has_more,
+  }
 }

@@ -86,6 +86,7 @@ const SidebarCountsSchema = Type.Object({
   labels: Type.Array(CountOf, { description: 'Open conversations of each label that has some.' }),
   members: Type.Array(CountOf, { description: 'Open conversations of each member who has some.' }),
   teams: Type.Array(CountOf, { description: 'Open conversations of each team that has some.' }),
+  queues: Type.Array(CountOf, { description: 'Open conversations without a member, of each team that has some.' }),
   has_more: Type.Boolean({ description: 'There are so many open conversations that not all were counted.' }),
   views: Type.Array(Type.Object({ ...CountOf.properties, has_more: Type.Boolean() }), {
     description: 'Conversations of the first views, except those with a search.',

@@ -4,10 +4,7 @@ import type { Fragment, Sql } from '../../lib/postgres/db.ts'
 import type { AvailabilityState } from '../../teams/availability.ts'
 import { defaultCapacity, type Policy } from '../../teams/capacity.ts'
 import { type Reader, restrictionOf, teamsOf } from '../../teams/visibility.ts'
-import { countOpen, isQueued } from './queue.ts'
-
-/** Queues are counted up to this number, which means so many or more. */
-export const maxQueued = 1_000
+import { countOpen, isQueued, maxQueued } from './queue.ts'
 
 export type AssignmentTeam = {
   id: string

@@ -1,5 +1,5 @@
 /** The queue of a team: its open conversations without a member, in the order in which they are assigned. */
-import type { Fragment, Sql } from '../../lib/postgres/db.ts'
+import { type Fragment, isoTime, type Sql } from '../../lib/postgres/db.ts'
 import { agentOf } from '../conversations.ts'
 import { inboxStatusOf } from '../inbox-plan.ts'
 
@@ -14,6 +14,32 @@ export const queueOrder = (sql: Sql): Fragment => sql`v.waiting_since, v.inbox_a
 
 /** Condition: conversation `v` counts against the capacity of its member. The first part reads the index of the inbox. */
 export const isCounted = (sql: Sql): Fragment => sql`(${inboxStatusOf(sql)} = 'open' and v.bot_run_id is null)`
+
+/** A queue is counted up to this number, which means so many or more, and so are positions in it: about a millisecond. */
+export const maxQueued = 1_000
+
+export type Queued = { id: string; team_id: string; position: number; waiting_since: string | null }
+
+/** Of these conversations, those among the first `maxQueued` of their team's queue. One read, however many they are. */
+export async function listQueued(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<Queued[]> {
+  return sql<Queued[]>`
+    with
+    -- Only the queues of these conversations are read.
+    queue_teams as (
+      select distinct v.team_id from conversations v
+      where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[]) and ${isQueued(sql)}
+    )
+    select q.id, t.team_id, q.position, ${isoTime(sql, sql`q.waiting_since`)} as waiting_since
+    from queue_teams t
+    cross join lateral (
+      select v.id, v.waiting_since, (row_number() over (order by ${queueOrder(sql)}))::int as position
+      from conversations v
+      where v.workspace_id = ${workspaceId} and v.team_id = t.team_id and ${isQueued(sql)}
+      order by ${queueOrder(sql)}
+      limit ${maxQueued}
+    ) q
+    where q.id = any(${[...ids]}::uuid[])`
+}
 
 /** How many conversations count against the capacities of these members. */
 export async function countOpen(

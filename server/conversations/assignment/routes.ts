@@ -1,8 +1,8 @@
-/** `/assignment`: policies of teams, capacities of members, queues and loads. */
+/** `/assignment` and `/conversations/{id}/queue`: policies of teams, capacities of members, queues and loads, and the position of a conversation. */
 import { managers, roles } from '../../accounts/members.ts'
 import { type Row, row } from '../../accounts/table.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { IdParams, NullableDateTime, NullableInteger, OneOf, Type, Uuid } from '../../lib/schema.ts'
+import { IdParams, NullableDateTime, NullableInteger, NullableObject, OneOf, Type, Uuid } from '../../lib/schema.ts'
 import type { Signals } from '../../signals/signals.ts'
 import { availabilities } from '../../teams/availability.ts'
 import {
@@ -14,7 +14,9 @@ import {
   updateCapacity,
   updatePolicy,
 } from '../../teams/capacity.ts'
-import { listAssignmentMembers, listAssignmentTeams, maxQueued } from './overview.ts'
+import { requireConversation } from '../conversations.ts'
+import { listAssignmentMembers, listAssignmentTeams } from './overview.ts'
+import { listQueued, maxQueued } from './queue.ts'
 
 const TeamView = Type.Object({
   id: Uuid,
@@ -39,6 +41,11 @@ const MemberView = Type.Object({
   open: Type.Integer({ description: 'Conversations that count against the capacity.' }),
   team_ids: Type.Array(Uuid),
 })
+
+const QueuedView = NullableObject(
+  { position: Type.Integer(), waiting_since: NullableDateTime },
+  { description: `Null: it is in no queue, or not among the first ${maxQueued}.` },
+)
 
 const PolicyChanges = Type.Object({
   policy: Type.Optional(OneOf(policies)),
@@ -65,6 +72,17 @@ export const assignmentTable = ({ db, signals }: { db: Db; signals: Signals }): 
     members: roles,
     data: Type.Array(MemberView),
     run: ({ caller }) => listAssignmentMembers(db, caller),
+  }),
+  row({
+    call: 'GET /conversations/:id/queue',
+    members: roles,
+    params: IdParams,
+    data: QueuedView,
+    run: async ({ caller: { workspaceId }, params }) => {
+      const { id } = await requireConversation(db, workspaceId, params.id)
+      const [queued] = await listQueued(db, workspaceId, [id])
+      return queued ?? null
+    },
   }),
   row({
     call: 'PATCH /assignment/teams/:id',
