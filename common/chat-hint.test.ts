@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeOpening, describeReplyTime } from './chat-hint.ts'
+import { describeOpening, describeQueue, describeReplyTime } from './chat-hint.ts'
 
 const now = Date.parse('2026-11-19T20:00:00Z')
 const opening = (time: string, language: string, locale: string, timeZone = 'UTC') =>
@@ -20,4 +20,20 @@ test('the usual time of a reply is written in the language of the widget', () =>
   assert.equal(describeReplyTime('minutes', 'en'), 'We usually reply within 5 minutes')
   assert.equal(describeReplyTime('hour', 'de'), 'Wir antworten meist innerhalb von 1 Stunde')
   assert.equal(describeReplyTime('day', '??'), 'We usually reply within 1 day')
+})
+
+test('the position in the queue is a sentence, with the expected time rounded up, unless it is unknown or very long', () => {
+  assert.equal(describeQueue(3, undefined, 'en'), 'You are third in the queue.')
+  assert.equal(describeQueue(11, 20, 'en'), 'You are number 11 in the queue. Expected wait: about 1 minute.')
+  assert.equal(describeQueue(1, 541, 'en'), 'You are first in the queue. Expected wait: about 10 minutes.')
+  assert.equal(describeQueue(1, 601, 'en'), 'You are first in the queue. Expected wait: about 15 minutes.')
+  assert.equal(describeQueue(1, 3_301, 'en'), 'You are first in the queue. Expected wait: about 1 hour.')
+  assert.equal(describeQueue(1, 3_601, 'en'), 'You are first in the queue. Expected wait: about 2 hours.')
+  assert.equal(describeQueue(1, 12 * 3_600 + 1, 'en'), 'You are first in the queue.')
+  assert.equal(
+    describeQueue(2, 120, 'de'),
+    'Sie sind an 2. Stelle der Warteschlange. Voraussichtliche Wartezeit: etwa 2 Minuten.',
+  )
+  assert.equal(describeQueue(1, undefined, 'constructor'), 'You are first in the queue.')
+  for (const language of ['es', 'fr', 'pt', 'ar']) assert.match(describeQueue(4, 300, language), /4.*5|٤.*٥/u)
 })

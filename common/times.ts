@@ -156,8 +156,12 @@ export const times = {
     /** Between two polls of a waiting duplicate. The first ones are sooner. */
     pollMs: secondMs,
   },
-  /** The page of a visitor is stored at most this often. */
-  webChat: { pageMs: 10 * secondMs },
+  webChat: {
+    /** The page of a visitor is stored at most this often. */
+    pageMs: 10 * secondMs,
+    /** The queues of waiting visitors are read at most this often, and at least: the expected time also changes while no queue moves. */
+    queue: { pauseMs: secondMs, recheckMs: minuteMs },
+  },
   digest: {
     pollMs: secondMs,
     /** A pass also reads messages that were committed late this often. */

@@ -175,7 +175,7 @@ test('a live stream sends far fewer updates than there are changes, and always t
 })
 
 test('the page of a web visitor is stored at most every ten seconds, and reported only to pages that show it', async (t) => {
-  const { url, owner, connect } = await start(t, { times: { ...times, webChat: { pageMs: 1_000 } } })
+  const { url, owner, connect } = await start(t, { times: { ...times, webChat: { ...times.webChat, pageMs: 1_000 } } })
   const site = `${url}/web-chat/${(await connect()).connections.web.id}`
   const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
   const said = await fetch(`${site}/messages`, {

@@ -285,6 +285,58 @@ test('visitor and member see each other type and read, and the visitor sees who 
   await assertAccessible(owner)
 })
 
+test('a visitor in the queue of a team sees the position, which is announced, until a member takes the conversation', {
+  skip,
+}, async (t) => {
+  const { page, window, shop, siteId, member, storedTexts, api } = await openSite(t, {}, 'lang="de"')
+  const team = { name: 'Support', connection_ids: [siteId] }
+  assertStatus(await member.call('POST', '/teams', team), 201)
+  const write = async (visitor: Page, message: string) => {
+    await visitor.goto(shop.url)
+    await visitor.locator('parley-chat .launcher').click()
+    const box = visitor.getByRole('textbox', { name: 'Nachricht schreiben' })
+    await box.fill(message)
+    await box.press('Enter')
+    await until('the message', async () => (await storedTexts()).includes(message))
+  }
+  const earlier = await window({ as: null })
+  await write(earlier, 'Ist jemand da?')
+  await page.clock.install()
+  await write(page, 'Hallo?')
+  const lineOf = (visitor: Page) => visitor.locator('parley-chat .log ~ p:not([hidden])')
+  const status = page.locator('parley-chat [role="status"].visually-hidden')
+  await until(
+    'the line',
+    async () => (await lineOf(page).allTextContents()).join() === 'Sie sind an 2. Stelle der Warteschlange.',
+  )
+  await until(
+    'its announcement',
+    async () => (await status.textContent()) === 'Sie sind an 2. Stelle der Warteschlange.',
+  )
+  await assertAccessible(page)
+
+  const list = async () => (await api.get('/conversations')).body.data as Json[]
+  const [me] = (await member.call('GET', '/members')).body.data
+  const [second, first] = await list()
+  const take = async ({ id }: Json = {}) =>
+    assertStatus(await member.call('PATCH', `/conversations/${id}`, { assigned_agent_id: me.id }), 200)
+  await take(first)
+  await lineOf(earlier).waitFor({ state: 'hidden' })
+  await until(
+    'the line',
+    async () => (await lineOf(page).allTextContents()).join() === 'Sie sind an 1. Stelle der Warteschlange.',
+  )
+  // A queue that moves fast is announced after a pause.
+  assert.equal(await status.textContent(), 'Sie sind an 2. Stelle der Warteschlange.')
+  await page.clock.fastForward(30_000)
+  await until(
+    'the next announcement',
+    async () => (await status.textContent()) === 'Sie sind an 1. Stelle der Warteschlange.',
+  )
+  await take(second)
+  await lineOf(page).waitFor({ state: 'hidden' })
+})
+
 /** A shop whose server signs who its customers are. */
 async function openSignedSite(t: TestContext) {
   const site = await openSite(t)

@@ -50,6 +50,7 @@ import type { Live } from '../signals/live.ts'
 import { type Signals, siteTopic } from '../signals/signals.ts'
 import { visitorFileRoutes } from './files.ts'
 import { hintOf, readSiteHours } from './hint.ts'
+import { createQueueFeed } from './queue-line.ts'
 import { findConversation, findStart, listSenderNames, streamMessages, toVisible, visitorTopic } from './stream.ts'
 import { createTypingFeed } from './typing.ts'
 import { visitorRoutes } from './visitor-routes.ts'
@@ -140,12 +141,14 @@ const StreamQuery = Type.Object({
   token: Type.Optional(Type.Unknown()),
   page_url: Type.Optional(Type.String({ maxLength: 4_000 })),
   page_title: Type.Optional(Type.String({ maxLength: 1_000 })),
+  language: Type.Optional(Type.String({ maxLength: 10, description: 'Of the line of the queue.' })),
 })
 
 export const webChatRoutes =
   ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs, times, ...options }: WebChatOptions) =>
   async (app: App) => {
     const typing = createTypingFeed({ db, live, log: app.log })
+    const queue = createQueueFeed({ db, live, log: app.log, times: times.queue })
     const replyTimeOf = createTtlCache(options.readReplyTime, hintTtlMs)
     const hoursOf = createTtlCache(async (key) => {
       const [workspaceId = '', siteId = ''] = key.split(' ')
@@ -311,11 +314,11 @@ export const webChatRoutes =
           { key: networkOf(request.clientAddress), most: streamsPerNetwork },
         ])
         await countStream(db, visitorId)
-        const { page_url: url, page_title: title } = request.query
+        const { page_url: url, page_title: title, language } = request.query
         const isNoted = !url || (await notePage(request, visitorId, { url, title }))
         let { member_names: memberNames } = widget
         const context = {
-          ...{ db, live, log: app.log, publicUrl, site, visitorId, typing },
+          ...{ db, live, log: app.log, publicUrl, site, visitorId, typing, queue, language },
           memberNames: () => memberNames,
         }
         const start = await findStart(context, request.headers['last-event-id'])

@@ -1,6 +1,7 @@
 /**
  * The visitor's stream: sends what the visitor wrote, and what was sent to them, as server-sent events. `seen` gives the time up to
- * which members have read the visitor's messages, and `typing` says whether a member types a reply.
+ * which members have read the visitor's messages, `typing` says whether a member types a reply, and `queue` has the line of a visitor whose
+ * conversation is in the queue of a team.
  *
  * A notification only causes a read of the rows. A page that reconnects names the last message it has and receives the later
  * ones. A new page receives new messages only. A visitor who has not written yet has no conversation: the stream follows
@@ -24,6 +25,7 @@ import { allColumns, isOfVisitor, listMessageIds, type MessageDetails } from '..
 import type { Message } from '../messages/resource.ts'
 import type { Live } from '../signals/live.ts'
 import { conversationTopic, readTopic } from '../signals/signals.ts'
+import type { QueueFeed } from './queue-line.ts'
 import type { TypingFeed } from './typing.ts'
 
 export type VisitorStreamContext = {
@@ -34,6 +36,9 @@ export type VisitorStreamContext = {
   site: Connection
   visitorId: string
   typing: TypingFeed
+  queue: QueueFeed
+  /** Of the widget. Undefined: a script of the previous release, which shows no line of the queue. */
+  language: string | undefined
   /** What the visitor may see of members' names, now. */
   memberNames: () => Widget['member_names']
 }
@@ -188,7 +193,7 @@ const notTyping = { is_typing: false, name: null }
 
 /** Sends every message after the start until the stream closes. */
 export function streamMessages(context: VisitorStreamContext, stream: EventStream, start: StreamStart): void {
-  const { db, live, log, site, visitorId, publicUrl, typing, memberNames } = context
+  const { db, live, log, site, visitorId, publicUrl, typing, queue, language, memberNames } = context
   let { after, gapCursor } = start
   let conversationId: string | undefined
   /** Whether the visitor's conversation must be read again. */
@@ -203,6 +208,10 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
     stopFollowing()
     conversationId = found
     const stops = [live.listen(conversationTopic(found), notified), live.listen(readTopic(found), notifiedRead)]
+    if (language) {
+      const follower = { conversationId: found, connectionId: site.id, language, onLine: showLine }
+      stops.push(queue.follow(site.workspace_id, follower))
+    }
     stopFollowing = () => {
       for (const stop of stops) stop()
     }
@@ -265,6 +274,22 @@ export function streamMessages(context: VisitorStreamContext, stream: EventStrea
     isOpen: stream.isOpen,
     onError: (error) => log.warn({ err: error }, 'a visitor stream could not read what members have seen'),
   })
+  /** A client that does not read gets the newest line only. */
+  let line: string | null = null
+  let lineSent: string | null | undefined
+  const sendLine = createCoalescedRunner({
+    run: async () => {
+      const text = line
+      if (text !== lineSent) await stream.send('queue', { text })
+      lineSent = text
+    },
+    isOpen: stream.isOpen,
+    onError: (error) => log.warn({ err: error }, 'a visitor stream could not send the line of its queue'),
+  })
+  const showLine = (next: string | null) => {
+    line = next
+    void sendLine()
+  }
   let typingSent = JSON.stringify(notTyping)
   const stopTyping = typing.follow(site.workspace_id, (names) => {
     const name = names.get(conversationId ?? '')

@@ -54,7 +54,7 @@ type Result<Data> =
 type NewMessage = { text: string; client_id: string; file?: string; tap?: Tap; name?: string; email?: string }
 
 export type Api = {
-  /** `language`: of the hint. */
+  /** `language`: of the hint, and of the lines of later streams. */
   getSettings(language: string): Promise<Result<Settings>>
   createVisitor(): Promise<Result<{ visitor_token: string }>>
   /** The visitor of an identity token that the site's server signed. */
@@ -77,6 +77,7 @@ const uploadTimeoutMs = 300_000
 /** `baseUrl` is the folder that the script was loaded from. It ends with a slash. */
 export function createApi(baseUrl: string, siteId: string): Api {
   const site = `${baseUrl}web-chat/${encodeURIComponent(siteId)}`
+  let language = ''
 
   async function call<Data>(path: string, token?: string, body?: unknown, method = 'GET'): Promise<Result<Data>> {
     const abort = new AbortController()
@@ -110,8 +111,10 @@ export function createApi(baseUrl: string, siteId: string): Api {
   }
 
   return {
-    getSettings: (language) =>
-      call(`/settings?language=${language}&time_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`),
+    getSettings: (lang) => {
+      language = lang
+      return call(`/settings?language=${lang}&time_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`)
+    },
     createVisitor: () => call('/visitors', undefined, undefined, 'POST'),
     identify: (token) => call('/identity', undefined, { token }, 'POST'),
     sendTyping: (token, isTyping) => void call('/typing', token, { is_typing: isTyping }, 'POST'),
@@ -122,7 +125,7 @@ export function createApi(baseUrl: string, siteId: string): Api {
       call(`/messages?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`, token),
     openStream: (token) => {
       const { url, title } = currentPage()
-      const query = new URLSearchParams({ token, page_url: url, page_title: title })
+      const query = new URLSearchParams({ token, language, page_url: url, page_title: title })
       return new EventSource(`${site}/stream?${query}`)
     },
   }

@@ -67,6 +67,7 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
   let typingSentMs = 0
   /** The member who types, with or without a name. */
   let typing: { name: string | null } | undefined
+  let queued: string | null | undefined
   /** The newest reply that was reported as seen. */
   let reportedId = ''
 
@@ -262,6 +263,10 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
       typing = isTyping ? { name } : undefined
       onChange()
     })
+    opened.addEventListener('queue', ({ data }) => {
+      queued = JSON.parse(data).text
+      onChange()
+    })
     opened.addEventListener('seen', ({ data }) => {
       const { up_to: upTo } = JSON.parse(data)
       // Times of the service have one format, so their texts are in order.
@@ -279,7 +284,7 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
 
   function disconnect(): void {
     clearTimeout(pollTimer)
-    typing = undefined
+    typing = queued = undefined
     source?.close()
     source = undefined
   }
@@ -294,7 +299,7 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
   }
 
   return {
-    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, typing, store }),
+    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, typing, queued, store }),
     setTyping,
     reconnect,
     start() {

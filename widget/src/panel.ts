@@ -32,6 +32,8 @@ export type Panel = {
 type PanelOptions = { host: HTMLElement; settings: Settings; words: Words; chat: Chat }
 
 const maxBadgeCount = 99
+/** Between two announcements of the position in the queue. */
+const queuePauseMs = 30_000
 /** The media query under which widget.css lets the panel cover the page. */
 const smallScreen = '(max-width: 480px), (max-height: 480px)'
 
@@ -116,6 +118,18 @@ export function createPanel({ host, settings, words, chat }: PanelOptions): Pane
     lastUnreadCount = unreadCount
   }
 
+  let announced: string | undefined
+  let queueTimer: ReturnType<typeof setTimeout> | undefined
+  /** The newest line after a pause: a queue that moves fast would fill the time between messages. */
+  const announceQueue = () => {
+    queueTimer = undefined
+    const { queued } = chat.view()
+    if (!isOpen || !queued || queued === announced) return
+    announced = queued
+    announce(queued)
+    queueTimer = setTimeout(announceQueue, queuePauseMs)
+  }
+
   return {
     setOpen,
     show,
@@ -131,6 +145,7 @@ export function createPanel({ host, settings, words, chat }: PanelOptions): Pane
       thread.render(view)
       composer.render({ asksDetails: askDetails !== 'never' && !view.isIntroduced, isOffline: view.isOffline })
       announceUnread(view)
+      if (!queueTimer) announceQueue()
     },
     announce(reply) {
       if (isOpen) announce(`${words.reply} ${reply || words.file}`)

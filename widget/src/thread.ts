@@ -30,6 +30,7 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
   const earlier = element('button', { type: 'button', class: 'earlier', hidden: true }, words.earlier)
   earlier.addEventListener('click', onLoadEarlier)
   const typist = element('p', { class: 'typing', dir: 'auto', hidden: true })
+  const queue = element('p', { class: 'typing', dir: 'auto' })
   const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': words.messages })
   const root = element(
     'div',
@@ -38,6 +39,7 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
     earlier,
     log,
     typist,
+    queue,
   )
   /** Whether the visitor sees the newest message. Content that grows later, such as an image that loads, then stays in view. */
   let isAtEnd = true
@@ -61,7 +63,7 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
   return {
     root,
     scrollToEnd,
-    render({ messages, hasEarlier, typing }) {
+    render({ messages, hasEarlier, typing, queued = '' }) {
       const distanceFromEnd = root.scrollHeight - root.scrollTop
       const firstBefore = log.firstElementChild
       const keys = new Set(messages.map(({ key }) => key))
@@ -81,6 +83,8 @@ export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }:
       }
       earlier.hidden = !hasEarlier
       typist.hidden = !typing
+      queue.hidden = !queued
+      queue.textContent = queued
       typist.textContent = typing?.name ? `${typing.name} ${words.typing}` : '…'
       // A visitor who reads further up keeps their position, also when older messages are inserted above.
       if (isAtEnd || messages.at(-1)?.state === 'pending') scrollToEnd()

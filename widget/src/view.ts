@@ -35,6 +35,8 @@ export type ChatView = {
   isIntroduced: boolean
   /** The member who types. */
   typing: Typing | undefined
+  /** The position in the queue of a team, as a sentence. */
+  queued: string | null | undefined
 }
 
 type Typing = { name: string | null }
@@ -48,10 +50,11 @@ type ChatState = {
   hasEarlier: boolean
   uploads: readonly Upload[]
   typing: Typing | undefined
+  queued: string | null | undefined
   store: Store
 }
 
-export function toView({ thread, failedIds, hasEarlier, uploads, typing, store }: ChatState): ChatView {
+export function toView({ thread, failedIds, hasEarlier, uploads, typing, queued, store }: ChatState): ChatView {
   const { queue, seen = '', introduced = false } = store.read()
   const sent = [...thread.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
   const sentIds = new Set(sent.map(({ client_id }) => client_id))
@@ -97,5 +100,6 @@ export function toView({ thread, failedIds, hasEarlier, uploads, typing, store }
     hasEarlier,
     isIntroduced: introduced,
     typing,
+    queued,
   }
 }

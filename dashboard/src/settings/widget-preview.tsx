@@ -57,7 +57,14 @@ function sampleChat(memberNames: Props['memberNames']): Chat {
       message('question', true, text.sampleQuestion),
       message('answer', false, text.sampleAnswer, names[memberNames]),
     ],
-    ...{ unreadCount: 0, isOffline: false, hasEarlier: false, isIntroduced: false, typing: undefined },
+    ...{
+      unreadCount: 0,
+      isOffline: false,
+      hasEarlier: false,
+      isIntroduced: false,
+      typing: undefined,
+      queued: undefined,
+    },
   }
   const ignore = () => {}
   return {
