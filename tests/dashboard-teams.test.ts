@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dataOf, pluck } from './assertions.ts'
 import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
-import { type Browser, createBrowser, createMember, until } from './support.ts'
+import { type Browser, createBrowser, createMember, type Json, until } from './support.ts'
 
 /** The owner at the calls of the page. */
 async function signInOwner({
@@ -130,4 +130,48 @@ test('a member assigns a conversation to a team, which its row, sidebar, filter 
     return new Set(pluck(listed, 'assigned_team_id')).size === 1 && listed[0].assigned_team_id !== null
   })
   await shoot('inbox-bulk')
+})
+
+test('the queue of a team is a list of the sidebar and of the settings, and a conversation shows its position', {
+  skip,
+}, async (t) => {
+  const world = await openDashboard(t, '/settings/assignment', { width: 1440 })
+  const { page, provider, api, member, window } = world
+  const owner = await signInOwner(world)
+  const ana = await member('agent', 'Ana Silva')
+  const anaId = dataOf(await owner.call('GET', '/members')).find(({ email }: Json) => email === ana.email).id
+  const connection_ids = [provider.connections.msgapp.id]
+  const { id: teamId } = dataOf(await owner.call('POST', '/teams', { name: 'Billing', connection_ids }), 201)
+  for (const [index, name] of ['Ann Porter', 'Ben Wu', 'Cem Ak'].entries())
+    await provider.writes({ from: `+1415555010${index}`, name, text: 'Hello' })
+  await page.getByRole('link', { name: 'Show the queue of Billing: 3 conversations' }).click()
+  const list = page.getByRole('list', { name: 'Conversations' })
+  const names = async () => (await list.locator('.inbox-row-name').allTextContents()).join()
+  await until('the longest wait first', async () => (await names()) === 'Ann Porter,Ben Wu,Cem Ak')
+  const queues = page.locator('.inbox-sidebar section').filter({ has: page.getByRole('heading', { name: 'Queues' }) })
+  const entry = queues.getByRole('button', { name: /^Billing/ })
+  await until('the count', async () => (await entry.innerText()).includes('3'))
+  assert.equal(await entry.getAttribute('aria-current'), 'true')
+  await list.getByRole('link', { name: /Ben Wu/ }).click()
+  await page.getByText(/^Number 2 in the queue, waiting /).waitFor()
+  await assertAccessible(page)
+
+  // Another member takes the first one: list, count and position follow.
+  const [first] = dataOf(await api.get('/contacts?phone=%2B14155550100'))
+  const [conversation] = dataOf(await api.get(`/conversations?contact_id=${first.id}`))
+  assert.equal(conversation.assigned_team_id, teamId)
+  dataOf(await owner.call('PATCH', `/conversations/${conversation.id}`, { assigned_agent_id: anaId }))
+  await page.getByText(/^Number 1 in the queue, waiting /).waitFor()
+  await until('the list', async () => (await names()) === 'Ben Wu,Cem Ak')
+  await until('the count', async () => (await entry.innerText()).includes('2'))
+  // Its order ends with it.
+  await page.getByRole('button', { name: /^Open conversations/ }).click()
+  await until('the newest first', async () => (await names()).startsWith('Cem Ak'))
+
+  const phone = await window({ as: ana, width: 390 })
+  await phone.goto(`/inbox?team=${teamId}&assigned=nobody&sort=waiting`)
+  await phone.getByRole('link', { name: /Cem Ak/ }).click()
+  await phone.getByText(/^Number 2 in the queue, waiting /).waitFor()
+  await assertFits(phone)
+  await assertAccessible(phone)
 })

@@ -123,7 +123,8 @@ const isLive = ({ meta, observers }: Query, live: true | 'member'): boolean =>
 
 /** The queries that `showConversations` keeps current. */
 const isOfInbox = (name: string): boolean =>
-  name.startsWith('GET /conversations') || name.startsWith('GET /contacts/{id}')
+  (name.startsWith('GET /conversations') && name !== 'GET /conversations/{id}/queue') ||
+  name.startsWith('GET /contacts/{id}')
 
 /** Runs at once, and then at most once per pause. */
 function createThrottle(pauseMs: number, run: () => void) {

@@ -1,6 +1,7 @@
 /** Assignment: the policy of each team, and the capacity of each member. Owners and admins change them. */
 import './assignment.css'
 import { type KeyboardEvent, useEffect, useState } from 'react'
+import { Link } from 'wouter'
 import { Input, Select } from '../../../ui/controls.tsx'
 import { Avatar, Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { useToast } from '../../../ui/overlays.tsx'
@@ -63,7 +64,14 @@ function TeamTable({ teams, isManager }: { teams: readonly Team[]; isManager: bo
               </span>
             ),
           },
-          { label: text.queue, cell: ({ queued }) => text.queued(queued, queued >= maxQueued) },
+          {
+            label: text.queue,
+            cell: ({ id, name, queued }) => (
+              <Link href={`/inbox?team=${id}&assigned=nobody&sort=waiting`} aria-label={text.showQueue(name, queued)}>
+                {text.queued(queued, queued >= maxQueued)}
+              </Link>
+            ),
+          },
           {
             label: text.available,
             cell: ({ available_count, member_count }) => text.availableOf(available_count, member_count),

@@ -1,5 +1,5 @@
 /**
- * The sidebar of the inbox: lists of the member, saved views, labels, teams and members, with how many open conversations each has. The counts
+ * The sidebar of the inbox: lists of the member, saved views, queues of teams, labels, teams and members, with how many open conversations each has. The counts
  * follow changes within a few seconds.
  */
 import { type ReactNode, useState } from 'react'
@@ -16,6 +16,7 @@ import {
   fromQuery,
   hasSameFilters,
   noFilters,
+  queueOf,
   setFilters,
   unassigned,
   useFilters,
@@ -24,7 +25,7 @@ import { useUnreadMentions } from '../model/unread-mentions.ts'
 
 const { list, flow, mentions, bot } = words.inbox
 
-/** `has_more`: there may be more. Labels, teams and members have it in common. */
+/** `has_more`: there may be more. Queues, labels, teams and members have it in common. */
 type Count = { id: string; count: number; has_more?: boolean }
 
 /** Entries of a section before "Show more". */
@@ -55,8 +56,9 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
     return !isOther && view.sort === filters.sort && hasSameFilters(filters, view)
   })
   const entryOf = (to: Partial<Filters>) => {
-    // The order of a view ends with it.
-    const target: Filters = { ...noFilters, sort: (shownView ? noFilters : filters).sort, ...to }
+    // The order of a view or a queue ends with it.
+    const hasOrder = shownView || (filters.sort === 'waiting' && hasSameFilters(filters, queueOf(filters.team)))
+    const target: Filters = { ...noFilters, sort: (hasOrder ? noFilters : filters).sort, ...to }
     return {
       isOn: !isOther && !shownView && hasSameFilters(filters, target),
       onClick: () => {
@@ -104,6 +106,20 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
           return <Entry key={id} icon="view" name={name} {...countOf(counts?.views, id)} {...entry} />
         })}
         empty={flow.noViews}
+      />
+      <Section
+        title={flow.queues}
+        entries={teams
+          .map((team) => ({ ...team, ...countOf(counts?.queues, team.id), ...entryOf(queueOf(team.id)) }))
+          .filter(({ count, isOn }) => count || isOn)
+          .map(({ id, name, color, count, hasMore, isOn, onClick }) => (
+            <Entry
+              key={id}
+              mark={<span className="inbox-label-dot" style={{ background: color }} />}
+              title={flow.queueOf(name)}
+              {...{ name, count, hasMore, isOn, onClick }}
+            />
+          ))}
       />
       <Section
         title={flow.labels}
@@ -180,15 +196,16 @@ type EntryProps = {
   icon?: IconName
   mark?: ReactNode
   name: string
+  title?: string
   count: number | undefined
   hasMore?: boolean | undefined
   isOn: boolean
   onClick: () => void
 }
 
-const Entry = ({ icon, mark, name, count, hasMore, isOn, onClick }: EntryProps) => (
+const Entry = ({ icon, mark, name, title = name, count, hasMore, isOn, onClick }: EntryProps) => (
   <li>
-    <button type="button" aria-current={isOn ? 'true' : undefined} title={name} onClick={onClick}>
+    <button type="button" aria-current={isOn ? 'true' : undefined} title={title} onClick={onClick}>
       {icon ? <Icon name={icon} /> : mark}
       <span className="cut">{name}</span>
       {count !== undefined && count > 0 && <small>{list.atMost(count, hasMore)}</small>}

@@ -57,6 +57,9 @@ export const noFilters: Filters = {
   ...{ connection: '', waiting: '', no_reply: false, overdue: false, days: '', after: '', before: '' },
 }
 
+/** The queue of a team: its open conversations without a member, the longest wait first. */
+export const queueOf = (team: string): Filters => ({ ...noFilters, team, assigned: unassigned, sort: 'waiting' })
+
 export const valuesOf = (list: string): string[] => (list === '' ? [] : list.split(','))
 
 /** The service takes this many values of a filter. */

@@ -20,6 +20,7 @@ import { DueClock } from '../model/due-clock.tsx'
 import { useModeration } from '../model/moderation.ts'
 import { ThreadPresence } from '../model/presence.tsx'
 import type { ContactPanelState } from '../model/use-side-panel.ts'
+import { QueuePosition } from './queue-position.tsx'
 
 const { thread, flow, contact: text } = words.inbox
 
@@ -55,6 +56,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               .join(' · ')}
           </p>
           {conversation.due_at && <DueClock at={conversation.due_at} kind={conversation.due_kind} />}
+          <QueuePosition conversation={conversation} />
           {labels.length > 0 && (
             <ul className="inbox-labels" aria-label={flow.labels}>
               {labels.map(({ id: labelId, name, color }) => (

@@ -48,6 +48,11 @@ export const flow = {
   team: 'Team',
   teams: 'Teams',
   noTeam: 'No team',
+  queues: 'Queues',
+  queueOf: (team: string) => `Queue of ${team}: without a member, longest wait first`,
+  inQueue: (position: number) => `Number ${position.toLocaleString()} in the queue`,
+  inQueueWaiting: (position: number, time: string) =>
+    `Number ${position.toLocaleString()} in the queue, waiting ${time}`,
   tags: 'Tags',
   noReply: 'No reply yet',
   overdue: 'Overdue',

@@ -13,6 +13,7 @@ export const assignment = {
   name: 'Team',
   queue: 'In the queue',
   queued: (count: number, isMore: boolean) => (isMore ? `${count.toLocaleString()}+` : count.toLocaleString()),
+  showQueue: (team: string, count: number) => `Show the queue of ${team}: ${conversations(count)}`,
   available: 'Available',
   availableOf: (available: number, all: number) => `${available} of ${all}`,
   policy: 'Assignment',
