@@ -133,6 +133,8 @@ test('docs/limits.md has the numbers of the code', async () => {
   const perSecond = perMinute / 60
   const definition = (name: string) => constant('server/automation/definition.ts', name)
   const decision = (name: string) => constant('server/automation/decisions.ts', name)
+  const capacity = (name: string) => constant('server/teams/capacity.ts', name)
+  const satisfaction = (name: string) => constant('server/satisfaction/settings.ts', name)
   const dryRun = (name: string) => constant('server/automation/dry-run/dry-run.ts', name)
 
   const expected: Record<string, number[]> = {
@@ -252,6 +254,24 @@ test('docs/limits.md has the numbers of the code', async () => {
     'a calendar file with holidays': ['maxFileLength', 'maxDays'].map((name) =>
       constant('server/hours/icalendar.ts', name),
     ),
+    'teams of a workspace': [constant('server/teams/teams.ts', 'maxTeams')],
+    'name of a team': [constant('server/teams/teams.ts', 'maxNameLength')],
+    'members, connections of a team': [constant('server/teams/teams.ts', 'maxInTeam')],
+    'capacity of a member': [0, capacity('maxCapacity'), capacity('defaultCapacity')],
+    '"Return if offline" of a team': [capacity('maxReturnMinutes')],
+    'position in a queue, and count of a queue': [constant('server/conversations/assignment/queue.ts', 'maxQueued')],
+    'targets of a workspace': [constant('server/targets/targets.ts', 'maxTargets')],
+    'name of a target': [constant('server/targets/targets.ts', 'maxTargetName')],
+    'times of a target': [1, constant('server/targets/targets.ts', 'maxMinutes')],
+    'question about satisfaction, thanks, request for a comment': [satisfaction('maxText'), satisfaction('maxBytes')],
+    'title of a choice, label of its list': [satisfaction('maxTitle')],
+    'days between two questions to a contact': [1, satisfaction('maxDays')],
+    'time from the closing to the question': [satisfaction('maxDelay') / 3_600],
+    'time in which an answer counts, and then a comment': [
+      constant('server/satisfaction/question.ts', 'answerMs') / 86_400_000,
+      constant('server/satisfaction/question.ts', 'commentMs') / 60_000,
+    ],
+    'connections, teams, labels in the settings of satisfaction': ['maxIds', 'maxIds', 'maxNames'].map(satisfaction),
     'values of one filter of the inbox': [constant('server/conversations/inbox-query.ts', 'maxValues')],
     'open conversations among which the sidebar counts labels and members': [
       constant('server/conversations/counts.ts', 'maxOpen'),
