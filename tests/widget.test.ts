@@ -632,7 +632,7 @@ test('members configure the appearance and the allowed sites, and the widget fol
   const elsewhere = (await context?.newPage()) ?? assert.fail()
   t.after(() => context?.close())
   const other = await openShop(t, url, siteId)
-  const refused = elsewhere.waitForEvent('requestfailed', (request) => request.url().endsWith('/settings'))
+  const refused = elsewhere.waitForEvent('requestfailed', (request) => /\/settings\?/.test(request.url()))
   await elsewhere.goto(other.url)
   await refused
   await elsewhere.locator('parley-chat').waitFor({ state: 'detached' })
@@ -648,7 +648,7 @@ test('the widget works without storage and without a stream, right to left and i
   await page.route('**/stream?*', (route) => route.fulfill(refused))
   // The service restarts while the page opens.
   let requests = 0
-  await page.route('**/settings', (route) =>
+  await page.route('**/settings?*', (route) =>
     requests++ ? route.continue() : route.fulfill({ ...refused, status: 503 }),
   )
   await page.clock.install()
