@@ -47,7 +47,7 @@ test('an owner adds, changes and deletes teams, and chooses who sees what', { sk
   // A connection has one team.
   assert.equal(await connections.first().isDisabled(), true)
   await page.keyboard.press('Enter')
-  await dialog.getByText(/already used by another team/).waitFor()
+  await dialog.getByText(/already used by another team/i).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Edit team Billing' }).press('Enter')
   await dialog.getByLabel('Name').fill('Payments')
