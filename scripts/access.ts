@@ -38,7 +38,7 @@ const rows: readonly [text: string, ...routes: string[]][] = [
     'GET /notifications',
     '* /presence',
   ],
-  ['be available for conversations, or away', '* /availability'],
+  ['be available for conversations, or away', 'PUT /availability', 'POST /availability'],
   ['set the assignment of teams and the capacity of members', 'PATCH /assignment'],
   ['create, change and revoke API keys', 'POST /keys', 'PATCH /keys'],
   ['invite, change and remove members', 'POST /members', 'PATCH /members', 'DELETE /members'],

@@ -470,6 +470,7 @@ function sample({ type, enum: allowed, format, properties = {}, items = {}, anyO
   if (kind === 'integer' || kind === 'number') return 1
   if (kind === 'boolean') return true
   if (format === 'date-time') return '2026-01-05T09:30:00.000Z'
+  if (format === 'date') return '2026-01-05'
   return format === 'uuid' ? crypto.randomUUID() : 'text'
 }
 
@@ -843,20 +844,29 @@ test('an invalid query parameter is rejected with its name; an invalid page size
     for (const [turn, parameter] of (operation.parameters ?? []).entries()) {
       if (parameter.in !== 'query') continue
       const { name: query } = parameter
-      const { enum: allowed, format, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = parameter.schema as Schema
+      const {
+        enum: allowed,
+        format,
+        anyOf,
+        minLength = 0,
+        maxLength = Number.POSITIVE_INFINITY,
+      } = parameter.schema as Schema
       const refusable = query === 'limit' || query === 'cursor' ? undefined : query
       for (const value of someOf(values, turn + name.length, 4)) {
         const isOther =
           (allowed && !allowed.includes(value)) ||
           (format === 'uuid' && !isUuid(value)) ||
           format === 'date-time' ||
-          (query === 'assigned_agent_id' && !isUuid(value)) ||
+          format === 'date' ||
+          (anyOf?.some((one) => one.format === 'uuid') && !isUuid(value)) ||
           (query === 'phone' && !parsePhone(decode(value), 'US'))
         const unusable = isOther || value.includes('%00') || value.length > maxLength || value.length < minLength
         attempt(`${query}=${value}`, unusable ? refusable : undefined)
       }
       const usableValue = query === 'phone' ? '4155550100' : sample(parameter.schema)
-      const usable = `${query}=${usableValue}`
+      // The rows of this report are those of members otherwise, which have no figures per label.
+      const isByLabel = operation.operationId === 'getSatisfactionReport' && query === 'label_id'
+      const usable = `${query}=${usableValue}${isByLabel ? '&by=label' : ''}`
       attempt(usable, undefined)
       attempt(`${usable}&${usable}`, refusable)
       attempt(`${usable}${`&${usable}`.repeat(200)}`, refusable)

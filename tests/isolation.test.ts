@@ -998,6 +998,7 @@ const across: Record<string, string> = {
   "select created_at from media where state = 'pending'": "the operator's status page, over all",
   'select received_at from early_reports order by received_at': "the operator's status page, over all",
   'select continued_at from contact_merges': "the operator's status page, over all",
+  'select next_at from target_clocks where next_at < now()': "the operator's gauge, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
   'with recursive queued_workspaces as (': 'the engine decides the changes of all, each workspace on its own',
   'with recursive open_workspaces as (': 'and executes the runs of all',

@@ -8,6 +8,7 @@ import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { assertBadRequest, assertRefused, assertStatus, dataOf, pluck } from './assertions.ts'
 import { type Browser, createMember, type Member, signIn } from './browser.ts'
+import { newId } from './internals.ts'
 import { type Json, main, start, until, withProvider } from './support.ts'
 
 /** In every text of the conversation that the members must not find. */
@@ -37,6 +38,8 @@ const addressBook = noConversations('contacts are an address book that all membe
 
 /** All calls of members below `/conversations/{id}` are checked without a line: each must be 404. */
 const checks: Record<string, Check> = {
+  'GET /assignment/members': noConversations('how many conversations each member has'),
+  'GET /assignment/teams': noConversations('how long the queue of each team is'),
   'GET /automation-runs/:id': { queries: ({ run }) => [`/automation-runs/${run}`] },
   'GET /automations': settings,
   'GET /automations/:id': settings,
@@ -46,6 +49,9 @@ const checks: Record<string, Check> = {
   'GET /automations/:id/versions': settings,
   'GET /automations/fields': settings,
   'GET /automations/macros': settings,
+  'GET /availability': personal,
+  'PUT /availability': personal,
+  'POST /availability/input': personal,
   'GET /broadcasts': figures,
   'POST /broadcasts': noConversations('the new broadcast'),
   'DELETE /broadcasts/:id': noConversations('only its id'),
@@ -87,6 +93,7 @@ const checks: Record<string, Check> = {
   'GET /contacts/:id/notes': { queries: ({ contact }) => [`/contacts/${contact}/notes`] },
   'POST /contacts/:id/notes': 'checked below: 404',
   'DELETE /contacts/:id/notes/:note_id': 'checked below: 404',
+  'GET /contacts/:id/ratings': { queries: ({ contact }) => [`/contacts/${contact}/ratings`] },
   'GET /contacts/:id/visit': { queries: ({ contact }) => [`/contacts/${contact}/visit`] },
   'GET /contacts/count': addressBook,
   'POST /contacts/tags': addressBook,
@@ -142,6 +149,7 @@ const checks: Record<string, Check> = {
   'GET /reports/targets/table.csv': ownFigures,
   'GET /requests': { refused: () => ['/requests'] },
   'GET /requests/:id': { refused: ({ message }) => [`/requests/${message}`] },
+  'GET /satisfaction': settings,
   'GET /schedules': settings,
   'DELETE /scheduled-messages/:id': 'checked below: 404',
   'GET /scheduled-messages/:id': 'checked below: 404',
@@ -168,6 +176,8 @@ const checks: Record<string, Check> = {
   'GET /tags': addressBook,
   'DELETE /tags/:id': addressBook,
   'PATCH /tags/:id': addressBook,
+  'GET /targets': settings,
+  'GET /targets/fields': settings,
   'GET /teams': settings,
   'GET /templates': settings,
   'POST /templates/preview': settings,
@@ -234,6 +244,11 @@ async function startRestricted(t: TestContext) {
   await make(`${path}/messages`, { text: `Our ${secret} answers` })
   await make(`${path}/notes`, { text: `A ${secret} for @you`, mentions: [agent.id, viewer.id] })
   await make(`/contacts/${foreign.contact_id}/notes`, { text: `Feeds a ${secret}` })
+  await db`
+    insert into ratings (workspace_id, message_id, episode_id, conversation_id, contact_id, state, asked_at, rating, rated_at, comment,
+      created_at)
+    select workspace_id, ${newId()}, episode_id, id, contact_id, 'rated', now(), 2, now(), ${`A ${secret} rates`}, now()
+    from conversations where workspace_id = ${api.workspaceId} and id = ${foreign.id}`
   const later = { text: `The ${secret} later`, send_at: new Date(Date.now() + 3_600_000).toISOString() }
   const scheduled = await make(`${path}/scheduled-messages`, later)
   const definition = { trigger: { type: 'manual' }, steps: [{ type: 'note', text: `${secret} step` }] }

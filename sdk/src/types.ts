@@ -689,9 +689,9 @@ export type GetAvailabilityReportQuery = {
   /** Of `intervals`: `day` when absent. */
   interval?: "day" | "week" | "month" | undefined
   /** Only the members who are in this team now; `none`: in no team. */
-  team_id?: string | undefined
+  team_id?: string | "none" | undefined
   /** Only this member. */
-  member_id?: string | undefined
+  member_id?: string | "none" | undefined
 }
 
 export type GetReportQuery = {
@@ -704,13 +704,13 @@ export type GetReportQuery = {
   /** `true`: times count office hours only. */
   office_hours?: "true" | "false" | undefined
   /** Only the episodes of this team; `none`: those without one. */
-  team_id?: string | undefined
+  team_id?: string | "none" | undefined
   /** Only the episodes of this connection; `none`: those without one. */
-  connection_id?: string | undefined
+  connection_id?: string | "none" | undefined
   /** Only the episodes of this member; `none`: those without one. */
-  member_id?: string | undefined
+  member_id?: string | "none" | undefined
   /** Only the episodes of this label; `none`: those without one. */
-  label_id?: string | undefined
+  label_id?: string | "none" | undefined
 }
 
 export type GetSatisfactionReportQuery = {
@@ -721,13 +721,13 @@ export type GetSatisfactionReportQuery = {
   /** Of `intervals`: `day` when absent. */
   interval?: "day" | "week" | "month" | undefined
   /** Only the episodes of this team; `none`: those without one. */
-  team_id?: string | undefined
+  team_id?: string | "none" | undefined
   /** Only the episodes of this connection; `none`: those without one. */
-  connection_id?: string | undefined
+  connection_id?: string | "none" | undefined
   /** Only the episodes of this member; `none`: those without one. */
-  member_id?: string | undefined
+  member_id?: string | "none" | undefined
   /** Only the episodes of this label; `none`: those without one. */
-  label_id?: string | undefined
+  label_id?: string | "none" | undefined
   /** What the rows are: `member` when absent. */
   by?: "member" | "team" | "connection" | "label" | undefined
 }
@@ -740,15 +740,15 @@ export type GetTargetsReportQuery = {
   /** Of `intervals`: `day` when absent. */
   interval?: "day" | "week" | "month" | undefined
   /** Only the episodes of this team; `none`: those without one. */
-  team_id?: string | undefined
+  team_id?: string | "none" | undefined
   /** Only the episodes of this connection; `none`: those without one. */
-  connection_id?: string | undefined
+  connection_id?: string | "none" | undefined
   /** Only the episodes of this member; `none`: those without one. */
-  member_id?: string | undefined
+  member_id?: string | "none" | undefined
   /** Only the episodes of this label; `none`: those without one. */
-  label_id?: string | undefined
+  label_id?: string | "none" | undefined
   /** Only the outcomes of this target. */
-  target_id?: string | undefined
+  target_id?: string | "none" | undefined
 }
 
 export type GetTemplateQuery = {

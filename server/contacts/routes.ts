@@ -1,4 +1,7 @@
-/** `/contacts`: find or create (one or many), list and search, read, change, merge, erase, export. `/tags`. */
+/**
+ * `/contacts`: find or create (one or many), list and search, read, change, merge, erase, export. `/tags`. Over 400 lines because it has
+ * all calls of both.
+ */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { nameFields } from '../accounts/audit.ts'

@@ -117,7 +117,7 @@ export async function readRequest<Rows extends KeyName | undefined>(
   for (const dimension of filtersOf(name)) {
     const field = `${dimension}_id` as const
     const value = query[field]
-    if (value === undefined || value === '') continue
+    if (value === undefined) continue
     if (value !== 'none' && !isUuid(value)) throw badRequest(`${field}: must be an id or none`)
     asked[dimension] = value === 'none' ? noKey : value
   }

@@ -7,7 +7,7 @@ import { badRequest } from '../../lib/errors.ts'
 import { readPosition } from '../../lib/page.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { SlowReads } from '../../lib/postgres/slow-reads.ts'
-import { ListQuery, OneOf, Type } from '../../lib/schema.ts'
+import { inDocument, ListQuery, OneOf, Type } from '../../lib/schema.ts'
 import { availabilities } from '../../teams/availability.ts'
 import { listReportSpans, readAvailabilityReport } from './availability.ts'
 import { writeAvailability, writeReport, writeSatisfaction, writeTargets } from './csv.ts'
@@ -28,27 +28,32 @@ import {
 import { listReportRatings, ratingFigures, ratings, readSatisfaction } from './satisfaction.ts'
 import { listReportOutcomes, outcomes, readTargets } from './targets.ts'
 
-const Id = (what: string) =>
+/** Checked by `request.ts`, whose errors name the choices. */
+const Id = (description: string) =>
   Type.Optional(
-    Type.String({ maxLength: 40, description: `Only the episodes of this ${what}; \`none\`: those without one.` }),
+    Type.String({
+      maxLength: 40,
+      description,
+      ...inDocument({
+        anyOf: [{ type: 'string', format: 'uuid' }, { const: 'none' }],
+        type: undefined,
+        maxLength: undefined,
+      }),
+    }),
   )
+const KeyOf = (what: string) => Id(`Only the episodes of this ${what}; \`none\`: those without one.`)
+const Day = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 20, description, ...inDocument({ format: 'date', maxLength: undefined }) }))
 
 const parameters = {
-  from_day: Type.Optional(
-    Type.String({
-      maxLength: 20,
-      description: 'The first day, in the time zone of the workspace; 29 days before `to_day` when absent.',
-    }),
-  ),
-  to_day: Type.Optional(
-    Type.String({ maxLength: 20, description: `The last day, included; today when absent. At most ${maxDays} days.` }),
-  ),
+  from_day: Day('The first day, in the time zone of the workspace; 29 days before `to_day` when absent.'),
+  to_day: Day(`The last day, included; today when absent. At most ${maxDays} days.`),
   interval: Type.Optional(OneOf(intervals, { description: 'Of `intervals`: `day` when absent.' })),
   office_hours: Type.Optional(OneOf(['true', 'false'], { description: '`true`: times count office hours only.' })),
-  team_id: Id('team'),
-  connection_id: Id('connection'),
-  member_id: Id('member'),
-  label_id: Id('label'),
+  team_id: KeyOf('team'),
+  connection_id: KeyOf('connection'),
+  member_id: KeyOf('member'),
+  label_id: KeyOf('label'),
 }
 const query = Type.Object(parameters)
 const { office_hours: _, ...parametersOfRatings } = parameters
@@ -58,14 +63,12 @@ const satisfactionParameters = {
 }
 const targetParameters = {
   ...parametersOfRatings,
-  target_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only the outcomes of this target.' })),
+  target_id: Id('Only the outcomes of this target.'),
 }
 const availabilityParameters = {
   ...{ from_day: parameters.from_day, to_day: parameters.to_day, interval: parameters.interval },
-  team_id: Type.Optional(
-    Type.String({ maxLength: 40, description: 'Only the members who are in this team now; `none`: in no team.' }),
-  ),
-  member_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only this member.' })),
+  team_id: Id('Only the members who are in this team now; `none`: in no team.'),
+  member_id: Id('Only this member.'),
 }
 const rowParameter = Type.Optional(
   Type.String({ maxLength: 40, description: 'The `id` of the row; `none` for that without one.' }),

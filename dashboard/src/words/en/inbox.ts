@@ -1,3 +1,4 @@
+/** The texts of the inbox. Over 400 lines because it is one list of texts. */
 import { bot, macros } from './inbox-bot.ts'
 import { contact } from './inbox-contact.ts'
 import { flow } from './inbox-flow.ts'

@@ -3,6 +3,8 @@
  * requires a sentence for every action.
  */
 const actions: Record<string, string> = {
+  'assignment.capacity_changed': 'changed the capacity of a member',
+  'assignment.policy_changed': 'changed the assignment of the team {}',
   'automation.changed': 'updated the automation {}',
   'automation.created': 'created the automation {}',
   'automation.deleted': 'deleted the automation {}',
@@ -65,6 +67,8 @@ const actions: Record<string, string> = {
   'reply.changed': 'updated the canned reply {}',
   'reply.created': 'added the canned reply {}',
   'reply.deleted': 'deleted the canned reply {}',
+  'report.exported': 'exported a report',
+  'satisfaction.changed': 'changed how customers are asked for a rating',
   'schedule.changed': 'updated the office hours {}',
   'schedule.created': 'added the office hours {}',
   'schedule.deleted': 'deleted the office hours {}',
@@ -77,6 +81,9 @@ const actions: Record<string, string> = {
   'session.ended': 'signed out',
   'tag.deleted': 'deleted the tag {}',
   'tag.renamed': 'renamed a tag to {}',
+  'target.changed': 'updated the target {}',
+  'target.created': 'added the target {}',
+  'target.deleted': 'deleted the target {}',
   'team.changed': 'updated the team {}',
   'team.created': 'created the team {}',
   'team.deleted': 'deleted the team {}',
@@ -91,7 +98,6 @@ const actions: Record<string, string> = {
   'webhook.secret_rotated': 'rotated the secret of a webhook endpoint',
   'webhook.tested': 'sent a test event to a webhook endpoint',
   'widget.changed': 'updated the chat widget',
-  'satisfaction.changed': 'changed how customers are asked for a rating',
   'widget.secret_created': 'created the identity secret of the web chat',
   'widget.secret_deleted': 'deleted the identity secret of the web chat',
   'workspace.changed': 'updated the workspace',
