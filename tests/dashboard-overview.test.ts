@@ -54,7 +54,7 @@ test('tiles, chart and table show the counts of inbound and outbound messages', 
   await page.keyboard.press('ArrowLeft')
   await chart.and(page.locator('[aria-valuetext$=": 0 received, 0 sent"]')).waitFor()
   await page.keyboard.press('End')
-  await page.locator('.overview-tip').getByText('Web chat').waitFor()
+  await page.locator('.chart-tip').getByText('Web chat').waitFor()
   await assertAccessible(page)
 
   await page.getByRole('button', { name: 'Table' }).click()
@@ -117,7 +117,7 @@ test('the filter by connection is in the address, works by keyboard, and selects
     `/inbox?status=open&connection=${sales.id}`,
   )
   assert.equal(await page.getByRole('heading', { name: 'Webhooks' }).count(), 0)
-  assert.equal(await page.locator('.overview-legend li').count(), 1)
+  assert.equal(await page.locator('.chart-legend li').count(), 1)
   for (const [width, scheme] of [
     [390, 'light'],
     [390, 'dark'],

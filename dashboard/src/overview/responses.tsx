@@ -1,10 +1,11 @@
 /** Response times: average, shares within a limit, and average per day. */
 
 import { Card } from '../../../ui/display.tsx'
+import { formatLongDay, formatShortDay, spanTicks } from '../lib/chart.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
+import { DayChart, Line } from '../ui/day-chart.tsx'
 import { words } from '../words/words.ts'
-import { DayChart, type Scale } from './day-chart.tsx'
-import { formatLongDay, formatShortDay, type OverviewView, spanTicks, withData } from './metrics.ts'
+import { type OverviewView, withData } from './metrics.ts'
 
 const { responses: labels } = words.overview
 
@@ -65,32 +66,10 @@ function Course({ days }: { days: readonly AnswerDay[] }) {
       describe={(index) => describeDay(days[index])}
       tip={(index) => <Tip day={days[index]} />}
     >
-      {(scale, activeIndex) => <Line days={days} scale={scale} activeIndex={activeIndex} />}
+      {(scale, activeIndex) => (
+        <Line values={days.map((day) => day.average_seconds)} scale={scale} activeIndex={activeIndex} />
+      )}
     </DayChart>
-  )
-}
-
-type LineProps = { days: readonly AnswerDay[]; scale: Scale; activeIndex: number | null }
-
-/** A line over consecutive days. Days without replies leave a gap; a single day is drawn as a point. */
-function Line({ days, scale: { x, y }, activeIndex }: LineProps) {
-  const points = days.flatMap(({ day, average_seconds }, at) =>
-    average_seconds === null ? [] : [{ day, at, x: x(at), y: y(average_seconds) }],
-  )
-  const path = points
-    .map((point, at) => `${points[at - 1]?.at === point.at - 1 ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
-    .join('')
-  const isIsolated = (at: number) =>
-    points[at - 1]?.at !== (points[at]?.at ?? 0) - 1 && points[at + 1]?.at !== (points[at]?.at ?? 0) + 1
-  return (
-    <g className="overview-line">
-      <path d={path} />
-      {points
-        .filter(({ at }, index) => at === activeIndex || isIsolated(index))
-        .map((point) => (
-          <circle key={point.day} cx={point.x} cy={point.y} r={point.at === activeIndex ? 4 : 2.5} />
-        ))}
-    </g>
   )
 }
 

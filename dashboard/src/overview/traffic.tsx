@@ -1,19 +1,12 @@
 /** Messages per day or hour and channel as a chart (received above the axis, sent below) or as a table. */
 import { Button, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
+import { countTicks } from '../lib/chart.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
+import { DayChart, type Scale } from '../ui/day-chart.tsx'
 import { words } from '../words/words.ts'
-import { DayChart, type Scale } from './day-chart.tsx'
-import {
-  channels as allChannels,
-  type Channel,
-  countTicks,
-  type Direction,
-  type Period,
-  sumOf,
-  totalOf,
-} from './metrics.ts'
+import { channels as allChannels, type Channel, type Direction, type Period, sumOf, totalOf } from './metrics.ts'
 
 const { traffic } = words.overview
 
@@ -94,7 +87,7 @@ function Bars({ days, show, isHourly, channels }: BarsProps) {
       tip={(index) => <Tip day={days[index]} show={show} channels={channels} />}
     >
       {(scale) => (
-        <g className="overview-bars" style={{ transformOrigin: `0 ${scale.y(0)}px` }}>
+        <g className="chart-bars" style={{ transformOrigin: `0 ${scale.y(0)}px` }}>
           {days.map((day, index) => (
             <Stack key={day.key} day={day} direction={above} sign={1} x={scale.x(index)} scale={scale} />
           ))}
@@ -154,7 +147,7 @@ function Tip({ day, show, channels }: TipProps) {
         {channels.map((channel) => (
           <tr key={channel}>
             <td>
-              <span className="overview-swatch" data-channel={channel} />
+              <span className="chart-swatch" data-channel={channel} />
               {words.channels[channel]}
             </td>
             {shown.map(({ direction }) => (
@@ -176,10 +169,10 @@ function Tip({ day, show, channels }: TipProps) {
 }
 
 const Legend = ({ channels }: { channels: Channels }) => (
-  <ul className="overview-legend soft small">
+  <ul className="chart-legend soft small">
     {channels.map((channel) => (
       <li key={channel}>
-        <span className="overview-swatch" data-channel={channel} />
+        <span className="chart-swatch" data-channel={channel} />
         {words.channels[channel]}
       </li>
     ))}
@@ -210,8 +203,8 @@ function TrafficTable({ days, isHourly, channels }: Omit<BarsProps, 'show'>) {
   const label = isHourly ? traffic.hourTable : traffic.table
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
-    <section className="overview-scroll" tabIndex={0} aria-label={label}>
-      <table className="overview-table small" aria-label={label}>
+    <section className="chart-scroll" tabIndex={0} aria-label={label}>
+      <table className="chart-table small" aria-label={label}>
         <thead>
           <tr>
             <th scope="col" rowSpan={2}>
@@ -246,10 +239,10 @@ type RowProps = { label: string; days: readonly Period[]; columns: readonly Colu
 
 function Row({ label, days, columns, isSum = false }: RowProps) {
   return (
-    <tr className={isSum ? 'overview-sum' : undefined}>
+    <tr className={isSum ? 'chart-sum' : undefined}>
       <th scope="row">{label}</th>
       {columns.map((column) => (
-        <td key={column.name} className={column.channel === 'all' ? 'overview-all' : undefined}>
+        <td key={column.name} className={column.channel === 'all' ? 'chart-all' : undefined}>
           {formatNumber(sumOf(days.map((day) => countOf(day, column))))}
         </td>
       ))}

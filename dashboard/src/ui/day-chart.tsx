@@ -5,6 +5,7 @@
  * Page Down. The input announces the values of the day to screen readers. The chart is drawn at the measured width, not
  * scaled, so text keeps its size.
  */
+import './chart.css'
 import { type PointerEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 
 export type Scale = {
@@ -69,7 +70,7 @@ export function DayChart(props: DayChartProps) {
   return (
     <div
       ref={frame}
-      className="overview-plot"
+      className="chart-plot"
       style={{ height }}
       onPointerMove={follow}
       onPointerDown={follow}
@@ -79,7 +80,7 @@ export function DayChart(props: DayChartProps) {
         <svg width={width} height={height} aria-hidden="true" focusable="false">
           {index !== null && (
             <rect
-              className="overview-cursor"
+              className="chart-cursor"
               x={scale.x(index) - band / 2}
               y={margin.top}
               width={band}
@@ -106,7 +107,7 @@ export function DayChart(props: DayChartProps) {
       )}
       <input
         type="range"
-        className="overview-keys"
+        className="chart-keys"
         aria-label={label}
         min={0}
         max={last}
@@ -126,6 +127,28 @@ export function DayChart(props: DayChartProps) {
   )
 }
 
+type LineProps = { values: readonly (number | null)[]; scale: Scale; activeIndex: number | null; series?: string }
+
+/** A line over consecutive days. Days without a value leave a gap; a single day is drawn as a point. */
+export function Line({ values, scale: { x, y }, activeIndex, series }: LineProps) {
+  const points = values.flatMap((value, at) => (value === null ? [] : [{ at, x: x(at), y: y(value) }]))
+  const path = points
+    .map((point, at) => `${points[at - 1]?.at === point.at - 1 ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
+    .join('')
+  const isIsolated = (at: number) =>
+    points[at - 1]?.at !== (points[at]?.at ?? 0) - 1 && points[at + 1]?.at !== (points[at]?.at ?? 0) + 1
+  return (
+    <g className="chart-line" data-series={series}>
+      <path d={path} />
+      {points
+        .filter(({ at }, index) => at === activeIndex || isIsolated(index))
+        .map((point) => (
+          <circle key={point.at} cx={point.x} cy={point.y} r={point.at === activeIndex ? 4 : 2.5} />
+        ))}
+    </g>
+  )
+}
+
 type TipProps = { x: number; isLeft: boolean; width: number; children: ReactNode }
 
 /** Placed beside its day, towards the center. Overlaps the day if there is no space. */
@@ -137,7 +160,7 @@ function Tip({ x, isLeft, width, children }: TipProps) {
   return (
     <div
       ref={ref}
-      className="overview-tip small"
+      className="chart-tip small"
       aria-hidden="true"
       style={{ left: Math.max(0, Math.min(preferredLeft, width - tipWidth)) }}
     >
@@ -151,14 +174,14 @@ type GridProps = { y: number; left: number; width: number; isZero: boolean; chil
 const Grid = ({ y, left, width, isZero, children }: GridProps) => (
   <>
     <line
-      className="overview-grid"
+      className="chart-grid"
       data-zero={isZero ? '' : undefined}
       x1={left}
       x2={width}
       y1={Math.round(y) + 0.5}
       y2={Math.round(y) + 0.5}
     />
-    <text className="overview-axis" x={left - 8} y={y + 4} textAnchor="end">
+    <text className="chart-axis" x={left - 8} y={y + 4} textAnchor="end">
       {children}
     </text>
   </>
@@ -168,14 +191,14 @@ const Grid = ({ y, left, width, isZero, children }: GridProps) => (
 function DayLabel({ text, x, y, width }: { text: string; x: number; y: number; width: number }) {
   const max = width - (text.length * characterWidth) / 2
   return (
-    <text className="overview-axis" x={Math.min(x, max)} y={y} textAnchor="middle">
+    <text className="chart-axis" x={Math.min(x, max)} y={y} textAnchor="middle">
       {text}
     </text>
   )
 }
 
 const Side = ({ y, children }: { y: number; children: string }) => (
-  <text className="overview-axis" transform={`translate(12 ${y}) rotate(-90)`} textAnchor="middle">
+  <text className="chart-axis" transform={`translate(12 ${y}) rotate(-90)`} textAnchor="middle">
     {children}
   </text>
 )
