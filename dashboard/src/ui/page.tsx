@@ -112,7 +112,8 @@ export function LoadMore({ pages }: { pages: MorePages }) {
   useEffect(() => {
     const end = ref.current
     if (!end || !hasNextPage || isFetchingNextPage) return
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && fetchNextPage(), {
+    // A busy browser reports several changes at once: the last one is how it is now.
+    const observer = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && fetchNextPage(), {
       rootMargin: '400px',
     })
     observer.observe(end)
