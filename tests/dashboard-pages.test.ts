@@ -13,7 +13,7 @@ import { createBrowser, until } from './support.ts'
 
 /**
  * Prepares `walk` for the open dialog, else the page: the controls that Tab must reach, and what each looks like without the focus.
- * Options of a list, radio buttons and menu items are reached through their group.
+ * Options of a list, radio buttons, menu items and cells of a grid are reached through their group.
  */
 const prepareWalk = `(() => {
   const still = new CSSStyleSheet()
@@ -22,7 +22,7 @@ const prepareWalk = `(() => {
   document.activeElement?.blur()
   const scope = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
   const isUsable = (one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled && !one.closest('[inert], [aria-hidden="true"]')
-  const isInGroup = (one) => one.tabIndex < 0 && one.closest('[role="listbox"], [role="menu"], [role="tablist"]')
+  const isInGroup = (one) => one.tabIndex < 0 && one.closest('[role="listbox"], [role="menu"], [role="tablist"], [role="grid"]')
   const controls = [...scope.querySelectorAll('a[href], button, input, select, textarea, summary, [role="button"]')]
     .filter((one) => isUsable(one) && !isInGroup(one))
   // A text box may show the focus at its frame, and a switch beside its hidden input.
@@ -213,6 +213,16 @@ async function openFullWorkspace(t: TestContext) {
     ['/overview', 'Overview', []],
     ['/inbox', 'Inbox', []],
     ['/overview?as=table&days=90', 'Overview', []],
+    ['/reports', 'Reports · Overview', ['1, Opened. Show details']],
+    ['/reports/members', 'Reports · Members', []],
+    ['/reports/teams?period=own&from=2026-01-01&to=2026-01-31', 'Reports · Teams', []],
+    ['/reports/labels', 'Reports · Labels', []],
+    ['/reports/connections', 'Reports · Connections', []],
+    ['/reports/satisfaction', 'Reports · Satisfaction', []],
+    ['/reports/targets', 'Reports · Targets', []],
+    ['/reports/availability', 'Reports · Availability', []],
+    ['/reports/busy-hours', 'Reports · Busy hours', []],
+    ['/reports?volume=table&first_reply=table&closing=table', 'Reports · Overview', []],
     ['/inbox?q=order', 'Inbox', []],
     ['/contacts', 'Contacts', ['Add contact', 'Tags']],
     ['/inbox?mentions=true', 'Inbox', []],

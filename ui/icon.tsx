@@ -9,6 +9,7 @@ import {
   Bookmark,
   Building2,
   ChartColumn,
+  ChartLine,
   ChartPie,
   Check,
   CheckCheck,
@@ -84,6 +85,7 @@ import {
 const icons = {
   inbox: Inbox,
   overview: ChartColumn,
+  reports: ChartLine,
   contacts: Users,
   teams: UsersRound,
   segments: ChartPie,

@@ -29,6 +29,7 @@ const Invitation = page(() => import('./sign-in/invitation.tsx'))
 const scripts: Record<string, () => Promise<Page>> = {
   '/inbox': () => import('./inbox/inbox.tsx'),
   '/overview': () => import('./overview/overview.tsx'),
+  '/reports': () => import('./reports/reports.tsx'),
   '/contacts': () => import('./contacts/contacts.tsx'),
   '/segments': () => import('./segments/segments.tsx'),
   '/broadcasts': () => import('./broadcasts/broadcasts.tsx'),

@@ -17,6 +17,7 @@ const sections = [
   'password-resets',
   'inbox',
   'overview',
+  'reports',
   'contacts',
   'segments',
   'broadcasts',

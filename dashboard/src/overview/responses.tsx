@@ -1,5 +1,6 @@
 /** Response times: average, shares within a limit, and average per day. */
 
+import { Link } from 'wouter'
 import { Card } from '../../../ui/display.tsx'
 import { formatLongDay, formatShortDay, spanTicks } from '../lib/chart.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
@@ -49,6 +50,9 @@ export function Responses({ responses, firstDay }: ResponsesProps) {
         </ul>
       </div>
       {days.length > 1 && <Course days={days} />}
+      <p className="soft small">
+        {labels.note} <Link href="/reports">{labels.toReports}</Link>
+      </p>
     </Card>
   )
 }

@@ -47,6 +47,7 @@ type NavItem = { href: string; label: string; icon: IconName; key: string; alsoA
 const navItems: readonly NavItem[] = [
   { href: '/inbox', label: shell.inbox, icon: 'inbox', key: 'i' },
   { href: '/overview', label: shell.overview, icon: 'overview', key: 'o' },
+  { href: '/reports', label: shell.reports, icon: 'reports', key: 'p' },
   { href: '/contacts', label: shell.contacts, icon: 'contacts', key: 'c' },
   { href: '/segments', label: shell.segments, icon: 'segments', key: 's' },
   { href: '/broadcasts', label: shell.broadcasts, icon: 'broadcasts', key: 'b' },

@@ -127,10 +127,10 @@ export function DayChart(props: DayChartProps) {
   )
 }
 
-type LineProps = { values: readonly (number | null)[]; scale: Scale; activeIndex: number | null; series?: string }
+type LineProps = { values: readonly (number | null)[]; scale: Scale; activeIndex: number | null; mark?: string }
 
 /** A line over consecutive days. Days without a value leave a gap; a single day is drawn as a point. */
-export function Line({ values, scale: { x, y }, activeIndex, series }: LineProps) {
+export function Line({ values, scale: { x, y }, activeIndex, mark }: LineProps) {
   const points = values.flatMap((value, at) => (value === null ? [] : [{ at, x: x(at), y: y(value) }]))
   const path = points
     .map((point, at) => `${points[at - 1]?.at === point.at - 1 ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
@@ -138,7 +138,7 @@ export function Line({ values, scale: { x, y }, activeIndex, series }: LineProps
   const isIsolated = (at: number) =>
     points[at - 1]?.at !== (points[at]?.at ?? 0) - 1 && points[at + 1]?.at !== (points[at]?.at ?? 0) + 1
   return (
-    <g className="chart-line" data-series={series}>
+    <g className="chart-line" data-mark={mark}>
       <path d={path} />
       {points
         .filter(({ at }, index) => at === activeIndex || isIsolated(index))

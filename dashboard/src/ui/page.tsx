@@ -53,16 +53,25 @@ type TabItem = {
   label: string
   /** Pages below its path belong to other tabs. */
   isExact?: boolean
+  /** Of the link, such as filters that the tabs share. */
+  search?: string
 }
 
 export function Tabs({ label, items }: { label: string; items: readonly TabItem[] }) {
   const [path] = useLocation()
+  const tabs = useRef<HTMLElement>(null)
+  // On a phone the current tab can be beyond the edge.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path says which one is current.
+  useEffect(() => {
+    const current = tabs.current?.querySelector<HTMLElement>('[aria-current]')
+    if (current) tabs.current?.scrollTo({ left: current.offsetLeft - tabs.current.offsetLeft - 24 })
+  }, [path])
   return (
-    <nav className="tabs" aria-label={label}>
-      {items.map(({ href, label, isExact = false }) => {
+    <nav ref={tabs} className="tabs" aria-label={label}>
+      {items.map(({ href, label, isExact = false, search = '' }) => {
         const isCurrent = path === href || (!isExact && path.startsWith(`${href}/`))
         return (
-          <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
+          <Link key={href} href={href + search} aria-current={isCurrent ? 'page' : undefined}>
             {label}
           </Link>
         )

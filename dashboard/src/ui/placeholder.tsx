@@ -26,7 +26,7 @@ function Shape({ path }: { path: string }) {
     <div className="placeholder-page" data-settings={section === 'settings' ? '' : undefined}>
       {section === 'settings' && <div className="placeholder-menu">{bars(8)}</div>}
       <div className="placeholder-head">{bars(2)}</div>
-      {section === 'overview' ? (
+      {section === 'overview' || section === 'reports' ? (
         <OverviewShape />
       ) : (
         <div className="card placeholder-rows">

@@ -92,6 +92,8 @@ export const overview = {
     noAnswers: 'No replies',
     answers: replies,
     none: 'No replies were sent in this period.',
+    note: 'Every reply counts here. Reports count the first reply of each episode.',
+    toReports: 'View reports',
   },
   webhooks: {
     title: 'Webhooks',

@@ -5,6 +5,7 @@ export const shell = {
   skip: 'Skip to content',
   inbox: 'Inbox',
   overview: 'Overview',
+  reports: 'Reports',
   contacts: 'Contacts',
   segments: 'Segments',
   broadcasts: 'Broadcasts',
