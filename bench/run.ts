@@ -32,6 +32,7 @@ import { benchRecovery } from './recovery.ts'
 import { benchRequestLog } from './request-log.ts'
 import { benchSlowVisitors } from './slow-visitors.ts'
 import { benchStart } from './start.ts'
+import { benchTeams } from './teams.ts'
 import { benchUpgrade } from './upgrade.ts'
 import { benchWebhooks } from './webhooks.ts'
 
@@ -52,6 +53,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   automation: benchAutomation,
   'automation-inbound': benchAutomationInbound,
   'automation-crash': benchAutomationCrash,
+  teams: benchTeams,
   broadcasts: benchBroadcasts,
   numbers: benchNumbers,
   'broadcast-crash': benchBroadcastCrash,

@@ -54,6 +54,7 @@ export async function startService(
   if (!address) throw new Error('the service has no embedded database')
   const db = connect({ database: address, max: 2, statementTimeoutMs: 600_000 })
   const { workspace_id: workspaceId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
+  if (clone === root) await removeTeams(db, workspaceId)
   return {
     port: Number(new URL(program.url).port),
     url: program.url,
@@ -68,6 +69,16 @@ export async function startService(
       await program.kill('SIGTERM')
     },
   }
+}
+
+/** Removes what the demo has of teams, targets and questions: benchmarks measure a workspace that does not pay for them. */
+async function removeTeams(db: Db, workspaceId: string): Promise<void> {
+  for (const table of ['target_workspaces', 'targets', 'target_changes', 'target_episodes', 'target_clocks']) {
+    await db`delete from ${db(table)} where workspace_id = ${workspaceId}`
+  }
+  await db`update conversations set due_at = null, due_kind = null where workspace_id = ${workspaceId} and due_at is not null`
+  await db`delete from teams where workspace_id = ${workspaceId}`
+  await db`update satisfaction_settings set is_on = false where workspace_id = ${workspaceId}`
 }
 
 export function discard({ dataDir }: Service): void {
