@@ -1368,7 +1368,7 @@ create table report_changes (
   episode_id uuid not null
 );
 comment on table report_changes is 'Episodes that changed since they were counted. Append-only, so concurrent changes do not wait for each other.';
-CREATE INDEX report_changes_by_workspace ON public.report_changes USING btree (workspace_id);
+CREATE INDEX report_changes_by_workspace ON public.report_changes USING btree (workspace_id, episode_id);
 
 create table report_counts (
   workspace_id uuid not null,

@@ -95,6 +95,7 @@ test('the engines wait as long as documented', () => {
     },
     webChat: {
       pageMs: 10_000,
+      queue: { pauseMs: 1_000, recheckMs: 60_000 },
     },
     digest: {
       pollMs: 1_000,

@@ -5,7 +5,7 @@ create table report_changes (
   workspace_id uuid not null,
   episode_id uuid not null
 );
-create index report_changes_by_workspace on report_changes (workspace_id);
+create index report_changes_by_workspace on report_changes (workspace_id, episode_id);
 comment on table report_changes is 'Episodes that changed since they were counted. Append-only, so concurrent changes do not wait for each other.';
 
 create table counted_episodes (

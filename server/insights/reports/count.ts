@@ -24,8 +24,10 @@ import {
   storeFacts,
 } from './facts.ts'
 
-/** Episodes per transaction. A chunk takes about half a second. */
+/** Episodes of a workspace per transaction. */
 const chunkSize = 1_000
+/** Changes per transaction, of all workspaces. */
+const maxChanges = 5_000
 /** A call ends after this many chunks, so that the loop can stop. */
 const maxChunks = 20
 const maxDeleted = 10_000
@@ -48,9 +50,30 @@ export async function countReports(db: Db): Promise<void> {
 
 type ChangedEpisode = { workspace_id: string; episode_id: string }
 
+/** The oldest episodes of each workspace: their events are on few days, so a chunk of past episodes changes few rows of the counters. */
 async function countChanged(sql: Sql): Promise<boolean> {
   const changes = await sql<ChangedEpisode[]>`
-    delete from report_changes where ctid = any(array(select ctid from report_changes limit ${chunkSize}))
+    with recursive
+    -- One step in the index per workspace.
+    changed_workspaces as (
+      (select workspace_id from report_changes order by workspace_id limit 1)
+      union all
+      select (
+        select x.workspace_id from report_changes x where x.workspace_id > w.workspace_id order by x.workspace_id limit 1
+      )
+      from changed_workspaces w
+      where w.workspace_id is not null
+    )
+    delete from report_changes where ctid = any(array(
+      select x.ctid
+      from changed_workspaces w
+      cross join lateral (
+        select c.ctid from report_changes c where c.workspace_id = w.workspace_id
+        order by c.episode_id
+        limit ${chunkSize}
+      ) x
+      limit ${maxChanges}
+    ))
     returning workspace_id, episode_id`
   if (changes.length === 0) return false
   // A deleted workspace has no counters. The lock lets a deletion wait, so that it deletes what is counted here.
@@ -83,7 +106,7 @@ async function countChanged(sql: Sql): Promise<boolean> {
       where g.generation is not null and g.is_contained
     ),
     ${addFacts(sql)}`
-  return changes.length === chunkSize
+  return changes.length >= chunkSize
 }
 
 /** The end of a statement that adds `facts` to the counters. */
