@@ -11,10 +11,10 @@ import { describeConnection, useNumbers } from '../lib/connections.ts'
 import { toDatetimeLocal } from '../lib/time.ts'
 import { ConfirmCall } from '../ui/dialogs.tsx'
 import { Facts } from '../ui/facts.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { type Broadcast, draftHref } from './status.tsx'
 
-const { detail: text, compose } = words.broadcasts
+const { detail: text, compose } = broadcastWords
 
 const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/recipients'] as const
 

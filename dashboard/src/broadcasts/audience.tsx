@@ -5,12 +5,12 @@ import { Button, FilePicker, SegmentedControl, TextAreaField } from '../../../ui
 import { Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { maxFileBytes, maxRecipients, type RecipientList } from './parse-recipients.ts'
 import { SegmentPicker, useSegments } from './segment-picker.tsx'
 import type { Change, Draft } from './use-draft.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 type AudienceProps = { draft: Draft; numbers: RecipientList; error: string | undefined; onChange: Change }
 

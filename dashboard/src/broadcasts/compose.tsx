@@ -16,6 +16,7 @@ import type { Template } from '../templates/parse-template.ts'
 import { ConfirmButton } from '../ui/dialogs.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { words } from '../words/words.ts'
 import { Audience, useAudienceText } from './audience.tsx'
 import { type Autosave, type SaveState, useAutosave } from './autosave.ts'
@@ -26,8 +27,8 @@ import { Review } from './review.tsx'
 import { TestSend } from './test-send.tsx'
 import { type Body, type Change, type Draft, newDraft, sampleValuesOf, toDraft, useDraftCheck } from './use-draft.ts'
 
-const { compose: text } = words.broadcasts
-const back = { href: '/broadcasts', label: words.broadcasts.back }
+const { compose: text } = broadcastWords
+const back = { href: '/broadcasts', label: broadcastWords.back }
 
 export function NewBroadcast() {
   const { query, key, onCreated } = useOpenedQuery()
@@ -70,7 +71,7 @@ export function SavedDraft({ id, ...page }: PageOfDraft & { id: string }) {
   const source = useCall('GET /broadcasts/{id}/source', { params: { id } }, { isKept: false })
   if (source.data && source.data.status !== 'draft') return <Redirect to={`/broadcasts/${id}`} replace />
   if (source.data) return <DraftPage {...page} start={toDraft(source.data)} startId={id} />
-  if (isNotFound(source.error)) return <ItemNotFound {...words.broadcasts.notFound} href="/broadcasts" />
+  if (isNotFound(source.error)) return <ItemNotFound {...broadcastWords.notFound} href="/broadcasts" />
   const { onCreated: _, ...head } = page
   return (
     <Page {...head}>

@@ -12,14 +12,15 @@ import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Page, QueryView, ViewerNote } from '../ui/page.tsx'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { words } from '../words/words.ts'
 import { Actions } from './actions.tsx'
 import { BroadcastProgress } from './progress.tsx'
 import { Recipients } from './recipients.tsx'
 import { type Broadcast, isCanceling, StateBadge } from './status.tsx'
 
-const { detail: text } = words.broadcasts
-const back = { href: '/broadcasts', label: words.broadcasts.back }
+const { detail: text } = broadcastWords
+const back = { href: '/broadcasts', label: broadcastWords.back }
 
 export function BroadcastDetail({ id }: { id: string }) {
   // Polls while live updates are disconnected.
@@ -27,7 +28,7 @@ export function BroadcastDetail({ id }: { id: string }) {
   const query = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
   const broadcast = query.data
   const canWrite = useCanWrite()
-  if (isNotFound(query.error)) return <ItemNotFound {...words.broadcasts.notFound} href="/broadcasts" />
+  if (isNotFound(query.error)) return <ItemNotFound {...broadcastWords.notFound} href="/broadcasts" />
   return (
     <Page
       title={broadcast?.name || text.untitled}

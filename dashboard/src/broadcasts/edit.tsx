@@ -3,11 +3,11 @@ import { type ComponentProps, useState } from 'react'
 import { Note } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { Page, QueryView } from '../ui/page.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { ComposeForm, DraftPage, SavedDraft, useOpenedQuery } from './compose.tsx'
 import { type Draft, type Source, toDraft } from './use-draft.ts'
 
-const { editing: text } = words.broadcasts
+const { editing: text } = broadcastWords
 
 /** Changes apply when the member confirms them, because the broadcast may start at any time. */
 export function EditBroadcast({ id }: { id: string }) {

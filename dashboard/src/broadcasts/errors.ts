@@ -1,9 +1,10 @@
 /** Assigns errors to the fields of the new broadcast page. The service names the field before a colon. */
 import { CallError, describeError } from '../lib/api.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { words } from '../words/words.ts'
 import type { Draft, Todo } from './use-draft.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 export type ComposeErrors = {
   name?: string

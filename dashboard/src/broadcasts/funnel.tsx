@@ -4,10 +4,10 @@
  */
 import { useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { type Broadcast, colors, recipientTotal } from './status.tsx'
 
-const { funnel: text } = words.broadcasts
+const { funnel: text } = broadcastWords
 
 export const steps = ['sent', 'delivered', 'read', 'replied', 'tapped', 'opted_out'] as const
 export type Step = (typeof steps)[number]

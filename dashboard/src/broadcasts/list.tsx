@@ -9,6 +9,7 @@ import { formatAgo, formatNumber, formatShare, formatTime } from '../lib/time.ts
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore, Page, QueryState, ViewerNote } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { words } from '../words/words.ts'
 import { type Step, stepCount, steps } from './funnel.tsx'
 import {
@@ -21,7 +22,7 @@ import {
   unconfirmedCount,
 } from './status.tsx'
 
-const { broadcasts: text } = words
+const text = broadcastWords
 const statuses = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
 
 export function BroadcastList() {

@@ -7,10 +7,10 @@ import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.ts
 import { SyncTemplates } from '../templates/sync.tsx'
 import { TemplateValues, type ValueErrors } from '../templates/values.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { type Change, type Draft, hasOwnValues } from './use-draft.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 type MessageSectionProps = {
   draft: Draft

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react'
 import { useNow } from '../lib/hooks.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { Facts } from './facts.tsx'
 import { Funnel } from './funnel.tsx'
 import {
@@ -16,7 +16,7 @@ import {
   unconfirmedCount,
 } from './status.tsx'
 
-const { detail: text } = words.broadcasts
+const { detail: text } = broadcastWords
 
 export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
   const { total_count, pending_count: pending, status, started_at } = broadcast

@@ -5,9 +5,9 @@ import type { DataOf } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import type { Template } from '../templates/parse-template.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 type Props = {
   template: Template

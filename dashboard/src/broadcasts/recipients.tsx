@@ -10,10 +10,10 @@ import { formatNumber } from '../lib/time.ts'
 import { AnchorButton } from '../ui/link-button.tsx'
 import { PagedList } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { type Broadcast, countsOf, reasonText, recipientStatuses, recipientTones } from './status.tsx'
 
-const { recipients: text, detail } = words.broadcasts
+const { recipients: text, detail } = broadcastWords
 
 export function Recipients({ broadcast }: { broadcast: Broadcast }) {
   const { id, total_count: total } = broadcast

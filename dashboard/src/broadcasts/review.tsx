@@ -4,12 +4,13 @@ import { Button } from '../../../ui/controls.tsx'
 import { Note } from '../../../ui/display.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { formatNumber, formatSpan } from '../lib/time.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { words } from '../words/words.ts'
 import { type Fact, Facts } from './facts.tsx'
 import { reasonText } from './status.tsx'
 import type { Todo } from './use-draft.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 type Preview = DataOf<'POST /broadcasts/preview'>
 

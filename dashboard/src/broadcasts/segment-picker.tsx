@@ -4,9 +4,9 @@ import { Field, Select } from '../../../ui/controls.tsx'
 import { usePages } from '../lib/api.ts'
 import { QueryState } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 /** All segments of the workspace, page after page. */
 export function useSegments() {
@@ -82,4 +82,4 @@ export function SegmentPicker({ label, placeholder, hint, error, ids, without, o
   )
 }
 
-const gone = { name: words.broadcasts.detail.segmentGone, color: 'var(--soft)' }
+const gone = { name: broadcastWords.detail.segmentGone, color: 'var(--soft)' }

@@ -2,9 +2,9 @@
 
 import { Badge, Progress, type Tone } from '../../../ui/display.tsx'
 import type { ItemOf } from '../lib/api.ts'
-import { words } from '../words/words.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 
-const { broadcasts: text } = words
+const text = broadcastWords
 
 export type Broadcast = ItemOf<'GET /broadcasts'>
 export type RecipientStatus = ItemOf<'GET /broadcasts/{id}/recipients'>['status']

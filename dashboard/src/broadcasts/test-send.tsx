@@ -5,11 +5,12 @@ import { Button, Field, Input } from '../../../ui/controls.tsx'
 import { Badge, type Tone } from '../../../ui/display.tsx'
 import { CallError, type DataOf, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
+import { broadcastWords } from '../words/broadcasts.ts'
 import { words } from '../words/words.ts'
 import { reasonText } from './status.tsx'
 import type { Body, Change, Draft } from './use-draft.ts'
 
-const { compose: text } = words.broadcasts
+const { compose: text } = broadcastWords
 
 type Sent = DataOf<'POST /broadcasts/test'>
 

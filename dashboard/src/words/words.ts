@@ -1,5 +1,5 @@
 /**
- * The texts of the pages. Those of the settings and of the import load with their pages (`settings.ts`, `imports.ts`).
+ * The texts of the pages. Those of large pages load with the page (`settings.ts`, `broadcasts.ts` and the like).
  *
  * A language is a folder with the same files as `en`. `en` defines the type, so a missing text is a compile error. Pages contain
  * no texts of their own; a test checks this.

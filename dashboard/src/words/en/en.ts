@@ -1,5 +1,4 @@
 /** The English texts, one file per page folder. */
-import { broadcasts } from './broadcasts.ts'
 import { checklist } from './checklist.ts'
 import { common } from './common.ts'
 import { contactPanel } from './contact-panel.ts'
@@ -24,7 +23,6 @@ export const en = {
   contacts,
   contactPanel,
   segments,
-  broadcasts,
   templates,
   webhooks,
   developers,
