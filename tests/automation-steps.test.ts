@@ -209,6 +209,52 @@ test('a run sets tags, labels, attributes, status and assignee, and calls a URL 
   assert.deepEqual(await world.textsTo(phone), ['On its way.'])
 })
 
+test('a run assigns a team, reads it in conditions, and fails for a team that was deleted', async (t) => {
+  const { api, ask, publish, untilEnded, converse, notesOf } = await startAutomated(t)
+  const createTeam = async (name: string): Promise<string> => (await ask('POST', '/teams', { name }, 201)).data.id
+  const [sales, support] = [await createTeam('Sales'), await createTeam('Support')]
+  const { id } = await converse(phone)
+  const start = (automation: string) => api.post(`/automations/${automation}/runs`, { conversation_ids: [id] })
+  const isTeam = (op: string, value?: string) => ({ match: 'all', rules: [{ field: 'team', op, value }] })
+  const automation = await publish('Route', {
+    trigger: { type: 'manual' },
+    conditions: isTeam('is_not_set'),
+    steps: [
+      { type: 'set', assigned_team_id: sales.toUpperCase() },
+      {
+        type: 'branch',
+        cases: [
+          { when: isTeam('is_not', sales), steps: [note('not sales')] },
+          { when: isTeam('is', sales), steps: [note('sales'), { type: 'hand_over', assigned_team_id: support }] },
+        ],
+      },
+    ],
+  })
+  await start(automation)
+  const [run] = await untilEnded(automation)
+  assert.equal(run?.reason, 'handed_over', run?.error)
+  assert.deepEqual(pluck(await notesOf(id), 'text'), ['sales'])
+  assert.equal(dataOf(await api.get(`/conversations/${id}`)).assigned_team_id, support)
+  const timeline = (await ask('GET', `/conversations/${id}/timeline`)).data
+  assert.deepEqual(
+    timeline.filter(({ kind }: Json) => kind === 'assigned').map(({ details }: Json) => details.team.name),
+    ['Support', 'Sales'],
+  )
+
+  const leave = await publish('Leave', {
+    trigger: { type: 'manual' },
+    steps: [{ type: 'set', assigned_team_id: null }],
+  })
+  await start(leave)
+  await untilEnded(leave)
+  assert.equal(dataOf(await api.get(`/conversations/${id}`)).assigned_team_id, null)
+
+  await ask('DELETE', `/teams/${sales}`)
+  await start(automation)
+  const [failed] = await untilEnded(automation, 2)
+  assert.deepEqual([failed?.reason, failed?.error], ['failed', 'assigned_team_id: not a team of this workspace'])
+})
+
 test('a refused send, a closed window and a used-up plan lead to the error steps, or to the team with a note', async (t) => {
   const { api, db, provider, converse, publish, untilEnded, notesOf, textsTo } = await startAutomated(t)
   const start = (id: string, conversation: string) =>

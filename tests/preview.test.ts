@@ -239,11 +239,12 @@ test('a preview does what its trigger waits for', async (t) => {
   await preview.restart()
 })
 
-test('a draft finds the labels, members, connections and templates of its workspace', async (t) => {
+test('a draft finds the labels, members, teams, connections and templates of its workspace', async (t) => {
   const { api, browser, provider, draft, of } = await startPreviewing(t)
   const { account_id, access_token, base_url, api_version, id: connectionId } = provider.connections.msgapp
   const label = (await browser.ask('POST', '/labels', { name: 'Urgent' }, 201)).data
   const agent = await createMember(browser, 'agent')
+  const team = (await browser.ask('POST', '/teams', { name: 'Support' }, 201)).data
   const created = await fetch(`${base_url}/${api_version}/${account_id}/message_templates`, {
     method: 'POST',
     headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
@@ -258,7 +259,7 @@ test('a draft finds the labels, members, connections and templates of its worksp
     trigger: { type: 'message' },
     conditions: { match: 'all', rules: [{ field: 'connection', op: 'has', value: connectionId }] },
     steps: [
-      { type: 'set', add_labels: ['Urgent'], assigned_agent_id: agent.id },
+      { type: 'set', add_labels: ['Urgent'], assigned_agent_id: agent.id, assigned_team_id: team.id },
       {
         type: 'branch',
         cases: [
@@ -268,6 +269,7 @@ test('a draft finds the labels, members, connections and templates of its worksp
               rules: [
                 { field: 'label', op: 'has', value: label.id },
                 { field: 'assignee', op: 'is', value: agent.id },
+                { field: 'team', op: 'is', value: team.id },
               ],
             },
             steps: [{ type: 'send', message: { type: 'template', template: { name: 'of_ours', params: ['Ann'] } } }],

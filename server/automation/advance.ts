@@ -109,11 +109,12 @@ async function executeStep(context: StepContext, step: Step): Promise<boolean> {
     case 'call':
       return call(context, step, next)
     case 'hand_over': {
-      const { assigned_agent_id } = step
+      const { assigned_agent_id, assigned_team_id } = step
       const note = step.note === undefined ? '' : requireText(step.note, valuesOf(context))
       await handOver(context, 'handed_over', done, {
         note: describeHandOver(note, run.variables),
         assigned_agent_id,
+        assigned_team_id,
       })
       return false
     }
@@ -149,6 +150,7 @@ async function addNote(sql: Sql, { run, actor }: StepContext, text: string): Pro
 type HandOver = {
   note: string
   assigned_agent_id?: string | undefined
+  assigned_team_id?: string | undefined
   error?: string | undefined
   isUnassigned?: boolean
 }
@@ -158,15 +160,19 @@ async function handOver(
   context: StepContext,
   reason: EndReason,
   logged: LoggedStep,
-  { note, assigned_agent_id, error, isUnassigned = false }: HandOver,
+  { note, assigned_agent_id, assigned_team_id, error, isUnassigned = false }: HandOver,
 ): Promise<void> {
   const { db, run, actor } = context
   const { workspace_id, conversation_id } = run
   await withRetries(() =>
     db.begin(async (sql) => {
       if (conversation_id) {
-        const assignee = isUnassigned ? { assigned_agent_id: null } : assigned_agent_id ? { assigned_agent_id } : {}
-        await changeConversations(sql, workspace_id, actor, [conversation_id], { status: 'open', ...assignee })
+        const assignee = isUnassigned ? null : assigned_agent_id
+        await changeConversations(sql, workspace_id, actor, [conversation_id], {
+          status: 'open',
+          assigned_agent_id: assignee,
+          assigned_team_id,
+        })
       }
       await addNote(sql, context, note)
       await endRun(sql, run, { reason, error }, logged)

@@ -84,6 +84,8 @@ export type SetStep = {
   status?: (typeof statuses)[number]
   /** Null: the conversation is unassigned. */
   assigned_agent_id?: string | null
+  /** Null: the conversation has no team. */
+  assigned_team_id?: string | null
   snooze_for?: Duration
   add_labels?: string[]
   remove_labels?: string[]
@@ -101,7 +103,7 @@ export type Step =
   | SetStep
   | { type: 'note'; text: string }
   | CallStep
-  | { type: 'hand_over'; assigned_agent_id?: string; note?: string }
+  | { type: 'hand_over'; assigned_agent_id?: string; assigned_team_id?: string; note?: string }
   | { type: 'end' }
 
 /** The values that questions and calls have saved, by name. A call saves a JSON object. */

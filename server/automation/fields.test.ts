@@ -94,6 +94,7 @@ async function startWithContacts(t: TestContext) {
     ann: newId(),
     bob: newId(),
     site: newId(),
+    team: newId(),
     label: newId(),
     conversation: newId(),
     member: member?.id ?? '',
@@ -105,11 +106,12 @@ async function startWithContacts(t: TestContext) {
     ...{ id: ids.site, channel: 'web', channel_name: 'web', name: 'Straße', name_key: 'strasse', secrets: '' },
     updated_at: at,
   })
+  await insert('teams', { id: ids.team, name: 'Support', name_key: 'support', color: '#000000' })
   await insert('labels', { id: ids.label, name: 'Refund', name_key: 'refund', color: '#000000' })
   for (const id of [ids.ann, ids.bob]) await insert('contacts', { id, updated_at: at })
   await insert('conversations', {
     ...{ id: ids.conversation, contact_id: ids.ann, channel: 'web', connection_id: ids.site, status: 'open' },
-    ...{ assigned_agent_id: ids.member, updated_at: at },
+    ...{ assigned_agent_id: ids.member, team_id: ids.team, updated_at: at },
   })
   await db`
     insert into conversation_labels (workspace_id, conversation_id, label_id)
@@ -147,6 +149,13 @@ test('conditions on the conversation are true or false, also without a conversat
     ['assignee', 'is', ids.ann, false, false],
     ['assignee', 'is_set', undefined, true, false],
     ['assignee', 'is_not_set', undefined, false, true],
+    ['team', 'is', ids.team, true, false],
+    ['team', 'is', ids.team.toUpperCase(), true, false],
+    ['team', 'is', ids.ann, false, false],
+    ['team', 'is_not', ids.team, false, true],
+    ['team', 'is_not', ids.ann, true, true],
+    ['team', 'is_set', undefined, true, false],
+    ['team', 'is_not_set', undefined, false, true],
     ['conversation_status', 'is', 'open', true, false],
     ['name', 'is_not', 'Ann', true, true],
   ]

@@ -32,6 +32,10 @@ const memberValue = {
   value: 'member',
   fault: (value: string) => (isUuid(value) ? undefined : 'must be the id of a member'),
 } as const
+const teamValue = {
+  value: 'team',
+  fault: (value: string) => (isUuid(value) ? undefined : 'must be the id of a team'),
+} as const
 const contentTypeValue = { value: 'content_type', fault: notOneOf(contentTypes) } as const
 
 const hoursValue = { value: 'hours', fault: notOneOf(['open', 'closed']) } as const
@@ -80,6 +84,12 @@ export const automationFields: FilterFields = {
     },
     is_set: { condition: (sql) => sql`v.assigned_agent_id is not null` },
     is_not_set: { condition: (sql) => sql`v.assigned_agent_id is null` },
+  },
+  team: {
+    is: { takes: teamValue, condition: (sql, _, value) => sql`v.team_id is not distinct from ${value}::uuid` },
+    is_not: { takes: teamValue, condition: (sql, _, value) => sql`v.team_id is distinct from ${value}::uuid` },
+    is_set: { condition: (sql) => sql`v.team_id is not null` },
+    is_not_set: { condition: (sql) => sql`v.team_id is null` },
   },
   hours: { is: constant(hoursValue) },
   'message.text': asConstants(contactFields.name),

@@ -59,7 +59,7 @@ const Names = (maxItems: number, description: string) =>
       description,
     }),
   )
-const MemberId = (description: string) => Type.String({ format: 'uuid', description })
+const Id = (description: string) => Type.String({ format: 'uuid', description })
 
 const TriggerSchema = variants<Trigger>(
   'type',
@@ -263,6 +263,9 @@ const stepSchemas = [
       assigned_agent_id: Type.Optional(
         NullableText({ format: 'uuid', description: 'The id of a member; null for none.' }),
       ),
+      assigned_team_id: Type.Optional(
+        NullableText({ format: 'uuid', description: 'The id of a team; null for none.' }),
+      ),
       snooze_for: Type.Optional(Duration(durationRanges.snooze, 'Snoozes the conversation.')),
       add_labels: Names(maxLabels, 'Labels of the conversation. A new name creates the label.'),
       remove_labels: Names(maxLabels, 'Labels of the conversation.'),
@@ -298,7 +301,8 @@ const stepSchemas = [
   Type.Object(
     {
       type: Type.Literal('hand_over'),
-      assigned_agent_id: Type.Optional(MemberId('The member who takes the conversation.')),
+      assigned_agent_id: Type.Optional(Id('The member who takes the conversation.')),
+      assigned_team_id: Type.Optional(Id('The team that takes the conversation.')),
       note: Type.Optional(Name(maxNoteLength, 'Only members see it. The answers so far are added.')),
     },
     { description: 'Ends the run and opens the conversation for the team.' },

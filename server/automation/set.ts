@@ -17,10 +17,11 @@ export async function applySet(sql: Sql, context: StepContext, step: SetStep): P
   const added = readTagNames(step.add_tags ?? [], 'add_tags')
   const removed = readTagNames(step.remove_tags ?? [], 'remove_tags')
   await resolveTags(sql, workspaceId, added)
-  const { status, assigned_agent_id, snooze_for, add_labels, remove_labels } = step
+  const { status, assigned_agent_id, assigned_team_id, snooze_for, add_labels, remove_labels } = step
   const changes = {
     ...(status === undefined ? {} : { status }),
     ...(assigned_agent_id === undefined ? {} : { assigned_agent_id }),
+    ...(assigned_team_id === undefined ? {} : { assigned_team_id }),
     ...(snooze_for ? { snoozed_until: new Date(nowMs() + toMs(snooze_for)).toISOString() } : {}),
     ...(add_labels ? { add_labels } : {}),
     ...(remove_labels ? { remove_labels } : {}),

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type Definition, limits, type Message, type Step, type Trigger } from './definition.ts'
 
 const memberId = '0199c1d2-5a0f-7b29-8c41-2a5e9d7b3c06'
+const teamId = '0199c1d2-0000-7000-8000-0000000000c0'
 
 export const text = (value: string): Message => ({ type: 'text', text: value })
 export const buttons: Message = {
@@ -110,6 +111,7 @@ export const steps: readonly Step[] = [
           match: 'any',
           rules: [
             { field: 'assignee', op: 'is_not_set' },
+            { field: 'team', op: 'is', value: teamId },
             { match: 'all', rules: [{ field: 'label', op: 'not_has', value: 'Refund' }] },
           ],
         },
@@ -125,6 +127,7 @@ export const steps: readonly Step[] = [
       type: 'set',
       status: 'pending',
       assigned_agent_id: memberId,
+      assigned_team_id: teamId,
       snooze_for: '2h',
       add_labels: ['Refund', 'Urgent'],
     },
@@ -132,11 +135,12 @@ export const steps: readonly Step[] = [
     attributes: { plan: 'pro', orders: 3, is_member: true, city: null },
   },
   { type: 'set', assigned_agent_id: null },
+  { type: 'set', assigned_team_id: null },
   { type: 'note', text: 'Written by {{contact.email|an unknown person}}' },
   { type: 'call', url: 'https://shop.test/orders' },
   { type: 'call', url: 'https://shop.test/orders', save_as: 'answers.order', on_error: [{ type: 'hand_over' }] },
   { type: 'hand_over' },
-  { type: 'hand_over', assigned_agent_id: memberId, note: 'Please call.' },
+  { type: 'hand_over', assigned_agent_id: memberId, assigned_team_id: teamId, note: 'Please call.' },
   { type: 'end' },
 ]
 

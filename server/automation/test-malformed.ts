@@ -273,6 +273,10 @@ export const malformed: readonly [unknown, string][] = [
     'steps[0].cases[0].when.rules[0].value: must be the id of a member',
   ],
   [
+    withSteps(branch({ field: 'team', op: 'is', value: 'Support' })),
+    'steps[0].cases[0].when.rules[0].value: must be the id of a team',
+  ],
+  [
     withSteps(branch({ field: 'status', operator: 'is' })),
     'steps[0].cases[0].when.rules[0].operator: unknown field; use field, op, value, match, rules',
   ],
@@ -301,6 +305,7 @@ export const malformed: readonly [unknown, string][] = [
     'steps[0].snooze_for: a snoozed conversation has the status pending',
   ],
   [withSteps({ type: 'set', assigned_agent_id: 'Ann' }), 'steps[0].assigned_agent_id: not a uuid'],
+  [withSteps({ type: 'set', assigned_team_id: 'Support' }), 'steps[0].assigned_team_id: not a uuid'],
   [withSteps({ type: 'set', add_labels: [' '] }), 'steps[0].add_labels[0]: must not be blank'],
   [withSteps({ type: 'set', add_tags: ['x'.repeat(81)] }), 'steps[0].add_tags[0]: must have at most 80 characters'],
   [withSteps({ type: 'set', attributes: {} }), 'steps[0].attributes: must have at least one entry'],
@@ -321,5 +326,6 @@ export const malformed: readonly [unknown, string][] = [
     'steps[0].save_as: the response of a call is saved as answers.NAME',
   ],
   [withSteps({ type: 'hand_over', assigned_agent_id: null }), 'steps[0].assigned_agent_id: must be a string'],
+  [withSteps({ type: 'hand_over', assigned_team_id: null }), 'steps[0].assigned_team_id: must be a string'],
   [withSteps({ type: 'end', note: 'x' }), 'steps[0].note: unknown field; use type'],
 ]

@@ -1,9 +1,10 @@
 /**
  * Brings the draft of an automation into its preview, as a version of the copy there: new runs use it, open ones keep theirs.
  *
- * A definition may name members, labels, tags, connections and templates of its workspace. Those that it names exist in the preview too:
- * members, labels and tags as copies with the same id (a copied member cannot sign in), the connection as the number of the preview, and
- * templates as templates of its simulated account. The office hours are those of the number when the draft was last brought in.
+ * A definition may name members, teams, labels, tags, connections and templates of its workspace. Those that it names exist in the preview
+ * too: members, teams, labels and tags as copies with the same id, the connection as the number of the preview, and templates as
+ * templates of its simulated account. A copied member cannot sign in. A copied team has no members, connections, hours and policy. The
+ * office hours are those of the number when the draft was last brought in.
  */
 import { publish } from '../automation/automations.ts'
 import type { Definition } from '../automation/definition.ts'
@@ -89,7 +90,7 @@ async function renameNumber(sql: Sql, { id }: Sandbox, name: string): Promise<vo
     update channel_connections set name = ${name}, name_key = ${fold(name)} where workspace_id = ${id} and id = ${id}`
 }
 
-/** Copies the labels, tags and members whose ids are in the definition, and the member who previews. */
+/** Copies the labels, tags, teams and members whose ids are in the definition, and the member who previews. */
 async function copyNamed(
   sql: Sql,
   workspaceId: string,
@@ -97,7 +98,7 @@ async function copyNamed(
   definition: string,
   memberId: string,
 ): Promise<void> {
-  for (const table of ['labels', 'tags']) {
+  for (const table of ['labels', 'tags', 'teams']) {
     await sql`
       insert into ${sql(table)} (workspace_id, id, name, name_key, color, created_at)
       select ${id}, t.id, t.name, t.name_key, t.color, t.created_at from ${sql(table)} t

@@ -47,6 +47,7 @@ export const valueKinds = [
   'member',
   'content_type',
   'hours',
+  'team',
 ] as const
 
 /** The kind of value of an op. `fault` returns the error of an invalid value. */

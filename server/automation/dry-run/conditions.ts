@@ -1,7 +1,7 @@
 /**
  * Conditions at a moment of the past. Pure.
  *
- * The fields of the conversation that its timeline keeps (status, assignee, labels) have their value of that moment, and the office hours
+ * The fields of the conversation that its timeline keeps (status, assignee, team, labels) have their value of that moment, and the office hours
  * of today are applied to it. All others have
  * their value of today, which the database has evaluated rule by rule (`history.ts`), unless a simulated run would have changed them.
  */
@@ -20,7 +20,7 @@ export type ContactChanges = { tags: Map<string, boolean>; attributes: Map<strin
 
 export type Situation = {
   /** Undefined: the contact has no conversation. */
-  state: Pick<ThreadState, 'status' | 'assigned_agent_id' | 'labels'> | undefined
+  state: Pick<ThreadState, 'status' | 'assigned_agent_id' | 'assigned_team_id' | 'labels'> | undefined
   changes: ContactChanges
   /** What the database says of each rule, by its key. */
   facts: ReadonlyMap<string, boolean>
@@ -34,7 +34,7 @@ export type Situation = {
 
 export const keyOfRule = ({ field, op, value = '' }: Rule): string => JSON.stringify([field, op, value])
 
-const fieldsOfMoment = ['status', 'assignee', 'label', 'hours']
+const fieldsOfMoment = ['status', 'assignee', 'team', 'label', 'hours']
 
 const isDecidedHere = ({ field }: Rule): boolean =>
   isOfMessage(field) || answerOf(field) !== undefined || fieldsOfMoment.includes(field)
@@ -70,6 +70,11 @@ function decideRule(rule: Rule, { state, changes, facts, names, schedule, ms }: 
   if (field === 'assignee') {
     const assignee = state?.assigned_agent_id ?? null
     return op === 'is' ? assignee === value : (assignee !== null) === (op === 'is_set')
+  }
+  if (field === 'team') {
+    const team = state?.assigned_team_id ?? null
+    if (op === 'is' || op === 'is_not') return (team === value.toLowerCase()) === (op === 'is')
+    return (team !== null) === (op === 'is_set')
   }
   const keys = [fold(value.trim()), names.get(value) ?? fold(value.trim())]
   if (field === 'label') {

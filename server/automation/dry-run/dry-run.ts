@@ -123,7 +123,8 @@ async function run(
   const read = <Result>(statements: (sql: Sql) => Promise<Result>) =>
     slow(workspaceId, statements, { field: 'days', text: 'try fewer days' })
   const { trigger } = definition
-  const { memberNames, names, optOutWords, schedules } = await read((sql) => readSetting(sql, workspaceId, definition))
+  const setting = await read((sql) => readSetting(sql, workspaceId, definition))
+  const { memberNames, teamNames, names, optOutWords, schedules } = setting
   const reading: Reading = {
     ...{ automationId, optOutWords, schedules, fromMs: fromMs - lookBackMs(definition, channels), toMs: untilMs },
     ...{ rules: listFacts(definition), needsCreation: trigger.type === 'contact' },
@@ -132,7 +133,10 @@ async function run(
   const list = trigger.type === 'contact' ? listCreated : listConversations
   const found = await read((sql) => list(sql, workspaceId, reading, maxConversations + 1))
   const candidates = found.slice(0, maxConversations)
-  const plan: Plan = { definition, channels, memberNames, names, fromMs, toMs: untilMs, togetherMs: times.togetherMs }
+  const plan: Plan = {
+    ...{ definition, channels, memberNames, teamNames, names },
+    ...{ fromMs, toMs: untilMs, togetherMs: times.togetherMs },
+  }
   const result = createResult()
   let readCount = 0
   let hasAllEvents = true

@@ -73,6 +73,7 @@ export const listCreated = (
 export type Setting = {
   optOutWords: ReadonlySet<string>
   memberNames: Map<string, string>
+  teamNames: Map<string, string>
   /** The folded names of labels and tags by the ids that rules have. */
   names: Map<string, string>
   schedules: ScheduleFinder
@@ -83,6 +84,9 @@ export async function readSetting(sql: Sql, workspaceId: string, definition: Def
   const memberIds = listSteps(definition).flatMap(({ step }) =>
     'assigned_agent_id' in step ? (step.assigned_agent_id ?? []) : [],
   )
+  const teamIds = listSteps(definition).flatMap(({ step }) =>
+    'assigned_team_id' in step ? (step.assigned_team_id ?? []) : [],
+  )
   const ids = listAllRules(definition).flatMap(({ value = '' }) => (isUuid(value) ? [value.toLowerCase()] : []))
   const [workspace] = await sql<
     { opt_out_words: string[] }[]
@@ -90,6 +94,8 @@ export async function readSetting(sql: Sql, workspaceId: string, definition: Def
   const members = await sql<{ id: string; name: string }[]>`
     select m.id, ${memberName(sql, sql`m`)} as name from members m
     where m.workspace_id = ${workspaceId} and m.id = any(${memberIds}::uuid[])`
+  const teams = await sql<{ id: string; name: string }[]>`
+    select id, name from teams where workspace_id = ${workspaceId} and id = any(${teamIds}::uuid[])`
   const named = await sql<{ id: string; name: string }[]>`
     select id, name from labels where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
     union all
@@ -97,6 +103,7 @@ export async function readSetting(sql: Sql, workspaceId: string, definition: Def
   return {
     optOutWords: toKeys(workspace?.opt_out_words ?? []),
     memberNames: new Map(members.map(({ id, name }) => [id, name])),
+    teamNames: new Map(teams.map(({ id, name }) => [id, name])),
     names: new Map(named.map(({ id, name }) => [id, fold(name)])),
     schedules: await readSchedules(sql, workspaceId),
   }
@@ -315,10 +322,12 @@ function stateBefore(row: ThreadRow, { messages, entries }: Found, { fromMs }: R
   const state = newState()
   const { entries_before: before, opted_out_at, received_at, inbound_at, wrote_at, replied_at } = row
   for (const entry of before) applyEntry(state, { ...entry, details: withoutCause(entry) }, fromMs)
-  const isRecorded = (...kinds: string[]) => [...before, ...entries].some(({ kind }) => kinds.includes(kind))
+  const recorded = [...before, ...entries]
+  const isRecorded = (...kinds: string[]) => recorded.some(({ kind }) => kinds.includes(kind))
   const isOpened = messages.some(({ direction }) => direction === 'inbound')
   if (!isRecorded('status', 'snoozed', 'blocked') && !isOpened) state.status = row.status ?? 'open'
-  if (!isRecorded('assigned')) state.assigned_agent_id = row.assigned_agent_id
+  if (!recorded.some(({ details }) => 'assignee_id' in details)) state.assigned_agent_id = row.assigned_agent_id
+  if (!recorded.some(({ details }) => 'team' in details)) state.assigned_team_id = row.team_id
   // Backwards from today.
   state.labels = entries
     .toSorted((one, other) => (one.id < other.id ? 1 : -1))

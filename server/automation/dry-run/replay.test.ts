@@ -7,6 +7,7 @@ import { newState, type PastEvent, type PastMessage } from './state.ts'
 const startMs = Date.parse('2026-01-05T10:00:00Z')
 const minuteMs = 60_000
 const [ann, ben] = ['0199c1d2-0000-7000-8000-00000000000a', '0199c1d2-0000-7000-8000-00000000000b']
+const support = '0199c1d2-0000-7000-8000-0000000000c0'
 const say = (text: string): Step => ({ type: 'send', message: { type: 'text', text } })
 const onMessage = (...steps: Step[]): Definition => ({ trigger: { type: 'message' }, steps })
 
@@ -29,6 +30,7 @@ function run(definition: Definition, events: PastEvent[], more: Partial<Thread> 
       [ann, 'Ann'],
       [ben, 'Ben'],
     ]),
+    teamNames: new Map([[support, 'Support']]),
     ...{ names: new Map(), fromMs: startMs, toMs: startMs + 7 * 24 * 60 * minuteMs, togetherMs: 1_500 },
   }
   const contact = { name: 'Kim', phone: null, email: null, company: null, attributes: {} }
@@ -71,6 +73,32 @@ test('a change by a run starts the automation again, five times in a row', () =>
     [...Array.from({ length: 5 }, () => 'finished'), 'limit_chain'],
   )
   assert.equal(runs[0]?.steps[1]?.text, 'assigned to Ben')
+})
+
+test('a team is that of the moment, and a team that does not exist fails the step', () => {
+  const isSupport = { match: 'all' as const, rules: [{ field: 'team', op: 'is', value: support.toUpperCase() }] }
+  const hasTeam = { match: 'all' as const, rules: [{ field: 'team', op: 'is_set' }] }
+  const isOther = { match: 'all' as const, rules: [{ field: 'team', op: 'is_not', value: support }] }
+  const cases = [
+    { when: isSupport, steps: [{ type: 'set', assigned_team_id: null }, say('support')] as Step[] },
+    { when: hasTeam, steps: [say('another')] },
+    { when: isOther, steps: [{ type: 'hand_over', assigned_team_id: support }] as Step[] },
+  ]
+  const events = [
+    change(0, 'assigned', { team: { id: support, name: 'Support' } }),
+    write(minuteMs, 'a'),
+    write(2 * minuteMs, 'b'),
+    change(3 * minuteMs, 'assigned', { team: { id: ann, name: 'Sales' } }),
+    write(4 * minuteMs, 'c'),
+    change(5 * minuteMs, 'assigned', { team: null }),
+  ]
+  const runs = run(onMessage({ type: 'branch', cases }), events)
+  assert.deepEqual(
+    runs.map(({ steps }) => steps.slice(1).map(({ text }) => text)),
+    [['removed from its team', 'support'], ['assigned to the team Support'], ['another']],
+  )
+  const [failed] = run(onMessage({ type: 'set', assigned_team_id: ben }), [write(0, 'hello')])
+  assert.deepEqual([failed?.reason, failed?.error], ['failed', 'assigned_team_id: not a team of this workspace'])
 })
 
 test('a send after the reply window leads to the steps of the error', () => {

@@ -13,7 +13,7 @@ import { isMet } from './conditions.ts'
 import { applyEntry, type PastEvent, type PastMessage, receive, reply, setStatus, type ThreadState } from './state.ts'
 import { endRun, type Scene, type SimulatedRun, situationOf, walk } from './walk.ts'
 
-export type Plan = Pick<Scene, 'definition' | 'channels' | 'memberNames' | 'names'> & {
+export type Plan = Pick<Scene, 'definition' | 'channels' | 'memberNames' | 'teamNames' | 'names'> & {
   /** Runs start in this time. */
   fromMs: number
   toMs: number
@@ -49,14 +49,14 @@ export function* replay(plan: Plan, thread: Thread): Generator<undefined, Simula
 type Change = { events: ReturnType<typeof listTriggers>; ms: number; depth: number }
 
 function createReplayer(plan: Plan, { contact, channel, state, facts, schedule, bots }: Thread) {
-  const { definition, channels, memberNames, names } = plan
+  const { definition, channels, memberNames, teamNames, names } = plan
   const automation = { has_questions: hasQuestions(definition) }
   const runs: SimulatedRun[] = []
   let open: SimulatedRun[] = []
   const changed: Change[] = []
   const silence = createSilence(plan, channel)
   const scene: Scene = {
-    ...{ definition, channels, memberNames, names, contact, channel, state, facts, schedule },
+    ...{ definition, channels, memberNames, teamNames, names, contact, channel, state, facts, schedule },
     changes: { tags: new Map(), attributes: new Map() },
     received: [],
     snoozedMs: null,

@@ -6,7 +6,6 @@
 import type { Channel } from '../../channels/channel.ts'
 import { requireAttributes } from '../../contacts/attributes.ts'
 import type { ChannelName } from '../../contacts/resource.ts'
-import { notMember } from '../../conversations/assignees.ts'
 import { fold } from '../../lib/text.ts'
 import { requireSendable, requireWindow } from '../../messages/sending/check.ts'
 import { readRequestedContent } from '../../messages/sending/requested-content.ts'
@@ -45,6 +44,7 @@ import { toMs } from '../durations.ts'
 import { msUntilOpening } from '../office-hours.ts'
 import { describeMessage, findStep, type PlacedStep } from '../steps.ts'
 import { fillMessage, type TextValues } from '../texts.ts'
+import { assign, describeAssignment } from './assignment.ts'
 import { type ContactChanges, isMet, type Situation } from './conditions.ts'
 import type { DryRunReason, DryRunStep } from './resource.ts'
 import { changeLabels, type PastMessage, setStatus, type ThreadState } from './state.ts'
@@ -72,6 +72,7 @@ export type Scene = {
   definition: Definition
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>
   memberNames: ReadonlyMap<string, string>
+  teamNames: ReadonlyMap<string, string>
   contact: ValuedContact
   /** Undefined: the contact has no conversation. */
   channel: ChannelName | undefined
@@ -200,14 +201,13 @@ function executeStep(walking: Walking, step: Step): void {
       call(walking, step, next)
       return
     case 'hand_over': {
-      const { assigned_agent_id: memberId } = step
       const note = step.note === undefined ? '' : requireText(step.note, valuesOf(walking))
-      const assigned = memberId === undefined ? '' : `assigned to ${requireMember(scene, memberId)}`
+      const assigned = describeAssignment(scene, step)
       changeState(scene, run, ms, (state) => {
         setStatus(state, 'open')
-        if (memberId !== undefined) state.assigned_agent_id = memberId
+        assign(state, step)
       })
-      const text = [assigned, describeHandOver(note, run.variables)].filter(Boolean).join('\n')
+      const text = [assigned.join('; '), describeHandOver(note, run.variables)].filter(Boolean).join('\n')
       log({ outcome: 'done', text: text || null })
       endRun(run, ms, 'handed_over')
       return
@@ -333,7 +333,7 @@ function giveUpWaiting({ scene, run, ms, placed, log }: Walking, step: AskStep, 
 /** Returns the changes in words. */
 function applySet(walking: Walking, step: SetStep): string {
   const { scene, run, ms } = walking
-  const { status, assigned_agent_id: memberId, snooze_for, add_labels = [], remove_labels = [] } = step
+  const { status, snooze_for, add_labels = [], remove_labels = [] } = step
   const { add_tags = [], remove_tags = [], attributes = {} } = step
   const values = valuesOf(walking)
   const entries = Object.fromEntries(
@@ -343,11 +343,10 @@ function applySet(walking: Walking, step: SetStep): string {
     ]),
   )
   const filled = requireAttributes(entries)
-  const assignee =
-    memberId === undefined ? '' : memberId === null ? 'unassigned' : `assigned to ${requireMember(scene, memberId)}`
+  const assigned = describeAssignment(scene, step)
   changeState(scene, run, ms, (state) => {
     if (status) setStatus(state, status)
-    if (memberId !== undefined) state.assigned_agent_id = memberId
+    assign(state, step)
     if (snooze_for) {
       state.status = 'pending'
       scene.snoozedMs = ms + toMs(snooze_for)
@@ -359,7 +358,7 @@ function applySet(walking: Walking, step: SetStep): string {
   for (const name of add_tags) scene.changes.tags.set(fold(name), true)
   for (const [name, value] of Object.entries(filled)) scene.changes.attributes.set(name, value)
   return [
-    ...[status ? `status ${status}` : '', assignee, snooze_for ? `snoozed for ${snooze_for}` : ''],
+    ...[status ? `status ${status}` : '', ...assigned, snooze_for ? `snoozed for ${snooze_for}` : ''],
     ...[listed('add label', add_labels), listed('remove label', remove_labels)],
     ...[listed('add tag', add_tags), listed('remove tag', remove_tags)],
     ...Object.entries(filled).map(([name, value]) =>
@@ -372,12 +371,6 @@ function applySet(walking: Walking, step: SetStep): string {
 
 const listed = (what: string, names: readonly string[]): string =>
   names.length === 0 ? '' : `${what}${names.length > 1 ? 's' : ''} ${names.join(', ')}`
-
-function requireMember({ memberNames }: Scene, memberId: string): string {
-  const name = memberNames.get(memberId)
-  if (name === undefined) throw notMember()
-  return name
-}
 
 /** No call is made. Without its response the run is not known from here, if a later step can read it. */
 function call({ run, ms, log }: Walking, { url, save_as }: CallStep, next: string): void {
