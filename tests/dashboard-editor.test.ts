@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { divideTimes } from '../common/times.ts'
+import { createBrowser } from './browser.ts'
 import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { dataOf, type Json, until } from './support.ts'
 
@@ -107,6 +108,34 @@ test('a flow of three questions and a branch is built with the mouse, published 
   await untilSent(['Which size?', 'How many?', 'A number please.', 'Your name?'])
   await provider.writes({ from: phone, text: 'Ann' })
   await untilSent(['Which size?', 'How many?', 'A number please.', 'Your name?', 'Small, noted, Ann'])
+})
+
+test('steps assign teams, and conditions compare them by name', { skip }, async (t) => {
+  const world = await openEditor(t)
+  const { page, untilDraft } = world
+  const browser = createBrowser(world.url, world.url)
+  await browser.signIn(world.owner)
+  const { id: team } = (await browser.ask('POST', '/teams', { name: 'Support' }, 201)).data
+  await page.reload()
+  await line(page, 'trigger').waitFor()
+  const set = await add(page, 'steps[0]', 'Change labels, tags, status…')
+  await set.getByLabel('Team', { exact: true }).selectOption('Support')
+  await line(page, 'steps[0]').getByText('assign to the team Support').waitFor()
+  await set.getByLabel('Team', { exact: true }).selectOption('No team')
+  await line(page, 'steps[0]').getByText('remove from its team').waitFor()
+  const handOver = await add(page, 'steps[1]', 'Hand over to the team')
+  await handOver.getByLabel('Team', { exact: true }).selectOption('Support')
+  await line(page, 'steps[1]').getByText('to Support').waitFor()
+  await line(page, 'conditions').click()
+  await form(page, 'conditions').getByRole('button', { name: 'Add conditions' }).click()
+  await form(page, 'conditions').getByLabel('Field', { exact: true }).selectOption('Team')
+  await form(page, 'conditions').getByLabel('Value', { exact: true }).selectOption('Support')
+  await line(page, 'conditions').getByText('Team is Support').waitFor()
+  const draft = await untilDraft('the condition', ({ conditions }) => conditions?.rules[0]?.value === team)
+  assert.deepEqual(draft.steps, [
+    { type: 'set', assigned_team_id: null },
+    { type: 'hand_over', assigned_team_id: team },
+  ])
 })
 
 /** Presses Tab until the focus is on an element. */

@@ -30,6 +30,8 @@ export function ValueInput({ kind, choices, value, onChange }: ValueInputProps) 
       return <LabelValue value={value} onChange={onChange} />
     case 'member':
       return <MemberValue value={value} onChange={onChange} />
+    case 'team':
+      return <TeamValue value={value} onChange={onChange} />
     case 'content_type':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.contentTypes)} />
     case 'hours':
@@ -83,6 +85,10 @@ function ConnectionValue(props: ValueProps) {
 function MemberValue(props: ValueProps) {
   const members = useCall('GET /members', {}).data ?? []
   return <NamedValue {...props} items={members.map((member) => ({ id: member.id, name: memberName(member) }))} />
+}
+
+function TeamValue(props: ValueProps) {
+  return <NamedValue {...props} items={useCall('GET /teams', {}).data ?? []} />
 }
 
 type NamedValueProps = ValueProps & { items: readonly { id: string; name: string }[] }

@@ -17,6 +17,7 @@ export type Editing = {
   fault: Fault | undefined
   names: Names
   members: readonly { id: string; name: string }[]
+  teams: readonly { id: string; name: string }[]
   /** Those of conditions, without the answers. */
   fields: Fields
   /** The ids of buttons and rows that must stay. */

@@ -33,12 +33,12 @@ export function useEditor(automation: Automation) {
   const lines = useLines()
   const [clipboard, setClipboard] = useState<Step>()
   const fields = useCall('GET /automations/fields', {}, { staleMs: Number.POSITIVE_INFINITY }).data
-  const { members, names } = useNames()
+  const { members, teams, names } = useNames()
   const { definition: published } = automation
   const used = useMemo(() => usedIds(definition, published), [definition, published])
   const editing = useMemo(
     (): Editing => ({
-      ...{ definition, change, canEdit, members, names, used, clipboard, setClipboard },
+      ...{ definition, change, canEdit, members, teams, names, used, clipboard, setClipboard },
       changeStep: (id, step, field) =>
         change(
           changeStep(definition, id, () => step),
@@ -48,7 +48,7 @@ export function useEditor(automation: Automation) {
       fields: fields ?? [],
       ...lines,
     }),
-    [definition, change, canEdit, members, names, used, clipboard, saving.fault, fields, lines],
+    [definition, change, canEdit, members, teams, names, used, clipboard, saving.fault, fields, lines],
   )
   return {
     editing,
@@ -98,6 +98,7 @@ const none: readonly never[] = []
 /** The names of what definitions refer to by id. */
 function useNames() {
   const { data: people = none } = useCall('GET /members', {})
+  const { data: teams = none } = useCall('GET /teams', {})
   const { data: tags = none } = useCall('GET /tags', {})
   const { data: labels = none } = useCall('GET /labels', {})
   const connections = useConnections()
@@ -105,9 +106,9 @@ function useNames() {
     const members = people
       .filter(({ state }) => state === 'active')
       .map((member) => ({ id: member.id, name: memberName(member) }))
-    const all = [...members, ...tags, ...labels, ...connections]
-    return { members, names: new Map(all.map(({ id, name }) => [id, name])) }
-  }, [people, tags, labels, connections])
+    const all = [...members, ...teams, ...tags, ...labels, ...connections]
+    return { members, teams, names: new Map(all.map(({ id, name }) => [id, name])) }
+  }, [people, teams, tags, labels, connections])
 }
 
 /** Undo and redo by keys, wherever the focus is on the page. A field with `data-own-undo` has not applied its text yet. */

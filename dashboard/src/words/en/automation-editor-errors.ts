@@ -51,6 +51,7 @@ export const editorErrors = {
     remove_tags: () => 'Remove tags',
     attributes: () => 'Attributes',
     assigned_agent_id: () => 'Assign to',
+    assigned_team_id: () => 'Team',
     // Below the trigger and the conditions.
     after: () => 'Time',
     button: () => 'Button',

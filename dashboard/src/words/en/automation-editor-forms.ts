@@ -105,6 +105,9 @@ export const editorForms = {
   assignee: 'Assign to',
   unassigned: 'Unassigned',
   unknownMember: 'A removed member',
+  team: 'Team',
+  noTeam: 'No team',
+  unknownTeam: 'A deleted team',
   attributes: 'Attributes of the contact',
   attribute: 'Attribute',
   value: 'Value',
@@ -119,7 +122,6 @@ export const editorForms = {
   handOverNote: 'Note for the team',
   handOverNoteHint: 'Optional. The answers so far are added.',
   handOverTo: 'Assign to',
-  handOverTeam: 'The team',
   endText: 'The automation ends here. There is nothing to set.',
 
   triggerType: 'Starts when',

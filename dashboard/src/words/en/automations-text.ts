@@ -90,6 +90,7 @@ export const automationText = {
     fields: {
       status: 'the status',
       assigned_agent_id: 'the assignee',
+      assigned_team_id: 'the team',
       snooze_for: 'snooze',
       add_labels: 'labels',
       remove_labels: 'labels',

@@ -218,7 +218,7 @@ export function NameInput({ label, value, onChange }: NameProps) {
   )
 }
 
-type MemberProps = {
+type ChoiceProps = {
   label: string
   value: string
   first: readonly (readonly [value: string, label: string])[]
@@ -226,19 +226,29 @@ type MemberProps = {
 }
 
 /** A member. One that was removed stays until another is chosen. */
-export function MemberSelect({ label, value, first, onChange }: MemberProps) {
-  const { members } = useEditing()
-  const isKnown = [...first.map(([id]) => id), ...members.map(({ id }) => id)].includes(value)
+export const MemberSelect = (props: ChoiceProps) => (
+  <NamedSelect {...props} choices={useEditing().members} unknown={text.unknownMember} />
+)
+
+/** A team. One that was deleted stays until another is chosen. */
+export const TeamSelect = (props: ChoiceProps) => (
+  <NamedSelect {...props} choices={useEditing().teams} unknown={text.unknownTeam} />
+)
+
+type NamedProps = ChoiceProps & { choices: readonly { id: string; name: string }[]; unknown: string }
+
+function NamedSelect({ label, value, first, onChange, choices, unknown }: NamedProps) {
+  const isKnown = [...first.map(([id]) => id), ...choices.map(({ id }) => id)].includes(value)
   return (
     <Field label={label}>
       {(wiring) => (
         <Select
           {...wiring}
           value={value}
-          options={[...first, ...members.map(({ id, name }) => [id, name] as const)]}
+          options={[...first, ...choices.map(({ id, name }) => [id, name] as const)]}
           onChange={({ target }) => onChange(target.value)}
         >
-          {!isKnown && <option value={value}>{text.unknownMember}</option>}
+          {!isKnown && <option value={value}>{unknown}</option>}
         </Select>
       )}
     </Field>

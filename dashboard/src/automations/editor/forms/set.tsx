@@ -3,7 +3,7 @@ import { Button, Checkbox, IconButton, Input, SelectField } from '../../../../..
 import { editorWords } from '../../../words/automation-editor.ts'
 import { words } from '../../../words/words.ts'
 import type { AttributeValue, SetStep } from '../model/definition.ts'
-import { DurationInput, MemberSelect, NamesInput } from './inputs.tsx'
+import { DurationInput, MemberSelect, NamesInput, TeamSelect } from './inputs.tsx'
 import type { FormProps } from './on-error.tsx'
 
 const { forms: text } = editorWords
@@ -15,11 +15,11 @@ const nameFields = [
   { field: 'remove_tags', kind: 'tag', label: text.removeTags },
 ] as const
 
-/** Stands for "unassigned" in the list of members, where an empty value is "unchanged". */
+/** Stands for "unassigned" in the lists of members and teams, where an empty value is "unchanged". */
 const unassigned = 'unassigned'
 
 export function SetForm({ step, onChange }: FormProps<SetStep>) {
-  const { assigned_agent_id: member, snooze_for: snooze } = step
+  const { assigned_agent_id: member, assigned_team_id: team, snooze_for: snooze } = step
   const set = (changes: Partial<SetStep>, removed?: keyof SetStep, field?: string) => {
     const entries = Object.entries({ ...step, ...changes }).filter(([name]) => name !== removed)
     onChange({ type: 'set', ...Object.fromEntries(entries) }, field)
@@ -51,6 +51,17 @@ export function SetForm({ step, onChange }: FormProps<SetStep>) {
           ]}
           onChange={(id) =>
             id === '' ? set({}, 'assigned_agent_id') : set({ assigned_agent_id: id === unassigned ? null : id })
+          }
+        />
+        <TeamSelect
+          label={text.team}
+          value={team === null ? unassigned : (team ?? '')}
+          first={[
+            ['', text.unchanged],
+            [unassigned, text.noTeam],
+          ]}
+          onChange={(id) =>
+            id === '' ? set({}, 'assigned_team_id') : set({ assigned_team_id: id === unassigned ? null : id })
           }
         />
       </div>

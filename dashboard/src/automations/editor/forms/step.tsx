@@ -16,7 +16,7 @@ import {
 import { changeStep } from '../model/tree.ts'
 import { AskForm } from './ask.tsx'
 import { BranchForm } from './branch.tsx'
-import { DurationInput, FieldsText, MemberSelect, NameInput } from './inputs.tsx'
+import { DurationInput, FieldsText, MemberSelect, NameInput, TeamSelect } from './inputs.tsx'
 import { MessageForm } from './message.tsx'
 import { type FormProps, OnError } from './on-error.tsx'
 import { SetForm } from './set.tsx'
@@ -127,16 +127,25 @@ function CallForm({ id, step, onChange }: FormProps<CallStep>) {
 }
 
 function HandOverForm({ id, step, onChange }: FormProps<HandOverStep>) {
-  const { assigned_agent_id: member = '', note = '' } = step
+  const { assigned_agent_id: member = '', assigned_team_id: team = '', note = '' } = step
   return (
     <>
       <MemberSelect
         label={text.handOverTo}
         value={member}
-        first={[['', text.handOverTeam]]}
+        first={[['', text.unchanged]]}
         onChange={(next) => {
           const { assigned_agent_id: _, ...rest } = step
           onChange(next ? { ...step, assigned_agent_id: next } : rest)
+        }}
+      />
+      <TeamSelect
+        label={text.team}
+        value={team}
+        first={[['', text.unchanged]]}
+        onChange={(next) => {
+          const { assigned_team_id: _, ...rest } = step
+          onChange(next ? { ...step, assigned_team_id: next } : rest)
         }}
       />
       <FieldsText

@@ -57,6 +57,7 @@ export type SetStep = {
   type: 'set'
   status?: string
   assigned_agent_id?: string | null
+  assigned_team_id?: string | null
   snooze_for?: string
   add_labels?: string[]
   remove_labels?: string[]
@@ -69,7 +70,7 @@ export type AttributeValue = string | number | boolean | null
 export type WaitStep = { type: 'wait'; for?: string; until?: string }
 export type NoteStep = { type: 'note'; text: string }
 export type CallStep = { type: 'call'; url: string; save_as?: string; on_error?: Step[] }
-export type HandOverStep = { type: 'hand_over'; assigned_agent_id?: string; note?: string }
+export type HandOverStep = { type: 'hand_over'; assigned_agent_id?: string; assigned_team_id?: string; note?: string }
 type EndStep = { type: 'end' }
 
 export type Step = SendStep | AskStep | BranchStep | WaitStep | SetStep | NoteStep | CallStep | HandOverStep | EndStep
@@ -179,7 +180,7 @@ function isStep(value: unknown): boolean {
     case 'call':
       return hasTexts(value, 'url') && hasOptionalTexts(value, 'save_as')
     case 'hand_over':
-      return hasOptionalTexts(value, 'assigned_agent_id', 'note')
+      return hasOptionalTexts(value, 'assigned_agent_id', 'assigned_team_id', 'note')
     default:
       return value.type === 'end'
   }
@@ -198,9 +199,11 @@ const isAsk = ({ message, answer, save_as, retries, timeout }: Fields): boolean 
 const isCase = (value: unknown): boolean =>
   isRecord(value) && hasOptionalTexts(value, 'name') && isFilter(value.when) && isSteps(value.steps)
 
+const isTextOrNull = (value: unknown): boolean => value === null || isText(value)
+
 const isSet = (fields: Fields): boolean =>
   hasOptionalTexts(fields, 'status', 'snooze_for') &&
-  isOptional(fields.assigned_agent_id, (value) => value === null || isText(value)) &&
+  [fields.assigned_agent_id, fields.assigned_team_id].every((id) => isOptional(id, isTextOrNull)) &&
   ['add_labels', 'remove_labels', 'add_tags', 'remove_tags'].every((name) => isOptional(fields[name], isTexts)) &&
   isOptional(fields.attributes, isRecord)
 

@@ -17,7 +17,7 @@ import { listSteps } from './tree.ts'
 
 const { line: text, types, lists, spans, triggers } = editorWords
 
-/** The names of members, labels, tags and connections, by their ids. */
+/** The names of members, teams, labels, tags and connections, by their ids. */
 export type Names = ReadonlyMap<string, string>
 
 /** `verb` is what the step does, `detail` the rest of its line. */
@@ -55,8 +55,12 @@ function detailOf(step: Step, names: Names): string {
         .filter(Boolean)
         .join(' ')
     case 'hand_over': {
-      const member = step.assigned_agent_id
-      const to = member ? text.toMember(names.get(member) ?? text.member) : text.toTeam
+      const { assigned_agent_id: member, assigned_team_id: team } = step
+      const assigned = [
+        team && text.toMember(names.get(team) ?? text.team),
+        member && text.toMember(names.get(member) ?? text.member),
+      ].filter(Boolean)
+      const to = assigned.join(', ') || text.toTeam
       return [to, step.note ? text.withNote(fillNames(step.note)) : ''].filter(Boolean).join(' ')
     }
     case 'end':
@@ -99,7 +103,7 @@ function describeSpan(duration: string): string {
 
 function describeSet(step: SetStep, names: Names): string {
   const nameOf = (id: string) => names.get(id) ?? id
-  const { status, assigned_agent_id: member, snooze_for: snooze } = step
+  const { status, assigned_agent_id: member, assigned_team_id: team, snooze_for: snooze } = step
   const parts = [
     step.add_labels?.length && text.addLabels(step.add_labels.map(nameOf)),
     step.remove_labels?.length && text.removeLabels(step.remove_labels.map(nameOf)),
@@ -108,6 +112,8 @@ function describeSet(step: SetStep, names: Names): string {
     status && text.status(words.statuses[status as keyof typeof words.statuses] ?? status),
     member === null && text.unassign,
     member && text.assign(names.get(member) ?? text.member),
+    team === null && text.leaveTeam,
+    team && text.assignTeam(names.get(team) ?? text.team),
     snooze && text.snooze(describeSpan(snooze)),
     ...Object.entries(step.attributes ?? {}).map(([name, value]) =>
       value === null ? text.removeAttribute(name) : text.attribute(name, fillNames(String(value))),
@@ -170,7 +176,7 @@ export function describeTrigger(trigger: Trigger): string {
   }
 }
 
-/** Conditions as text: values of choices as their titles, members, labels and tags as their names. */
+/** Conditions as text: values of choices as their titles, members, teams, labels and tags as their names. */
 export function describeConditions(filter: Filter, names: Names, definition: Pick<Definition, 'steps'>): string {
   const titles = new Map<string, string>(
     listSteps(definition).flatMap(({ step }) =>
@@ -194,5 +200,5 @@ function describeValue(field: string, value: string, names: Names): string | und
   if (field === 'status') return words.statuses[value as keyof typeof words.statuses]
   if (field === 'hours') return words.segments.hours[value]
   if (field === 'message.type') return words.segments.contentTypes[value]
-  return field === 'label' || field === 'assignee' ? names.get(value) : undefined
+  return ['label', 'assignee', 'team'].includes(field) ? names.get(value) : undefined
 }

@@ -10,6 +10,7 @@ const firstFields = [
   'tag',
   'status',
   'assignee',
+  'team',
   'hours',
   'attributes.NAME',
   'channel',
