@@ -146,7 +146,10 @@ const folders: readonly Folder[] = [
   {
     name: 'Reports',
     description: 'The figures of the last 30 days.',
-    steps: ['getReport', 'getSatisfactionReport', 'getTargetsReport', 'getAvailabilityReport'],
+    steps: [
+      { operation: 'getReport', before: { report_name: "'members'" } },
+      ...['getSatisfactionReport', 'getTargetsReport', 'getAvailabilityReport'],
+    ],
   },
   {
     name: 'Automations',
