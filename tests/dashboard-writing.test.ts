@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, fakeMicrophone, openDashboard, skip, visit } from './dashboard.ts'
-import { until } from './support.ts'
+import { createBrowser, until } from './support.ts'
 
 const ann = '+14155550100'
 const ben = '+14155550101'
@@ -195,7 +195,7 @@ test('a canned reply is saved in the settings and inserted with its variables an
   const file = { name: 'map.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') }
   await dialog.locator('input[type=file]').setInputFiles(file)
   await dialog.getByRole('button', { name: 'Remove map.png' }).waitFor()
-  await dialog.getByLabel('Share with all members').check()
+  await dialog.getByLabel('Who sees it').selectOption('All members')
   await assertAccessible(page)
   await dialog.getByRole('button', { name: 'Add canned reply' }).click()
   await page.getByRole('heading', { name: 'Shared with all members' }).waitFor()
@@ -240,6 +240,25 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await search.pressSequentially('hou')
   await search.press('Enter')
   await until('both texts', async () => (await box(page).inputValue()) === 'PS: Hi Ann, until *five*.')
+})
+
+test('a canned reply is shared with a team in the settings', { skip }, async (t) => {
+  const { page, url, owner } = await openDashboard(t)
+  const browser = createBrowser(url, url)
+  await browser.signIn(owner)
+  await browser.ask('POST', '/teams', { name: 'Support' }, 201)
+  await visit(page, '/settings/replies')
+  await page.getByRole('button', { name: 'Add canned reply' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Shortcut').fill('refund')
+  await dialog.getByLabel('Text').fill('Refunds take a day.')
+  await dialog.getByLabel('Who sees it').selectOption('Team Support')
+  await dialog.getByRole('button', { name: 'Add canned reply' }).click()
+  await page.getByRole('heading', { name: 'Shared with the team Support' }).waitFor()
+  await page.getByRole('button', { name: 'Edit /refund' }).click()
+  await dialog.getByLabel('Who sees it').selectOption('All members')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Shared with all members' }).waitFor()
 })
 
 test('a conversation is started from the inbox and from a contact, with a template where it is needed', {

@@ -129,6 +129,48 @@ test('canned replies are shared or personal, unique by shortcut, and keep their 
   assert.deepEqual(pluck(entries, 'summary'), ['/Hours', '/Hours', '/Hours'])
 })
 
+test(
+  'a canned reply of a team is seen by its members and by managers, and by all once the team is deleted',
+  main,
+  async (t) => {
+    const world = await start(t)
+    const owner = await signIn(world)
+    const [inside, outside] = [await createMember(owner, 'agent'), await createMember(owner, 'agent')]
+    const createTeam = async (name: string, member_ids: string[]): Promise<string> =>
+      dataOf(await owner.call('POST', '/teams', { name, member_ids }), 201).id
+    const [support, sales] = [await createTeam('Support', [inside.id]), await createTeam('Sales', [])]
+    const input = { shortcut: 'refund', text: 'Refunds take a day.', is_shared: true, team_id: support }
+    const { id, team_id } = dataOf(await owner.call('POST', '/canned-replies', input), 201)
+    assert.equal(team_id, support)
+    const seen = async () =>
+      Promise.all(
+        [owner, inside, outside].map(async (member) =>
+          pluck(dataOf(await member.call('GET', '/canned-replies')), 'id').includes(id),
+        ),
+      )
+    assert.deepEqual(await seen(), [true, true, false])
+    for (const [member, status] of [
+      [inside, 403],
+      [outside, 404],
+    ] as const) {
+      const code = status === 403 ? 'forbidden' : 'not_found'
+      assertRefused(await member.call('PUT', `/canned-replies/${id}`, input), status, code)
+      assertRefused(await member.call('DELETE', `/canned-replies/${id}`), status, code)
+    }
+    const put = (body: object) => owner.call('PUT', `/canned-replies/${id}`, { ...input, ...body })
+    assertBadRequest(await put({ team_id: id }), 'team_id: not a team of this workspace')
+    assertBadRequest(await put({ is_shared: false }), 'team_id: a personal canned reply has no team')
+    assertBadRequest(await put({ team_id: 'Support' }), /^team_id/)
+    dataOf(await put({ team_id: sales }))
+    assert.deepEqual(await seen(), [true, false, false])
+    dataOf(await put({ team_id: null }))
+    assert.deepEqual(await seen(), [true, true, true])
+    dataOf(await put({ team_id: sales }))
+    dataOf(await owner.call('DELETE', `/teams/${sales}`))
+    assert.deepEqual(await seen(), [true, true, true])
+  },
+)
+
 test('the files of personal canned replies are released when their member is removed', async (t) => {
   const { url, db, owner, agent, api } = await startTeam(t)
   const link = await upload(url, agent)

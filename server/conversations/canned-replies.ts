@@ -1,17 +1,18 @@
 /**
  * Canned replies: prepared texts and files that members insert by a shortcut. A personal one belongs to one member and only that
- * member sees it; a shared one belongs to the workspace. A shortcut is unique among the shared ones and among those of a
- * member, without regard to case.
+ * member sees it; a shared one belongs to the workspace, and all members see it, or the members of one team. Managers see all shared
+ * ones. A shortcut is unique among the shared ones and among those of a member, without regard to case.
  *
  * A text may have variables, `{{contact.name|there}}` and `{{member.name}}`. The page fills them when a member picks the reply.
  */
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
-import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, isDangling, isDuplicate, type Sql } from '../lib/postgres/db.ts'
 import { Column, NoColumn, resource } from '../lib/resource.ts'
 import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import { fold, lengthOf } from '../lib/text.ts'
 import { listUploads, releaseUploads, requireUploads } from '../media/uploads.ts'
+import { notTeam, requireTeamName } from '../teams/teams.ts'
 
 export const CannedReplySchema = Type.Object(
   {
@@ -30,9 +31,10 @@ export const CannedReplySchema = Type.Object(
       ),
     ),
     is_shared: Column(
-      Type.Boolean({ description: 'All members see it; else only its author.' }),
+      Type.Boolean({ description: 'All members see it, or those of its team; else only its author.' }),
       (sql) => sql`r.member_id is null`,
     ),
+    team_id: NullableText({ description: 'Of a shared one: only its members and managers see it. Null: all members.' }),
     updated_at: DateTime,
   },
   { title: 'CannedReply' },
@@ -50,6 +52,8 @@ export type CannedReplyInput = {
   /** Links of uploaded files. */
   attachments: readonly string[]
   is_shared: boolean
+  /** Of a shared reply: only the members of this team see it. */
+  team_id: string | null
 }
 
 /** The member who calls. Only managers change shared replies. */
@@ -63,17 +67,17 @@ const maxReplies = 500
 
 type Row = Omit<CannedReply, 'attachments'> & { upload_ids: string[] }
 
-/** The shared replies and those of the member, by shortcut. */
+/** The shared replies that the member sees and those of the member, by shortcut. */
 export async function listCannedReplies(
   sql: Sql,
   workspaceId: string,
-  memberId: string,
+  author: Author,
   publicUrl: string,
 ): Promise<CannedReply[]> {
   const rows = await sql<Row[]>`
     select ${columns(sql)}
     from canned_replies r
-    where r.workspace_id = ${workspaceId} and (r.member_id is null or r.member_id = ${memberId})
+    where r.workspace_id = ${workspaceId} and ${isVisible(sql, workspaceId, author)}
     order by r.shortcut_key, r.id`
   return withAttachments(sql, workspaceId, rows, publicUrl)
 }
@@ -94,17 +98,18 @@ export async function createCannedReply(
       const [existing] = await sql<{ count: number }[]>`
         select count(*)::int as count from canned_replies
         where workspace_id = ${workspaceId} and member_id is not distinct from ${memberId}`
+      const teamId = await readTeam(sql, workspaceId, input)
       if (existing && existing.count >= maxReplies) throw badRequest(`there are ${maxReplies} canned replies already`)
       const uploadIds = await requireUploads(sql, workspaceId, input.attachments, { publicUrl, field: 'attachments' })
       const [created] = await sql<Row[]>`
-        insert into canned_replies as r (workspace_id, id, member_id, shortcut, shortcut_key, text, upload_ids, created_at,
-          updated_at)
-        values (${workspaceId}, ${id}, ${memberId}, ${shortcut}, ${fold(shortcut)}, ${text}, ${uploadIds}::uuid[],
+        insert into canned_replies as r (workspace_id, id, member_id, team_id, shortcut, shortcut_key, text, upload_ids,
+          created_at, updated_at)
+        values (${workspaceId}, ${id}, ${memberId}, ${teamId}, ${shortcut}, ${fold(shortcut)}, ${text}, ${uploadIds}::uuid[],
           ${timeOfId(id)}, ${timeOfId(id)})
         returning ${columns(sql)}`
       return created
     })
-    .catch(refuseDuplicate)
+    .catch(refuseConflict)
   return requireWithAttachments(db, workspaceId, row, publicUrl)
 }
 
@@ -122,17 +127,18 @@ export async function updateCannedReply(
     .begin(async (sql) => {
       const before = await requireOwn(sql, workspaceId, author, id)
       requireAuthor(author, input.is_shared)
+      const teamId = await readTeam(sql, workspaceId, input)
       const uploadIds = await requireUploads(sql, workspaceId, input.attachments, { publicUrl, field: 'attachments' })
       await releaseUploads(sql, workspaceId, before.upload_ids)
       const [updated] = await sql<Row[]>`
         update canned_replies r set
-          member_id = ${input.is_shared ? null : author.memberId}, shortcut = ${shortcut}, shortcut_key = ${fold(shortcut)},
-          text = ${text}, upload_ids = ${uploadIds}::uuid[], updated_at = now()
+          member_id = ${input.is_shared ? null : author.memberId}, team_id = ${teamId}, shortcut = ${shortcut},
+          shortcut_key = ${fold(shortcut)}, text = ${text}, upload_ids = ${uploadIds}::uuid[], updated_at = now()
         where r.workspace_id = ${workspaceId} and r.id = ${id}
         returning ${columns(sql)}`
       return updated
     })
-    .catch(refuseDuplicate)
+    .catch(refuseConflict)
   return requireWithAttachments(db, workspaceId, row, publicUrl)
 }
 
@@ -162,19 +168,39 @@ export async function deletePersonalReplies(sql: Sql, workspaceId: string, membe
   )
 }
 
-/** Locks a reply that the author may change. Another member's personal reply does not exist for the author. */
+/** Locks a reply that the author may change. One that the author does not see does not exist for the author. */
 async function requireOwn(sql: Sql, workspaceId: string, author: Author, id: string): Promise<Row> {
   const [row] = isUuid(id)
     ? await sql<Row[]>`
         select ${columns(sql)}
         from canned_replies r
-        where r.workspace_id = ${workspaceId} and r.id = ${id}
-          and (r.member_id is null or r.member_id = ${author.memberId})
+        where r.workspace_id = ${workspaceId} and r.id = ${id} and ${isVisible(sql, workspaceId, author)}
         for update`
     : []
   if (!row) throw notFound('canned reply')
   requireAuthor(author, row.is_shared)
   return row
+}
+
+/** Condition on reply `r`: the author sees it. */
+function isVisible(sql: Sql, workspaceId: string, { memberId, isManager }: Author): Fragment {
+  const isOfTeam = sql`exists (
+    select from team_members tm
+    where tm.workspace_id = ${workspaceId} and tm.team_id = r.team_id and tm.member_id = ${memberId}
+  )`
+  const isShown = isManager ? sql`true` : sql`(r.team_id is null or ${isOfTeam})`
+  return sql`(r.member_id = ${memberId} or (r.member_id is null and ${isShown}))`
+}
+
+async function readTeam(
+  sql: Sql,
+  workspaceId: string,
+  { is_shared, team_id }: CannedReplyInput,
+): Promise<string | null> {
+  if (team_id === null) return null
+  if (!is_shared) throw badRequest('team_id: a personal canned reply has no team')
+  await requireTeamName(sql, workspaceId, team_id, 'team_id')
+  return team_id
 }
 
 function requireAuthor({ isManager }: Author, isShared: boolean): void {
@@ -194,7 +220,9 @@ function readInput({ shortcut: input, text, attachments }: CannedReplyInput): { 
   return { shortcut, text: text.trim() }
 }
 
-function refuseDuplicate(error: unknown): never {
+function refuseConflict(error: unknown): never {
+  // The team was deleted at the same moment.
+  if (isDangling(error, 'canned_replies_team_fkey')) throw notTeam('team_id')
   throw isDuplicate(error, 'canned_replies_shortcut_unique') ? badRequest('shortcut: already in use') : error
 }
 

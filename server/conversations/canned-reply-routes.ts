@@ -5,7 +5,7 @@ import type { Session } from '../accounts/callers.ts'
 import { managers, roles, writers } from '../accounts/members.ts'
 import { type Row, row } from '../accounts/table.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { Deleted, IdParams, Type } from '../lib/schema.ts'
+import { Deleted, IdParams, NullableText, Type } from '../lib/schema.ts'
 import {
   type Author,
   type CannedReply,
@@ -28,6 +28,12 @@ const Input = Type.Object({
     }),
   ),
   is_shared: Type.Optional(Type.Boolean()),
+  team_id: Type.Optional(
+    NullableText({
+      format: 'uuid',
+      description: 'Of a shared reply: only the members of this team see it. Null: all members.',
+    }),
+  ),
 })
 
 /** A personal reply is its author's business; the audit log has the changes of shared ones. */
@@ -40,11 +46,17 @@ const authorOf = ({ member }: Session): Author => ({
   isManager: managers.some((role) => role === member.role),
 })
 
-const toInput = ({ attachments = [], is_shared = false, ...body }: Partial<CannedReplyInput>): CannedReplyInput => ({
+const toInput = ({
+  attachments = [],
+  is_shared = false,
+  team_id = null,
+  ...body
+}: Partial<CannedReplyInput>): CannedReplyInput => ({
   shortcut: body.shortcut ?? '',
   text: body.text ?? '',
   attachments,
   is_shared,
+  team_id,
 })
 
 export const cannedReplyTable = (db: Db, publicUrl: string): readonly Row[] => [
@@ -52,7 +64,7 @@ export const cannedReplyTable = (db: Db, publicUrl: string): readonly Row[] => [
     call: 'GET /canned-replies',
     members: roles,
     data: Type.Array(CannedReplySchema),
-    run: ({ caller }) => listCannedReplies(db, caller.workspaceId, caller.member.id, publicUrl),
+    run: ({ caller }) => listCannedReplies(db, caller.workspaceId, authorOf(caller), publicUrl),
   }),
   row({
     call: 'POST /canned-replies',

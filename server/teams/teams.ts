@@ -74,7 +74,7 @@ export async function updateTeam(db: Db, workspaceId: string, id: string, change
     .catch(refuseDuplicate)
 }
 
-/** Takes a team's conversations and canned replies from it. The modules that own them pass it in. */
+/** Takes a team's conversations from it. The module that owns them passes it in. */
 export type ReleaseTeam = (db: Db, workspaceId: string, team: { id: string; byId: string }) => Promise<void>
 
 /**

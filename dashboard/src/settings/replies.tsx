@@ -1,6 +1,6 @@
-/** Canned replies: the shared ones and the member's own. Owners and admins change the shared ones. */
+/** Canned replies: those shared with all members or with a team, and the member's own. Owners and admins change the shared ones. */
 import { useRef, useState } from 'react'
-import { Button, Checkbox, FilePicker, IconButton, InputField, TextAreaField } from '../../../ui/controls.tsx'
+import { Button, FilePicker, IconButton, InputField, SelectField, TextAreaField } from '../../../ui/controls.tsx'
 import { Card, EmptyState } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Attachments } from '../inbox/composer/attachments.tsx'
@@ -20,6 +20,7 @@ const { replies: labels } = settingsWords
 
 export function CannedReplies() {
   const query = useCall('GET /canned-replies', {}, { live: true })
+  const teams = useCall('GET /teams', {}).data ?? []
   const isManager = useIsManager()
   const canWrite = useCanWrite()
   const [editing, setEditing] = useState<CannedReply | 'new'>()
@@ -34,12 +35,21 @@ export function CannedReplies() {
               <EmptyState icon="bolt" title={labels.empty} text={labels.emptyText} action={add} />
             </Card>
           ) : (
-            [true, false].map((isShared) => {
-              const group = all.filter(({ is_shared }) => is_shared === isShared)
+            [
+              {
+                key: 'shared',
+                title: labels.shared,
+                group: all.filter((one) => one.is_shared && one.team_id === null),
+              },
+              ...teams.map(({ id, name }) => ({
+                ...{ key: id, title: labels.ofTeam(name), group: all.filter(({ team_id }) => team_id === id) },
+              })),
+              { key: 'personal', title: labels.personal, group: all.filter(({ is_shared }) => !is_shared) },
+            ].map(({ key, title, group }) => {
               if (group.length === 0) return null
-              const canChange = isManager || (canWrite && !isShared)
+              const canChange = isManager || (canWrite && key === 'personal')
               return (
-                <Card key={String(isShared)} title={isShared ? labels.shared : labels.personal} flush>
+                <Card key={key} title={title} flush>
                   <ul className="settings-replies lined">
                     {group.map((reply) => (
                       <li key={reply.id}>
@@ -85,7 +95,7 @@ export function CannedReplies() {
 const DeleteReply = ({ reply, onClose }: { reply: CannedReply; onClose: () => void }) => (
   <ConfirmCall
     title={labels.deleteTitle(reply.shortcut)}
-    text={reply.is_shared ? labels.deleteShared : labels.deleteText}
+    text={!reply.is_shared ? labels.deleteText : reply.team_id ? labels.deleteOfTeam : labels.deleteShared}
     action={labels.deleteDo}
     danger
     call="DELETE /canned-replies/{id}"
@@ -102,7 +112,8 @@ const maxFiles = 5
 /** The dialog to add or edit a canned reply: shortcut, text with variables, files, and who sees it. */
 function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; onClose: () => void }) {
   const isManager = useIsManager()
-  const [isShared, setShared] = useState(reply?.is_shared ?? false)
+  const teams = useCall('GET /teams', {}).data ?? []
+  const [audience, setAudience] = useState(reply?.is_shared ? (reply.team_id ?? 'all') : 'me')
   const { attachments, add, remove } = useAttachments(reply?.attachments)
   const box = useRef<HTMLTextAreaElement>(null)
   const outcome = { stale: ['GET /canned-replies'], done: labels.saved, onDone: onClose } as const
@@ -112,7 +123,9 @@ function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; onClose
   const initial = { shortcut: reply?.shortcut ?? '', text: reply?.text ?? '' }
   const { values, errors, bind } = useFormFields(initial, create.error ?? update.error, ['attachments'])
   const submit = () => {
-    const body = { ...values, attachments: files, is_shared: isShared }
+    const isShared = audience !== 'me'
+    const team_id = isShared && audience !== 'all' ? audience : null
+    const body = { ...values, attachments: files, is_shared: isShared, team_id }
     if (reply) update.mutate({ params: { id: reply.id }, body })
     else create.mutate({ body })
   }
@@ -163,11 +176,16 @@ function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; onClose
         />
       </div>
       {isManager && (
-        <Checkbox
-          label={labels.share}
+        <SelectField
+          label={labels.audience}
           hint={labels.shareHint}
-          checked={isShared}
-          onChange={(event) => setShared(event.target.checked)}
+          value={audience}
+          options={[
+            ['me', labels.onlyMe],
+            ['all', labels.allMembers],
+            ...teams.map(({ id, name }) => [id, labels.team(name)] as const),
+          ]}
+          onChange={({ target }) => setAudience(target.value)}
         />
       )}
     </FormDialog>

@@ -23,7 +23,8 @@ export const teams = {
   remove: (name: string) => `Delete team ${name}`,
   removeTitle: (name: string) => `Delete team “${name}”?`,
   removeAction: 'Delete team',
-  removeText: 'Its conversations belong to no team afterwards. Their members stay assigned. This cannot be undone.',
+  removeText:
+    'Its conversations belong to no team afterwards. Their members stay assigned. Its canned replies are shared with all members. This cannot be undone.',
   removed: (name: string) => `Team “${name}” deleted`,
   visibility: 'Who sees what',
   visibilityLead:
