@@ -866,11 +866,12 @@ test('an invalid query parameter is rejected with its name; an invalid page size
       const usableValue = query === 'phone' ? '4155550100' : sample(parameter.schema)
       // The rows of this report are those of members otherwise, which have no figures per label.
       const isByLabel = operation.operationId === 'getSatisfactionReport' && query === 'label_id'
-      const usable = `${query}=${usableValue}${isByLabel ? '&by=label' : ''}`
+      const rest = isByLabel ? '&by=label' : ''
+      const usable = `${query}=${usableValue}${rest}`
       attempt(usable, undefined)
       attempt(`${usable}&${usable}`, refusable)
       attempt(`${usable}${`&${usable}`.repeat(200)}`, refusable)
-      const listed = `${query}[]=${usableValue}`
+      const listed = `${query}[]=${usableValue}${rest}`
       attempt(listed, undefined)
       attempt(`${listed}&${listed}`, refusable)
       attempt(`${listed}&${usable}`, refusable)

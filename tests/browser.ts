@@ -43,7 +43,8 @@ export function createBrowser(url: string, origin = publicUrl): Browser {
       else cookies.delete(name)
     }
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+    const isJson = response.headers.get('content-type')?.includes('json')
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
   }
   const ask: Browser['ask'] = async (method, path, body, status = 200) => {
     const answer = await call(method, path, body)

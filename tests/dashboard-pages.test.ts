@@ -115,7 +115,7 @@ async function walkDialog(page: Page, button: string): Promise<void> {
   await opener.and(page.locator(':focus')).waitFor()
 }
 
-for (const part of ['customers', 'developers', 'settings'] as const) {
+for (const part of ['customers', 'reports', 'developers', 'settings'] as const) {
   const what = `every page and dialog of ${part} is used with Tab, Enter and Escape, is accessible, and fits a phone`
   test(what, { skip }, async (t) => {
     const { page, paths } = await openFullWorkspace(t)
@@ -213,16 +213,6 @@ async function openFullWorkspace(t: TestContext) {
     ['/overview', 'Overview', []],
     ['/inbox', 'Inbox', []],
     ['/overview?as=table&days=90', 'Overview', []],
-    ['/reports', 'Reports · Overview', ['1, Opened. Show details']],
-    ['/reports/members', 'Reports · Members', []],
-    ['/reports/teams?period=own&from=2026-01-01&to=2026-01-31', 'Reports · Teams', []],
-    ['/reports/labels', 'Reports · Labels', []],
-    ['/reports/connections', 'Reports · Connections', []],
-    ['/reports/satisfaction', 'Reports · Satisfaction', []],
-    ['/reports/targets', 'Reports · Targets', []],
-    ['/reports/availability', 'Reports · Availability', []],
-    ['/reports/busy-hours', 'Reports · Busy hours', []],
-    ['/reports?volume=table&first_reply=table&closing=table', 'Reports · Overview', []],
     ['/inbox?q=order', 'Inbox', []],
     ['/contacts', 'Contacts', ['Add contact', 'Tags']],
     ['/inbox?mentions=true', 'Inbox', []],
@@ -258,6 +248,18 @@ async function openFullWorkspace(t: TestContext) {
     ['/templates/hello_world/en_US', 'hello_world', []],
     ['/templates/offer_carousel/en_US', 'offer_carousel', []],
   ]
+  const reports: Visit[] = [
+    ['/reports', 'Reports · Overview', ['1, Opened. Show details']],
+    ['/reports/members', 'Reports · Members', []],
+    ['/reports/teams?period=own&from=2026-01-01&to=2026-01-31', 'Reports · Teams', []],
+    ['/reports/labels', 'Reports · Labels', []],
+    ['/reports/connections', 'Reports · Connections', []],
+    ['/reports/satisfaction', 'Reports · Satisfaction', []],
+    ['/reports/targets', 'Reports · Targets', []],
+    ['/reports/availability', 'Reports · Availability', []],
+    ['/reports/busy-hours', 'Reports · Busy hours', []],
+    ['/reports?volume=table&first_reply=table&closing=table', 'Reports · Overview', []],
+  ]
   const developers: Visit[] = [
     ['/developers/requests', 'Requests', []],
     ['/developers/events', 'Events', []],
@@ -286,7 +288,7 @@ async function openFullWorkspace(t: TestContext) {
     ['/settings/profile', 'Profile', ['Sign out everywhere']],
     ['/no-such-page', 'Page not found', []],
   ]
-  return { ...dashboard, paths: { customers, developers, settings } }
+  return { ...dashboard, paths: { customers, reports, developers, settings } }
 }
 
 /** An automation with a run, and a second one, so that the list has an order. */
