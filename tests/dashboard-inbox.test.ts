@@ -294,7 +294,7 @@ test('the order stays still while a member works, and new conversations wait beh
   await page.keyboard.press('v')
   await dialog.getByRole('button', { name: 'Save view', disabled: true }).waitFor()
   await dialog.getByLabel('Name').fill('Messaging, longest wait')
-  await dialog.getByLabel('Who sees it').selectOption('All members')
+  await dialog.getByLabel('Share with all members').check()
   await dialog.getByRole('button', { name: 'Save view' }).click()
   await dialog.getByRole('button', { name: /^Messaging, longest wait/ }).waitFor()
   const other = await window({ as: await member('agent') })

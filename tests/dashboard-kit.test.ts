@@ -9,7 +9,7 @@ test('a menu opens, searches and closes by keyboard, and returns the focus to it
   const button = page.getByRole('button', { name: 'Your account' })
   const menu = page.getByRole('menu', { name: 'Your account' })
   await button.press('ArrowDown')
-  await menu.getByRole('menuitem').first().and(page.locator(':focus')).waitFor()
+  await menu.getByRole('menuitemradio', { name: 'Available' }).and(page.locator(':focus')).waitFor()
   await page.keyboard.press('k')
   await menu.getByRole('menuitem', { name: 'Keyboard shortcuts' }).and(page.locator(':focus')).waitFor()
   await assertAccessible(page)
@@ -43,12 +43,12 @@ test('a menu opens, searches and closes by keyboard, and returns the focus to it
   await button.click()
   await menu.waitFor()
   await page.keyboard.press('ArrowDown')
-  await menu.getByRole('menuitem').first().and(page.locator(':focus')).waitFor()
+  await menu.getByRole('menuitemradio', { name: 'Available' }).and(page.locator(':focus')).waitFor()
   await page.keyboard.press('Escape')
   await button.and(page.locator(':focus')).waitFor()
   await page.reload()
   await button.press('Enter')
-  await menu.getByRole('menuitem').first().and(page.locator(':focus')).waitFor()
+  await menu.getByRole('menuitemradio', { name: 'Available' }).and(page.locator(':focus')).waitFor()
 })
 
 test('a combobox suggests and takes new text; Escape closes its list before the dialog', { skip }, async (t) => {

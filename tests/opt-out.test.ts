@@ -295,6 +295,8 @@ test('an invalid contact or workspace is rejected by field, and a missing role b
       opt_out_words: [],
       requires_second_factor: false,
       assign_on_reply: false,
+      agents_see: 'all',
+      viewers_see: 'all',
       plan: { state: 'active', messages_per_month: null, used: 0, left: null, resets_at: '' },
     },
   )

@@ -120,6 +120,11 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const { id: doomed } = await parley.contacts.create({ phone: '+14155550178' })
   assert.deepEqual(await parley.contacts.delete(doomed), { id: doomed, deleted: true })
 
+  assert.equal((await parley.reports.get('overview', { interval: 'week' })).interval, 'week')
+  assert.equal((await parley.reports.satisfaction()).totals.asked, 0)
+  assert.deepEqual((await parley.reports.targets()).rows, [])
+  assert.equal((await parley.reports.availability()).rows.length, 1)
+
   const segment = await parley.segments.create({ name: 'Friends' })
   const ids = { contact_ids: [ann.id] }
   const outcome = { segment_id: segment.id, requested: 1, added: 1 }

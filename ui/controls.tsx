@@ -48,6 +48,8 @@ export const Form = ({ onSubmit, noValidate = false, ...props }: FormProps) => (
     noValidate
     onSubmit={(event) => {
       event.preventDefault()
+      // A dialog in a form is a part of it for React, and only its own form is submitted.
+      event.stopPropagation()
       if (noValidate || areFieldsValid(event.currentTarget)) onSubmit()
     }}
   />

@@ -122,6 +122,7 @@ export const audit = {
   day: 'Day',
   /** Kinds of objects by the beginning of their actions. */
   objects: {
+    assignment: 'Assignment',
     audit: 'Audit log',
     automation: 'Automations',
     broadcast: 'Broadcasts',
@@ -137,10 +138,14 @@ export const audit = {
     note: 'Notes',
     profile: 'Profiles',
     reply: 'Canned replies',
+    report: 'Reports',
+    satisfaction: 'Satisfaction',
     schedule: 'Office hours',
     segment: 'Segments',
     session: 'Sign-ins',
     tag: 'Tags',
+    target: 'Targets',
+    team: 'Teams',
     template: 'Templates',
     view: 'Inbox views',
     webhook: 'Webhooks',
