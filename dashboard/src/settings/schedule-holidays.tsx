@@ -1,5 +1,6 @@
 /** The holidays of a schedule: added by hand, or chosen from those of a calendar file. */
 import { useState } from 'react'
+import { createPortal } from 'react-dom'
 import { Button, Checkbox, FilePicker, IconButton, Input } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
 import { type DataOf, describeError, useChange } from '../lib/api.ts'
@@ -79,14 +80,17 @@ export function ScheduleHolidays({ holidays, timeZone, onChange }: Props) {
           onFiles={(files) => void load(files)}
         />
       </div>
-      {found && (
-        <ImportDialog
-          found={found}
-          existing={holidays}
-          onAdd={(added) => onChange(mergeHolidays(holidays, added))}
-          onClose={() => setFound(undefined)}
-        />
-      )}
+      {/* A form cannot be inside another one. */}
+      {found &&
+        createPortal(
+          <ImportDialog
+            found={found}
+            existing={holidays}
+            onAdd={(added) => onChange(mergeHolidays(holidays, added))}
+            onClose={() => setFound(undefined)}
+          />,
+          document.body,
+        )}
     </div>
   )
 }
