@@ -25,7 +25,13 @@ const contactOf = async (api: Api, id: string): Promise<Json> => toListed((await
 /** A conversation as it was when it was created. */
 async function createdConversation(api: Api, id: string): Promise<Json> {
   const conversation = (await api.get(`/conversations/${id}`)).body.data
-  const nothing = { last_message_text: null, last_message_at: null, last_inbound_at: null, unread_count: 0, episode: null }
+  const nothing = {
+    last_message_text: null,
+    last_message_at: null,
+    last_inbound_at: null,
+    unread_count: 0,
+    episode: null,
+  }
   return { ...conversation, ...nothing, updated_at: conversation.created_at }
 }
 

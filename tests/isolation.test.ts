@@ -1008,7 +1008,7 @@ const across: Record<string, string> = {
   'from report_states where has_old_rows': 'and deletes what none reads',
   'with ${parts.uncounted}': 'a composed condition names the workspace',
   'all_buckets as (': 'a composed condition names the workspace',
-  "as name, null as color from members n": 'the statement around it names the workspace',
+  'as name, null as color from members n': 'the statement around it names the workspace',
   'select n.id, n.name, n.color from': 'the statement around it names the workspace',
   'select n.id, n.name, null as color from': 'the statement around it names the workspace',
   'select at from target_changes': "the operator's gauge, over all",

@@ -120,6 +120,8 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const { id: doomed } = await parley.contacts.create({ phone: '+14155550178' })
   assert.deepEqual(await parley.contacts.delete(doomed), { id: doomed, deleted: true })
 
+  assert.deepEqual((await parley.teams.list()).data, [])
+  assert.deepEqual((await parley.episodes.list()).data, [])
   assert.equal((await parley.reports.get('overview', { interval: 'week' })).interval, 'week')
   assert.equal((await parley.reports.satisfaction()).totals.asked, 0)
   assert.deepEqual((await parley.reports.targets()).rows, [])
