@@ -32,6 +32,8 @@ export async function readAvailabilityReport(db: Db, caller: Reader, query: Repo
       from members m
       left join member_availability a on a.workspace_id = m.workspace_id and a.member_id = m.id
       where ${isMember(sql, workspaceId, request)}`
+    const ofInterval = Map.groupBy(current, ({ start }) => start)
+    const [ofMember, ofMemberBefore] = [current, before].map((all) => Map.groupBy(all, ({ member_id }) => member_id))
     const stateOf = new Map(members.map(({ id, state }) => [id, state]))
     const named = await nameRows(sql, workspaceId, requested.rows, [...stateOf.keys()])
     const { is_complete: _, ...head } = headOf(request)
@@ -41,12 +43,12 @@ export async function readAvailabilityReport(db: Db, caller: Reader, query: Repo
       previous: { from_day: previous.from, to_day: previous.to, ...figuresOf(before) },
       intervals: startsOf(period, interval).map((start) => ({
         start,
-        ...figuresOf(current.filter((each) => each.start === start)),
+        ...figuresOf(ofInterval.get(start)),
       })),
       rows: named.map(({ key: id, name }) => ({
         ...{ id, name, state: stateOf.get(id) ?? 'offline' },
-        ...figuresOf(current.filter(({ member_id }) => member_id === id)),
-        previous: figuresOf(before.filter(({ member_id }) => member_id === id)),
+        ...figuresOf(ofMember?.get(id)),
+        previous: figuresOf(ofMemberBefore?.get(id)),
       })),
     }
   }) as Promise<AvailabilityReport>
@@ -54,7 +56,7 @@ export async function readAvailabilityReport(db: Db, caller: Reader, query: Repo
 
 type Seconds = { member_id: string; start: string; state: AvailabilityState; seconds: number }
 
-const figuresOf = (all: readonly Seconds[]) => {
+const figuresOf = (all: readonly Seconds[] = []) => {
   const secondsIn = (state: AvailabilityState) =>
     all.reduce((sum, each) => sum + (each.state === state ? each.seconds : 0), 0)
   return {
