@@ -138,8 +138,9 @@ async function handle(context: SatisfactionLoopOptions, rating: ClaimedRating): 
   } catch (error) {
     if (error instanceof Dropped) {
       await dropQuestion(db, rating)
-      // One whose message was asked and is gone stays as it is.
-      await settleRating(db, rating)
+      // The message is gone: the question stays as it was asked. A claim in the state `due` settles nothing, because another worker may
+      // have asked since.
+      if (rating.state === 'asked') await settleRating(db, rating)
       return true
     }
     const failure = describeFailure(error)
@@ -167,7 +168,8 @@ async function ask(context: SatisfactionLoopOptions, rating: ClaimedRating): Pro
     workspaceId,
     to: { conversationId },
     requested,
-    subject: { id, isRepeat: rating.attempt_count > 1 },
+    // Also at the first attempt: a claim without an outcome does not count as one, and the digest may have passed the id of the row.
+    subject: { id, isRepeat: true },
     run: {
       id: null,
       within: async (sql, _thread, messageId) => {
