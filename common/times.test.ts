@@ -106,7 +106,7 @@ test('the engines wait as long as documented', () => {
       statisticsMs: 1_000,
       contactSearchMs: 1_000,
       inboxCountsMs: 5_000,
-      reportsMs: 3_000,
+      reportsMs: 15_000,
       earlyReportsMs: 1_000,
       sweepEarlyReportsMs: 10_000,
       wakeSnoozedMs: 1_000,

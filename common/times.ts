@@ -174,7 +174,8 @@ export const times = {
     statisticsMs: secondMs,
     contactSearchMs: secondMs,
     inboxCountsMs: 5 * secondMs,
-    reportsMs: 3 * secondMs,
+    /** Reports add the changes of this time when they are read. Changes that are counted together cost a tenth. */
+    reportsMs: 15 * secondMs,
     earlyReportsMs: secondMs,
     sweepEarlyReportsMs: 10 * secondMs,
     wakeSnoozedMs: secondMs,

@@ -28,8 +28,8 @@ import {
 const chunkSize = 1_000
 /** Changes per transaction, of all workspaces. */
 const maxChanges = 5_000
-/** A call ends after this many chunks, so that the loop can stop. */
-const maxChunks = 20
+/** A call ends after this many chunks, about 7 s, so that the loop can stop, and the past leaves time for other work. */
+const maxChunks = 8
 const maxDeleted = 10_000
 
 /** Of an advisory lock: one process at a time counts. */
@@ -114,7 +114,7 @@ const addFacts = (sql: Sql) => sql`
     ${keyedEvents(sql)},
     periods as (
       select k.sign, k.workspace_id, k.generation, k.family, k.event, k.local_at, p.period, p.start, k.key_1, k.key_2,
-        k.is_reopened, k.replies, k.first_reply_s, k.closing_s, k.office_first_reply_s, k.office_closing_s, k.bucket
+        k.is_reopened, k.replies, k.first_reply_s, k.closing_s, k.office_first_reply_s, k.office_closing_s, k.measures, k.buckets
       from keyed_events k
       cross join lateral (
         values ('day', k.local_at::date), ('month', date_trunc('month', k.local_at)::date)
@@ -123,7 +123,7 @@ const addFacts = (sql: Sql) => sql`
     count_changes as (
       select k.workspace_id, k.generation, k.family, k.period, k.start, k.key_1, k.key_2, ${eventSums(sql)}
       from periods k
-      where k.bucket is null
+      where k.event in ('opened', 'first_reply', 'closed')
       group by 1, 2, 3, 4, 5, 6, 7
     ),
     added_counts as (
@@ -149,29 +149,43 @@ const addFacts = (sql: Sql) => sql`
       group by 1, 2, 3, 4, 5, 6, 7, 8, 9
       having sum(k.sign) <> 0
     ),
+    -- Numbered, because sorting by a number takes a fifth of the time of sorting by all keys.
     changed_histograms as (
-      select distinct workspace_id, generation, family, measure, period, start, key_1, key_2 from bucket_changes
+      select row_number() over () as number, workspace_id, generation, family, measure, period, start, key_1, key_2,
+        array_agg(bucket) as buckets, array_agg(n) as counts
+      from bucket_changes
+      group by 2, 3, 4, 5, 6, 7, 8, 9
     ),
     -- With the buckets that they had.
     bucket_counts as (
-      select workspace_id, generation, family, measure, period, start, key_1, key_2, bucket, sum(n)::int as n
+      select number, bucket, sum(n)::int as n
       from (
-        select workspace_id, generation, family, measure, period, start, key_1, key_2, bucket, n from bucket_changes
+        select x.number, b.bucket, b.n from changed_histograms x cross join lateral unnest(x.buckets, x.counts) b (bucket, n)
         union all
-        select h.workspace_id, h.generation, h.family, h.measure, h.period, h.start, h.key_1, h.key_2, b.bucket, b.n
+        select x.number, b.bucket, b.n
         from changed_histograms x
-        join report_histograms h on h.workspace_id = x.workspace_id and h.generation = x.generation and h.family = x.family
-          and h.measure = x.measure and h.period = x.period and h.start = x.start and h.key_1 = x.key_1 and h.key_2 = x.key_2
+        -- offset 0 reads each row by its key: a join read the whole table for a few changes.
+        cross join lateral (
+          select h.buckets, h.counts
+          from report_histograms h
+          where h.workspace_id = x.workspace_id and h.generation = x.generation and h.family = x.family
+            and h.measure = x.measure and h.period = x.period and h.start = x.start and h.key_1 = x.key_1 and h.key_2 = x.key_2
+          offset 0
+        ) h
         cross join lateral unnest(h.buckets, h.counts) b (bucket, n)
       ) both_counts
-      group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+      group by 1, 2
+    ),
+    merged_histograms as (
+      select number, coalesce(array_agg(bucket order by bucket) filter (where n <> 0), '{}') as buckets,
+        coalesce(array_agg(n order by bucket) filter (where n <> 0), '{}') as counts
+      from bucket_counts
+      group by 1
     )
     insert into report_histograms (workspace_id, generation, family, measure, period, start, key_1, key_2, buckets, counts)
-    select workspace_id, generation, family, measure, period, start, key_1, key_2,
-      coalesce(array_agg(bucket order by bucket) filter (where n <> 0), '{}'),
-      coalesce(array_agg(n order by bucket) filter (where n <> 0), '{}')
-    from bucket_counts
-    group by 1, 2, 3, 4, 5, 6, 7, 8
+    select x.workspace_id, x.generation, x.family, x.measure, x.period, x.start, x.key_1, x.key_2, m.buckets, m.counts
+    from changed_histograms x
+    join merged_histograms m on m.number = x.number
     on conflict (workspace_id, generation, family, measure, period, start, key_1, key_2)
       do update set buckets = excluded.buckets, counts = excluded.counts`
 

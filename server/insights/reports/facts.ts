@@ -179,31 +179,58 @@ export const countedFacts = (sql: Sql, workspaceId: string, after: string, count
  * family only.
  */
 export const keyedEvents = (sql: Sql, family?: string): Fragment => sql`
-    -- The events with their local time.
-    events as (
-      select f.sign, f.workspace_id, f.generation, x.event, x.at at time zone f.time_zone as local_at, x.member_id, f.team_id,
-        f.connection_id, f.labels, f.is_reopened, f.replies, f.first_reply_s, f.closing_s, f.office_first_reply_s, f.office_closing_s,
-        x.target_id, x.bucket
+    -- The events with their local hour, each with its own facts only: what a change leaves as it was has the sum 0, and equal events of an hour
+    -- are one row.
+    changed_events as (
+      select sum(f.sign)::int as sign, f.workspace_id, f.generation, x.event, date_trunc('hour', x.at at time zone f.time_zone) as local_at,
+        x.member_id, f.team_id, f.connection_id, f.labels, x.is_reopened, x.replies, x.first_reply_s, x.closing_s, x.office_first_reply_s,
+        x.office_closing_s, x.target_id, x.bucket
       from facts f
       cross join lateral (
-        select v.event, v.at, v.member_id, null::uuid as target_id, v.bucket
+        select v.event, v.at, v.member_id, null::uuid as target_id, v.bucket, v.is_reopened, v.replies, v.first_reply_s, v.closing_s,
+          v.office_first_reply_s, v.office_closing_s
         from (values
-          ('opened', f.opened_at, f.member_id, null::int),
-          ('first_reply', f.first_reply_at, f.first_reply_by, null),
-          ('closed', f.closed_at, f.member_id, null),
-          ('question', f.asked_at, f.rating_member_id, (f.rating is not null)::int),
-          ('rating', f.rated_at, f.rating_member_id, f.rating::int)
-        ) v (event, at, member_id, bucket)
+          ('opened', f.opened_at, f.member_id, null::int, f.is_reopened, null::int, null::int, null::int, null::int, null::int),
+          ('first_reply', f.first_reply_at, f.first_reply_by, null, null, null, f.first_reply_s, null, f.office_first_reply_s, null),
+          ('closed', f.closed_at, f.member_id, null, null, f.replies, null, f.closing_s, null, f.office_closing_s),
+          ('question', f.asked_at, f.rating_member_id, (f.rating is not null)::int, null, null, null, null, null, null),
+          ('rating', f.rated_at, f.rating_member_id, f.rating::int, null, null, null, null, null, null)
+        ) v (event, at, member_id, bucket, is_reopened, replies, first_reply_s, closing_s, office_first_reply_s, office_closing_s)
         union all
-        select 'target_' || o.kind, o.at, f.member_id, o.target_id, o.is_met::int
+        select 'target_' || o.kind, o.at, f.member_id, o.target_id, o.is_met::int, null, null, null, null, null, null
         from jsonb_to_recordset(f.outcomes) as o (target_id uuid, kind text, at timestamptz, is_met boolean)
       ) x
       where x.at is not null
+      group by 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
+      having sum(f.sign) <> 0
+    ),
+    -- With the bucket of each of their measures.
+    events as (
+      select e.sign, e.workspace_id, e.generation, e.event, e.local_at, e.member_id, e.team_id, e.connection_id, e.labels, e.is_reopened,
+        e.replies, e.first_reply_s, e.closing_s, e.office_first_reply_s, e.office_closing_s, e.target_id, m.measures, m.buckets
+      from changed_events e
+      cross join lateral (select extract(hour from e.local_at)::int as hour) h
+      cross join lateral (
+        select
+          case e.event
+            when 'opened' then array['opened_hour']
+            when 'first_reply' then array['first_reply_hour', 'first_reply', 'office_first_reply']
+            when 'closed' then array['closed_hour', 'closing', 'office_closing']
+            else array[e.event]
+          end as measures,
+          case e.event
+            when 'opened' then array[h.hour]
+            when 'first_reply'
+              then array[h.hour, ${bucketOf(sql, sql`e.first_reply_s`)}, ${bucketOf(sql, sql`e.office_first_reply_s`)}]
+            when 'closed' then array[h.hour, ${bucketOf(sql, sql`e.closing_s`)}, ${bucketOf(sql, sql`e.office_closing_s`)}]
+            else array[e.bucket]
+          end as buckets
+      ) m
     ),
     -- Each event once for each key.
     keyed_events as (
       select e.sign, e.workspace_id, e.generation, e.event, e.local_at, e.is_reopened, e.replies, e.first_reply_s, e.closing_s,
-        e.office_first_reply_s, e.office_closing_s, e.bucket, k.family, coalesce(k.key_1, ${noKey}) as key_1, coalesce(k.key_2, ${noKey}) as key_2
+        e.office_first_reply_s, e.office_closing_s, e.measures, e.buckets, k.family, coalesce(k.key_1, ${noKey}) as key_1, coalesce(k.key_2, ${noKey}) as key_2
       from events e
       cross join lateral (
         select 'all' as family, null::uuid as key_1, null::uuid as key_2
@@ -247,14 +274,7 @@ export const countColumns = (sql: Sql): Fragment => sql`
 
 /** The buckets that the event `k` of `keyed_events` is in: one per measure. */
 export const bucketsOfEvent = (sql: Sql): Fragment => sql`(
-        select m.measure, ${bucketOf(sql, sql`m.seconds`)} as bucket
-        from (values
-          ('first_reply', 'first_reply', k.first_reply_s), ('first_reply', 'office_first_reply', k.office_first_reply_s),
-          ('closed', 'closing', k.closing_s), ('closed', 'office_closing', k.office_closing_s)
-        ) m (event, measure, seconds)
-        where m.event = k.event and m.seconds is not null
-        union all
-        select k.event || '_hour', extract(hour from k.local_at)::int where k.bucket is null and k.family not like '%\\_%'
-        union all
-        select k.event, k.bucket where k.bucket is not null
+        select m.measure, m.bucket
+        from unnest(k.measures, k.buckets) m (measure, bucket)
+        where m.bucket is not null and (m.measure not like '%\\_hour' or k.family not like '%\\_%')
       )`
