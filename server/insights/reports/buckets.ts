@@ -17,3 +17,32 @@ export function secondsOf(bucket: number): number {
   const highest = Math.max(lowest, Math.ceil(growth ** bucket) - 1)
   return Math.round(Math.sqrt(lowest * highest) * 10) / 10
 }
+
+/** How many values are in each bucket. */
+export type Histogram = {
+  add(buckets: readonly number[], counts: readonly number[]): void
+  count(bucket: number): number
+  total(): number
+  /** The smallest value that this share of all values does not exceed, with the error of its bucket. Undefined without values. */
+  secondsAt(share: number): number | undefined
+}
+
+export function createHistogram(): Histogram {
+  const counts: number[] = []
+  return {
+    add(buckets, added) {
+      for (const [i, bucket] of buckets.entries()) counts[bucket] = (counts[bucket] ?? 0) + (added[i] ?? 0)
+    },
+    count: (bucket) => counts[bucket] ?? 0,
+    total: () => counts.reduce((sum, count) => sum + count, 0),
+    secondsAt(share) {
+      const least = share * this.total()
+      let sum = 0
+      for (const [bucket, count] of counts.entries()) {
+        sum += count ?? 0
+        if (sum > 0 && sum >= least) return secondsOf(bucket)
+      }
+      return undefined
+    },
+  }
+}
