@@ -15,6 +15,7 @@ import { bottom } from '../../lib/page.ts'
 import type { Db, Sql } from '../../lib/postgres/db.ts'
 import {
   bucketsOfEvent,
+  changedEvents,
   changedFacts,
   countColumns,
   countedFacts,
@@ -111,6 +112,7 @@ async function countChanged(sql: Sql): Promise<boolean> {
 
 /** The end of a statement that adds `facts` to the counters. */
 const addFacts = (sql: Sql) => sql`
+    ${changedEvents(sql)},
     ${keyedEvents(sql)},
     periods as (
       select k.sign, k.workspace_id, k.generation, k.family, k.event, k.local_at, p.period, p.start, k.key_1, k.key_2,

@@ -174,11 +174,8 @@ export const countedFacts = (sql: Sql, workspaceId: string, after: string, count
       limit ${count}
     )`
 
-/**
- * The events of `facts`, which are rows of `changed_facts` with a generation and its time zone, once for each key of each family; or of one
- * family only.
- */
-export const keyedEvents = (sql: Sql, family?: string): Fragment => sql`
+/** The events of `facts`, which are rows of `changed_facts` with a generation and its time zone. */
+export const changedEvents = (sql: Sql): Fragment => sql`
     -- The events with their local hour, each with its own facts only: what a change leaves as it was has the sum 0, and equal events of an hour
     -- are one row.
     changed_events as (
@@ -226,33 +223,36 @@ export const keyedEvents = (sql: Sql, family?: string): Fragment => sql`
             else array[e.bucket]
           end as buckets
       ) m
-    ),
-    -- Each event once for each key.
+    )`
+
+/** The columns of `events` when they are read from JSON. */
+export const eventColumns = (sql: Sql): Fragment => sql`
+  sign int, workspace_id uuid, generation int, event text, local_at timestamp, member_id uuid, team_id uuid, connection_id uuid, labels uuid[],
+  is_reopened boolean, replies int, first_reply_s int, closing_s int, office_first_reply_s int, office_closing_s int, target_id uuid,
+  measures text[], buckets int[]`
+
+/** Each of the `events` once for each key of each of these families. */
+export const keyedEvents = (sql: Sql, of: readonly string[] = families): Fragment => sql`
     keyed_events as (
       select e.sign, e.workspace_id, e.generation, e.event, e.local_at, e.is_reopened, e.replies, e.first_reply_s, e.closing_s,
-        e.office_first_reply_s, e.office_closing_s, e.measures, e.buckets, k.family, coalesce(k.key_1, ${noKey}) as key_1, coalesce(k.key_2, ${noKey}) as key_2
+        e.office_first_reply_s, e.office_closing_s, e.measures, e.buckets, k.family, coalesce(k.key_1, ${noKey}) as key_1,
+        coalesce(k.key_2, ${noKey}) as key_2
       from events e
-      cross join lateral (
-        select 'all' as family, null::uuid as key_1, null::uuid as key_2
-        union all select 'team', e.team_id, null
-        union all select 'connection', e.connection_id, null
-        union all select 'member', e.member_id, null
-        union all select 'team_connection', e.team_id, e.connection_id
-        union all select 'team_member', e.team_id, e.member_id
-        union all select 'connection_member', e.connection_id, e.member_id
-        union all select k.family, k.key_1, k.key_2
-        from unnest(case when cardinality(e.labels) = 0 then array[${noKey}::uuid] else e.labels end) l (id)
-        cross join lateral (
-          values ('label', l.id, null), ('team_label', e.team_id, l.id), ('connection_label', e.connection_id, l.id),
-            ('label_target', l.id, e.target_id)
-        ) k (family, key_1, key_2)
-        union all select 'target', e.target_id, null
-        union all select 'team_target', e.team_id, e.target_id
-        union all select 'connection_target', e.connection_id, e.target_id
-        union all select 'member_target', e.member_id, e.target_id
-      ) k
-      where (e.target_id is not null) = (k.family like '%target') ${family === undefined ? sql`` : sql`and k.family = ${family}`}
+      cross join lateral (${sql.unsafe(of.map(keysOf).join(' union all '))}) k (family, key_1, key_2)
     )`
+
+const keyColumns: Readonly<Record<string, string>> = {
+  ...{ team: 'e.team_id', connection: 'e.connection_id', member: 'e.member_id', label: 'l.id', target: 'e.target_id' },
+}
+
+/** A statement with the keys that the event `e` has in a family. */
+function keysOf(family: string): string {
+  const [key_1, key_2] = keyNames.filter((name) => family.split('_').includes(name)).map((name) => keyColumns[name])
+  return `
+    select '${family}', ${key_1 ?? 'null::uuid'}, ${key_2 ?? 'null::uuid'}
+    ${family.includes('label') ? `from unnest(case when e.labels = '{}' then '{${noKey}}' else e.labels end) l (id)` : ''}
+    where e.target_id is ${family.includes('target') ? 'not null' : 'null'}`
+}
 
 /** The sums of `keyed_events k`, in the order of `countColumns`. */
 export const eventSums = (sql: Sql): Fragment => sql`

@@ -3,7 +3,7 @@ import { memberName } from '../../accounts/members.ts'
 import type { Db, Fragment, Sql } from '../../lib/postgres/db.ts'
 import type { Reader } from '../../teams/visibility.ts'
 import { type Dimension, type KeyName, noKey } from './facts.ts'
-import { type Figures, type HourFigures, noFigures, readFigures, readHours } from './figures.ts'
+import { addUncounted, type Figures, type HourFigures, noFigures, readFigures, readHours } from './figures.ts'
 import {
   addDays,
   type Filters,
@@ -45,7 +45,7 @@ export async function readReport(db: Db, caller: Reader, name: ReportName, query
   const { workspaceId } = caller
   return db.begin('isolation level repeatable read read only', async (sql) => {
     const rows = rowsOf[name]
-    const request = await readRequest(sql, caller, { name, rows }, query)
+    const request = await addUncounted(sql, workspaceId, await readRequest(sql, caller, { name, rows }, query))
     const { period, previous, interval, isInOfficeHours, filters } = request
     const both = { current: period, previous }
     const totals = await readFigures(sql, workspaceId, request, both, undefined)

@@ -11,7 +11,7 @@ import { type Db, type Fragment, plannedPerCall, type Sql } from '../../lib/post
 import { type Reader, visibleTo } from '../../teams/visibility.ts'
 import { isInPeriod, keysOf, memberNameOf } from './episodes.ts'
 import { isAsked, type KeyName, teamOf } from './facts.ts'
-import { type FoundTallies, readTallies } from './figures.ts'
+import { addUncounted, type FoundTallies, readTallies } from './figures.ts'
 import { headOf, nameRows, startsOf } from './report.ts'
 import { type ReportQuery, type ReportRequest, readRequest, withRow } from './request.ts'
 import type { ReportRating, SatisfactionReport, satisfactionRows } from './resource.ts'
@@ -31,7 +31,7 @@ export async function readSatisfaction(db: Db, caller: Reader, query: Satisfacti
   const { workspaceId } = caller
   return db.begin('isolation level repeatable read read only', async (sql) => {
     const requested = requestedBy(query)
-    const request = await readRequest(sql, caller, requested, query)
+    const request = await addUncounted(sql, workspaceId, await readRequest(sql, caller, requested, query))
     const { period, previous, interval } = request
     const both = { current: period, previous }
     const read = (spans: Parameters<typeof readTallies>[3], grouping: Parameters<typeof readTallies>[4]) =>

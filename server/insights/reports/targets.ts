@@ -11,7 +11,7 @@ import { type Db, type Fragment, isoTime, plannedPerCall, type Sql } from '../..
 import { type Reader, visibleTo } from '../../teams/visibility.ts'
 import { isInPeriod, keysOf, memberNameOf } from './episodes.ts'
 import { isDecided, memberOf, outcomeAt, teamOf } from './facts.ts'
-import { type FoundTallies, readTallies } from './figures.ts'
+import { addUncounted, type FoundTallies, readTallies } from './figures.ts'
 import { headOf, nameRows, startsOf } from './report.ts'
 import { type ReportQuery, type ReportRequest, readRequest, withRow } from './request.ts'
 import type { ReportOutcomes, TargetsReport } from './resource.ts'
@@ -28,7 +28,7 @@ const requested = { name: 'targets', rows: 'target' } as const
 export async function readTargets(db: Db, caller: Reader, query: ReportQuery): Promise<TargetsReport> {
   const { workspaceId } = caller
   return db.begin('isolation level repeatable read read only', async (sql) => {
-    const request = await readRequest(sql, caller, requested, query)
+    const request = await addUncounted(sql, workspaceId, await readRequest(sql, caller, requested, query))
     const { period, previous, interval } = request
     const both = { current: period, previous }
     const measures = clockKinds.map((kind) => `target_${kind}`)
