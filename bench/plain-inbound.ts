@@ -83,7 +83,7 @@ async function createConversation(sql: TransactionSql, workspaceId: string, cont
 }
 
 /** An event would be stored for these endpoints. */
-async function requireNoEndpoints(sql: TransactionSql, workspaceId: string, event: string): Promise<void> {
+export async function requireNoEndpoints(sql: TransactionSql, workspaceId: string, event: string): Promise<void> {
   const endpoints = await sql`
     select id from webhook_endpoints where workspace_id = ${workspaceId} and is_active and ${event} = any(events)`
   if (endpoints.length > 0) throw new Error('the benchmark has no endpoints')

@@ -7,6 +7,7 @@ import Fastify from 'fastify'
 import postgres from 'postgres'
 import { sha256 } from '../server/lib/crypto.ts'
 import { addPlainMessages, type PlainProvider } from './plain-messages.ts'
+import { addPlainWrites } from './plain-writes.ts'
 
 const [port, address = '{}', provider = 'null'] = process.argv.slice(2)
 const sql = postgres({ ...JSON.parse(address), max: 10 })
@@ -111,6 +112,7 @@ app.get<{ Querystring: Query; Params: { id: string } }>(
 
 const sending: PlainProvider | null = JSON.parse(provider)
 if (sending) addPlainMessages(app, sql, sending)
+addPlainWrites(app, sql)
 
 app.get('/readyz', async () => 'ready')
 

@@ -20,6 +20,7 @@ import { benchDashboard } from './dashboard.ts'
 import { type Figure, met, toRow } from './figure.ts'
 import { benchFirstContacts } from './first-contacts.ts'
 import { benchGrowth } from './growth.ts'
+import { benchIdle } from './idle.ts'
 import { benchImport } from './import.ts'
 import { benchImportKill } from './import-kill.ts'
 import { benchInbound } from './inbound.ts'
@@ -35,10 +36,12 @@ import { benchStart } from './start.ts'
 import { benchTeams } from './teams.ts'
 import { benchUpgrade } from './upgrade.ts'
 import { benchWebhooks } from './webhooks.ts'
+import { benchWrites } from './writes.ts'
 
 const benches: Record<string, () => Promise<Figure[]>> = {
   start: benchStart,
   me: benchMe,
+  idle: benchIdle,
   'request-log': benchRequestLog,
   contacts: benchContacts,
   'contact-batch': benchContactBatch,
@@ -46,6 +49,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   import: benchImport,
   'import-kill': benchImportKill,
   lists: benchLists,
+  writes: benchWrites,
   messages: benchMessages,
   'first-contacts': benchFirstContacts,
   inbound: benchInbound,

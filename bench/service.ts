@@ -195,10 +195,10 @@ export async function createKeys(
   return keys.map(({ key }) => key)
 }
 
-type Request = { path: string; token?: string; headers?: Record<string, string>; body?: string }
+type Request = { method?: string; path: string; token?: string; headers?: Record<string, string>; body?: string }
 
-/** Builds a request in wire format: a POST if there is a body, otherwise a GET. */
-export function toRequest({ path, token, headers = {}, body }: Request): string {
+/** Builds a request in wire format: by default a POST if there is a body, otherwise a GET. */
+export function toRequest({ method, path, token, headers = {}, body }: Request): string {
   const all = {
     Host: '127.0.0.1',
     ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
@@ -206,7 +206,7 @@ export function toRequest({ path, token, headers = {}, body }: Request): string 
     ...headers,
   }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
+  return `${method ?? (body === undefined ? 'GET' : 'POST')} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
 }
 
 export async function measureLoad(load: Omit<Load, 'warmUpSeconds'> & { warmUpSeconds?: number }): Promise<Measured> {
