@@ -24,7 +24,7 @@ import type { WorkerPools } from './config/pools.ts'
 import type { ChannelName } from './contacts/resource.ts'
 import { createSearchMerge } from './contacts/search-index.ts'
 import { countedPolicies, startAssignment, watchAssignment } from './conversations/assignment/loop.ts'
-import { wakeSnoozed } from './conversations/changes.ts'
+import { hasEndedSnoozes, wakeSnoozed } from './conversations/changes.ts'
 import { computeEpisodeHours } from './conversations/episodes/hours.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { foldInboxCounts } from './conversations/inbox-counts.ts'
@@ -38,14 +38,20 @@ import { analyzeGrown } from './lib/postgres/statistics.ts'
 import type { Health } from './lib/process/health.ts'
 import { type Loop, startRepeating } from './lib/process/loop.ts'
 import type { Metrics } from './lib/process/metrics.ts'
+import { startPolls } from './lib/process/polls.ts'
 import type { Store } from './lib/store.ts'
 import { deleteFiles, startMediaFetch } from './media/media.ts'
 import { sweepUploads } from './media/uploads.ts'
 import { eraseUntouched } from './merge-erase/erase-untouched.ts'
-import { completeAbandonedMerges } from './merge-erase/merge-contacts.ts'
+import { completeAbandonedMerges, hasMerges } from './merge-erase/merge-contacts.ts'
 import { isMerging } from './merge-erase/merge-history.ts'
 import { linkMedia } from './messages/messages.ts'
-import { applyEarlyReports, dropReasons, sweepEarlyReports } from './messages/receiving/early-reports.ts'
+import {
+  applyEarlyReports,
+  dropReasons,
+  hasEarlyReports,
+  sweepEarlyReports,
+} from './messages/receiving/early-reports.ts'
 import { createSender } from './messages/sending/send.ts'
 import { sweepPending } from './messages/sending/settle.ts'
 import { sweepPreviews } from './previews/sandbox.ts'
@@ -102,6 +108,7 @@ export function startWorker(parts: WorkerParts): Loop {
   const every = times.tasks
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, retryMs: times.tasks.retryMs, log, health })
+  const polls = startPolls({ db, log, health })
   const signalAll = (workspaceIds: readonly string[]) => workspaceIds.forEach(signals.changed)
   const applying = { publicUrl, follower: recipientFollower, runs: runStopper }
   const onMediaGone = (ids: readonly string[]) => void deleteFiles(store, ids, log)
@@ -137,11 +144,11 @@ export function startWorker(parts: WorkerParts): Loop {
   watchTargets(db, metrics)
 
   const media = startMediaFetch({
-    ...{ db, sealer, channels, store, log, health, signals, times: times.media },
+    ...{ db, sealer, channels, store, log, polls, signals, times: times.media },
     linkMessage: linkMedia,
   })
   const webhooks = startDelivering({
-    ...{ db: pools.queue, sealer, poster, log, health, times: times.webhooks },
+    ...{ db: pools.queue, sealer, poster, log, health, polls, times: times.webhooks },
     count: countAttempt,
   })
   const broadcasts = startBroadcasts({
@@ -152,12 +159,13 @@ export function startWorker(parts: WorkerParts): Loop {
     publicUrl,
     log,
     health,
+    polls,
     signals,
     count: countSend,
     times: times.broadcasts,
     failuresToOpen,
   })
-  const imports = startImports({ db, store, log, health, signals, eraseUntouched, times: times.imports })
+  const imports = startImports({ db, store, log, polls, signals, eraseUntouched, times: times.imports })
   const liveSends = createLiveSendCounter(db, log)
   const sending = {
     pools: { messages: db, settle: pools.settle },
@@ -169,19 +177,19 @@ export function startWorker(parts: WorkerParts): Loop {
   }
   const automations = startAutomations({
     ...{ db, sender: createSender({ ...sending, times: times.messages }) },
-    ...{ poster: callPoster, sealer, signals, log, health, channels, times: times.automation },
+    ...{ poster: callPoster, sealer, signals, log, health, polls, channels, times: times.automation },
   })
   const scheduled = startScheduled({
-    ...{ db, log, health, signals, times: times.scheduled },
+    ...{ db, log, polls, signals, times: times.scheduled },
     // A member's message ends automations, as a reply does. The loop asks for an unknown outcome again, so it need not wait for it.
     sender: createSender({
       ...{ ...sending, runs: runStopper },
       times: { ...times.messages, repeatMs: times.scheduled.repeatMs },
     }),
   })
-  const assignment = startAssignment({ db, log, health, signals, times, count: countAssigned })
+  const assignment = startAssignment({ db, log, health, polls, signals, times, count: countAssigned })
   const satisfaction = startSatisfaction({
-    ...{ db, channels, log, health, signals, times: times.scheduled },
+    ...{ db, channels, log, polls, signals, times: times.scheduled },
     sender: createSender({ ...sending, times: { ...times.messages, repeatMs: times.scheduled.repeatMs } }),
   })
   const stopListening = [
@@ -202,16 +210,17 @@ export function startWorker(parts: WorkerParts): Loop {
     automations,
     scheduled,
     assignment,
-    startTargets({ db: pools.queue, log, health, signals, times: times.targets }),
+    startTargets({ db: pools.queue, polls, signals, times: times.targets }),
     satisfaction,
     startDigest({ db: pools.queue, log, health, metrics, signals, times: times.digest }),
     repeat({ name: 'statistics', everyMs: every.statisticsMs, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: every.contactSearchMs, run: createSearchMerge(db, metrics) }),
     repeat({ name: 'inbox-counts', everyMs: every.inboxCountsMs, run: () => foldInboxCounts(db) }),
     repeat({ name: 'reports', everyMs: every.reportsMs, run: () => countReports(db) }),
-    repeat({
+    polls.add({
       name: 'early-reports',
       everyMs: every.earlyReportsMs,
+      isDue: hasEarlyReports,
       run: () => applyEarlyReports(db, onMediaGone, signals, applying, times.messages),
     }),
     repeat({
@@ -222,18 +231,20 @@ export function startWorker(parts: WorkerParts): Loop {
         for (const reason of dropReasons) for (let i = 0; i < dropped[reason]; i++) countDropped(reason)
       },
     }),
-    repeat({
+    polls.add({
       name: 'wake-snoozed',
       everyMs: every.wakeSnoozedMs,
+      isDue: hasEndedSnoozes,
       run: async () => {
         for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
       },
     }),
     repeat({ name: 'episode-history', everyMs: every.episodeHistoryMs, run: createEpisodeHistory(db, isMerging) }),
     repeat({ name: 'episode-hours', everyMs: every.episodeHoursMs, run: () => computeEpisodeHours(db) }),
-    repeat({
+    polls.add({
       name: 'merges',
       everyMs: every.mergesMs,
+      isDue: hasMerges,
       run: () => completeAbandonedMerges({ db, live, signals }, times.merges),
     }),
     repeat({
@@ -278,7 +289,7 @@ export function startWorker(parts: WorkerParts): Loop {
   return {
     async stop() {
       for (const stop of stopListening) stop()
-      stopping ??= Promise.all(loops.map((loop) => loop.stop()))
+      stopping ??= Promise.all([polls, ...loops].map((loop) => loop.stop()))
       await stopping
       await liveSends.stop()
     },

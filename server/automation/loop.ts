@@ -6,9 +6,10 @@
  * nothing and a poll one look-up.
  */
 import type { Times } from '../../common/times.ts'
-import type { Sql } from '../lib/postgres/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import type { Health } from '../lib/process/health.ts'
 import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import { within } from '../lib/time.ts'
 import { advance } from './advance.ts'
 import { decideTriggers } from './decide.ts'
@@ -16,14 +17,15 @@ import { claimRuns, extendLeases, type Run } from './runs.ts'
 import { type SilenceContext, startSilent } from './silence.ts'
 import type { AdvanceContext } from './step-context.ts'
 
-export type AutomationLoopOptions = AdvanceContext & SilenceContext & { health: Health; times: Times['automation'] }
+export type AutomationLoopOptions = AdvanceContext &
+  SilenceContext & { health: Health; polls: Polls; times: Times['automation'] }
 
 /** Runs that this process executes at the same time. */
 const slots = 64
 
 /** `wake`: a change may have been queued, or a run may be due. */
 export function startAutomations(context: AutomationLoopOptions): Loop & { wake(): void } {
-  const { db, log, health, times, signals } = context
+  const { db, log, health, polls, times, signals } = context
   const running = new Map<Promise<void>, Run>()
   let hasAny = true
   let isWanted = false
@@ -85,11 +87,14 @@ export function startAutomations(context: AutomationLoopOptions): Loop & { wake(
     )
   }
 
-  const polling = startRepeating({
-    ...{ name: 'automations', everyMs: times.pollMs, log, health },
-    run: async () => {
-      hasAny = await isUsed(db)
-      if (hasAny) await runRound()
+  const polling = polls.add({
+    ...{ name: 'automations', everyMs: times.pollMs, isDue: isUsed },
+    run: () => {
+      hasAny = true
+      return runRound()
+    },
+    rest: () => {
+      hasAny = false
     },
   })
   const silence = startRepeating({
@@ -119,7 +124,4 @@ export function startAutomations(context: AutomationLoopOptions): Loop & { wake(
 }
 
 /** Whether any workspace has automations. */
-async function isUsed(sql: Sql): Promise<boolean> {
-  const [found] = await sql`select from workspaces where automation_kinds <> '{}' limit 1`
-  return found !== undefined
-}
+const isUsed = (sql: Sql): Fragment => sql`exists (select from workspaces where automation_kinds <> '{}')`

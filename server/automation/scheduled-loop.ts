@@ -9,9 +9,9 @@ import type { Times } from '../../common/times.ts'
 import { assignReplier } from '../conversations/changes.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Health } from '../lib/process/health.ts'
-import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Loop } from '../lib/process/loop.ts'
 import { outageOf } from '../lib/process/outage.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import { within } from '../lib/time.ts'
 import { createMediaSlots } from '../media/slots.ts'
 import { readRequestedContent } from '../messages/sending/requested-content.ts'
@@ -20,6 +20,7 @@ import type { Signals } from '../signals/signals.ts'
 import {
   type ClaimedMessage,
   claimScheduled,
+  hasScheduled,
   isMessageFailed,
   keepLeases,
   releaseMessage,
@@ -31,7 +32,7 @@ type ScheduledLoopOptions = {
   db: Db
   sender: Sender
   log: FastifyBaseLogger
-  health: Health
+  polls: Polls
   signals: Pick<Signals, 'inboxChanged'>
   times: Times['scheduled']
 }
@@ -40,7 +41,7 @@ const maxAttempts = 5
 
 /** `wake` claims at once instead of at the next poll. */
 export function startScheduled(context: ScheduledLoopOptions): Loop & { wake(): void } {
-  const { db, log, health, signals, times } = context
+  const { db, log, polls, signals, times } = context
   const slots = createMediaSlots(times)
   const inFlight = new Map<Promise<void>, ClaimedMessage>()
   let claiming: Promise<void> | undefined
@@ -105,7 +106,7 @@ export function startScheduled(context: ScheduledLoopOptions): Loop & { wake(): 
       log.warn({ err: error }, 'the leases of scheduled messages could not be extended'),
     )
   }, times.leaseMs / 4)
-  const polling = startRepeating({ name: 'scheduled-messages', everyMs: times.pollMs, log, health, run: claim })
+  const polling = polls.add({ name: 'scheduled-messages', everyMs: times.pollMs, isDue: hasScheduled, run: claim })
   claimInBackground()
   return {
     wake: claimInBackground,

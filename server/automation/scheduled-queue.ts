@@ -33,6 +33,10 @@ type Claim = { claimed: ClaimedMessage[]; held: { workspace_id: string; conversa
 /** How many due messages of a workspace a claim reads: many of them may be in the same conversation. */
 const maxRead = 50
 
+/** Whether messages wait for their time or for the outcome of a send. */
+export const hasScheduled = (sql: Sql): Fragment =>
+  sql`exists (select from scheduled_messages where state in ('scheduled', 'sending'))`
+
 /**
  * Claims up to `limit` due messages. Workspaces take turns: those with the fewest sends in flight in this process first, within their
  * limits. A message whose customer has written since is held in the same statement.

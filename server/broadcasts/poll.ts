@@ -1,5 +1,5 @@
 /** What the broadcast loop finds when it polls: the broadcasts of all workspaces that are not completed, each with its state. */
-import type { Sql } from '../lib/postgres/db.ts'
+import type { Fragment, Sql } from '../lib/postgres/db.ts'
 import type { Metrics } from '../lib/process/metrics.ts'
 import { hasWork } from './choose.ts'
 import { sumCounts } from './counts.ts'
@@ -14,6 +14,11 @@ export type OpenBroadcast = {
   /** The header of `run.ts` says what the loop does in each state. */
   state: 'due' | 'filling' | 'sending' | 'waiting' | 'canceled' | 'done'
 }
+
+/** Whether a broadcast is scheduled for now, or started or canceled and not completed. */
+export const hasOpen = (sql: Sql): Fragment => sql`
+  exists (select from broadcasts where status = 'scheduled' and scheduled_at <= now())
+  or exists (select from broadcasts where completed_at is null and status <> 'scheduled' and status <> 'draft')`
 
 /** Scheduled broadcasts whose time has come, then those that are started or canceled and not completed. */
 export async function listOpen(sql: Sql): Promise<OpenBroadcast[]> {

@@ -18,6 +18,7 @@ import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/postgres/db.ts'
 import type { Health } from '../lib/process/health.ts'
 import type { Loop } from '../lib/process/loop.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import { within } from '../lib/time.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { createAnswerRecorder } from '../messages/sending/dispatch.ts'
@@ -29,7 +30,7 @@ import { recipientFollower } from './counts.ts'
 import { Driver, type DriverContext } from './driver.ts'
 import { fillBroadcast } from './fill.ts'
 import { createInFlight } from './in-flight.ts'
-import { listOpen, type OpenBroadcast } from './poll.ts'
+import { hasOpen, listOpen, type OpenBroadcast } from './poll.ts'
 
 export type BroadcastContext = Pick<DriverContext, 'channel' | 'log' | 'signals' | 'times'> & {
   pools: { general: Db; broadcasts: Db; settle: Db }
@@ -37,6 +38,7 @@ export type BroadcastContext = Pick<DriverContext, 'channel' | 'log' | 'signals'
   fields: FilterFields
   publicUrl: string
   health: Health
+  polls: Polls
   count?: DriverContext['count']
   /** Consecutive failures that open the circuit breaker; the documented number when absent. */
   failuresToOpen?: number | undefined
@@ -56,6 +58,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     publicUrl,
     log,
     health,
+    polls,
     times,
     count = () => {},
     failuresToOpen = maxFailures,
@@ -88,19 +91,16 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   }
 
   function wake(): void {
-    if (!isStopped) polling = coalesce('poll', poll)
+    if (isStopped) return
+    polling = coalesce('poll', poll).catch((error) =>
+      log.error({ err: error }, 'broadcasts could not be polled; the next poll tries again'),
+    )
   }
 
   async function poll(): Promise<void> {
-    try {
-      await health.watch('broadcasts', async () => {
-        const open = await listOpen(db)
-        for (const broadcast of open) if (!isStopped) await advance(broadcast)
-        forgetDrivers(new Set(open.map(({ connection_id }) => connection_id)))
-      })
-    } catch (error) {
-      log.error({ err: error }, 'broadcasts could not be polled; the next poll tries again')
-    }
+    const open = await listOpen(db)
+    for (const broadcast of open) if (!isStopped) await advance(broadcast)
+    forgetDrivers(new Set(open.map(({ connection_id }) => connection_id)))
   }
 
   /** Does what the broadcast needs next. Filling and sending go on after this returns. */
@@ -166,15 +166,18 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     await inFlight.stop()
   }
 
-  const timer = setInterval(wake, times.pollMs)
+  const polled = polls.add({
+    ...{ name: 'broadcasts', everyMs: times.pollMs, isDue: hasOpen },
+    run: () => coalesce('poll', poll),
+    rest: () => forgetDrivers(new Set()),
+  })
   let stopping: Promise<unknown> | undefined
   wake()
   return {
     wake,
     async stop() {
       isStopped = true
-      clearInterval(timer)
-      stopping ??= within(times.stopMs, end())
+      stopping ??= within(times.stopMs, Promise.all([polled.stop(), end()]))
       await stopping
     },
   }

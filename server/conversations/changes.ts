@@ -8,7 +8,7 @@ import { readTagNames, resolveTags } from '../contacts/tags.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, isDangling, isoTime, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { fold } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { notTeam, requireTeamName } from '../teams/teams.ts'
@@ -125,6 +125,9 @@ export async function assignReplier(db: Db, workspaceId: string, id: string, mem
     throw error
   })
 }
+
+export const hasEndedSnoozes = (sql: Sql): Fragment =>
+  sql`exists (select from conversations where snoozed_until <= now())`
 
 /** Reopens conversations whose snooze has ended, at the top of the inbox. Returns their workspaces. */
 export async function wakeSnoozed(sql: Sql): Promise<string[]> {

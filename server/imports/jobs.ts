@@ -47,6 +47,9 @@ export const isLarge = ({ sizeBytes }: ImportJob): boolean => sizeBytes > smallB
 type Slots = { free: number; large: number }
 
 /** Claims up to `free` jobs, of which up to `large` have large files, at most one per workspace. */
+export const hasJobs = (sql: Sql): Fragment =>
+  sql`exists (select from contact_imports where state in ('checking', 'importing', 'undoing'))`
+
 export function claimJobs(db: Db, { free, large }: Slots, { leaseMs }: Times['imports']): Promise<ImportJob[]> {
   return db.begin(async (sql): Promise<ImportJob[]> => {
     const [lock] = await sql<{ is_held: boolean }[]>`select pg_try_advisory_xact_lock(${claimLock}) as is_held`

@@ -9,16 +9,16 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import { CsvError } from '../lib/csv-format.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Health } from '../lib/process/health.ts'
-import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Loop } from '../lib/process/loop.ts'
 import { outageOf } from '../lib/process/outage.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import type { Store } from '../lib/store.ts'
 import { within } from '../lib/time.ts'
 import type { Signals } from '../signals/signals.ts'
 import { checkFile } from './check.ts'
 import { describeFault, MissingFile, sourceOf } from './file.ts'
 import { importFile } from './import.ts'
-import { claimJobs, failJob, type ImportJob, isLarge, keepLease, LostLease, releaseJob } from './jobs.ts'
+import { claimJobs, failJob, hasJobs, type ImportJob, isLarge, keepLease, LostLease, releaseJob } from './jobs.ts'
 import { deleteRejects } from './rejects.ts'
 import { deleteFileOf } from './sweep.ts'
 import { type EraseUntouched, undoImport } from './undo.ts'
@@ -27,7 +27,7 @@ type ImportLoopOptions = {
   db: Db
   store: Store
   log: FastifyBaseLogger
-  health: Health
+  polls: Polls
   signals: Signals
   eraseUntouched: EraseUntouched
   times: Times['imports']
@@ -40,7 +40,7 @@ const maxAttempts = 5
 
 /** `wake` claims at once instead of at the next poll. */
 export function startImports(context: ImportLoopOptions): Loop & { wake(): void } {
-  const { db, log, health, times } = context
+  const { db, log, polls, times } = context
   const running = new Map<Promise<void>, ImportJob>()
   let claiming: Promise<void> | undefined
   let isStopped = false
@@ -78,7 +78,7 @@ export function startImports(context: ImportLoopOptions): Loop & { wake(): void 
     running.set(work, job)
   }
 
-  const polling = startRepeating({ name: 'imports', everyMs: times.pollMs, log, health, run: claim })
+  const polling = polls.add({ name: 'imports', everyMs: times.pollMs, isDue: hasJobs, run: claim })
   claimInBackground()
   return {
     wake: claimInBackground,

@@ -17,6 +17,7 @@ import { createServer } from '../lib/http/server.ts'
 import { newId } from '../lib/id.ts'
 import { createHealth } from '../lib/process/health.ts'
 import { createMetrics } from '../lib/process/metrics.ts'
+import { startPolls } from '../lib/process/polls.ts'
 import type { Store } from '../lib/store.ts'
 import { createFolderStore } from '../lib/store-folder.ts'
 import { linkMedia } from '../messages/messages.ts'
@@ -101,13 +102,16 @@ async function startMedia(t: TestContext) {
   /** Starts a worker. Its channel returns these answers in turn, and repeats the last one. */
   function work(answers: Answer[], options: { store?: Store; times?: Times['media'] } = {}) {
     let next = 0
+    const db = database.connect(3)
+    const polls = startPolls({ db, log, health: createHealth(times.health) })
+    t.after(() => polls.stop())
     const loop = startMediaFetch({
-      db: database.connect(3),
+      db,
       linkMessage: linkMedia,
       sealer,
       store,
       log,
-      health: createHealth(times.health),
+      polls,
       times: times.media,
       channels: {
         msgapp: {

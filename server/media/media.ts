@@ -16,9 +16,9 @@ import type { ChannelName } from '../contacts/resource.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import { newId } from '../lib/id.ts'
 import type { Db, Fragment, Sql } from '../lib/postgres/db.ts'
-import type { Health } from '../lib/process/health.ts'
-import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Loop } from '../lib/process/loop.ts'
 import type { Metrics } from '../lib/process/metrics.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import type { Store } from '../lib/store.ts'
 import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
 import { within } from '../lib/time.ts'
@@ -34,7 +34,7 @@ export type MediaFetchOptions = {
   channels: Partial<Record<ChannelName, Pick<Channel, 'fetchMedia'>>>
   store: Store
   log: FastifyBaseLogger
-  health: Health
+  polls: Polls
   /** The end of a statement: stores the path of a file in its message. The module `messages` provides it. */
   linkMessage: LinkMessage
   signals?: Pick<Signals, 'changed'>
@@ -75,7 +75,7 @@ export function toMediaColumns(media: MediaReference | null) {
 }
 
 export function startMediaFetch(context: MediaFetchOptions): MediaFetchLoop {
-  const { db, log, health, times } = context
+  const { db, log, polls, times } = context
   const slots = createMediaSlots(times)
   const inFlight = new Set<Promise<void>>()
   const stopping = new AbortController()
@@ -126,7 +126,7 @@ export function startMediaFetch(context: MediaFetchOptions): MediaFetchLoop {
     inFlight.add(fetch)
   }
 
-  const polling = startRepeating({ name: 'fetch-media', everyMs: times.pollMs, log, health, run: claim })
+  const polling = polls.add({ name: 'fetch-media', everyMs: times.pollMs, isDue: hasPending, run: claim })
   claimInBackground()
   return {
     wake: claimInBackground,
@@ -203,6 +203,8 @@ const retryLater = ({ attempt_count }: ClaimedMedia, message: string, times: Tim
   retryMs: times.retryMs[attempt_count - 1],
   isAttempt: true,
 })
+
+const hasPending = (sql: Sql): Fragment => sql`exists (select from media where state = 'pending')`
 
 /**
  * Claims up to `limit` due rows. Workspaces take turns: those with the fewest fetches in flight in this process first,

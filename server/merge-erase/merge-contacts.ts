@@ -18,7 +18,7 @@ import type { Times } from '../../common/times.ts'
 import { blockFilling } from '../broadcasts/erase.ts'
 import { requireContact } from '../contacts/contacts.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
-import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import { moveMemberships } from '../segments/segments.ts'
 import type { Live } from '../signals/live.ts'
 import type { Signals } from '../signals/signals.ts'
@@ -69,6 +69,8 @@ export async function completeMergesOf(
 ): Promise<void> {
   for (const merge of await listMergesOf(context.db, workspaceId, contactIds)) await completeMerge(context, merge)
 }
+
+export const hasMerges = (sql: Sql): Fragment => sql`exists (select from contact_merges)`
 
 /** Completes merges whose process was stopped. */
 export async function completeAbandonedMerges(context: MergeContext, times: Times['merges']): Promise<void> {

@@ -12,9 +12,9 @@ import type { ChannelName } from '../contacts/resource.ts'
 import { windowOf } from '../conversations/window.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Health } from '../lib/process/health.ts'
-import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Loop } from '../lib/process/loop.ts'
 import { outageOf } from '../lib/process/outage.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import { within } from '../lib/time.ts'
 import { createMediaSlots } from '../media/slots.ts'
 import type { RequestedContent } from '../messages/sending/requested-content.ts'
@@ -30,6 +30,7 @@ import {
   failQuestion,
   keepRatingLeases,
   markAsked,
+  mayHaveQuestions,
   releaseRating,
   settleRating,
 } from './queue.ts'
@@ -40,7 +41,7 @@ type SatisfactionLoopOptions = {
   sender: Sender
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>
   log: FastifyBaseLogger
-  health: Health
+  polls: Polls
   signals: Pick<Signals, 'inboxChanged' | 'changesQueued'>
   times: Times['scheduled']
 }
@@ -52,7 +53,7 @@ class Dropped extends Error {}
 
 /** `wake` claims at once instead of at the next poll. */
 export function startSatisfaction(context: SatisfactionLoopOptions): Loop & { wake(): void } {
-  const { db, channels, log, health, times } = context
+  const { db, channels, log, polls, times } = context
   const slots = createMediaSlots(times)
   const inFlight = new Map<Promise<void>, ClaimedRating>()
   let claiming: Promise<void> | undefined
@@ -113,7 +114,7 @@ export function startSatisfaction(context: SatisfactionLoopOptions): Loop & { wa
     await decideQuestions(db, channels)
     await claim()
   }
-  const polling = startRepeating({ name: 'satisfaction', everyMs: times.pollMs, log, health, run })
+  const polling = polls.add({ name: 'satisfaction', everyMs: times.pollMs, isDue: mayHaveQuestions, run })
   return {
     wake: claimInBackground,
     async stop() {

@@ -25,8 +25,7 @@ type Windows = Record<ChannelName, Pick<Channel, 'windowMs'>>
 
 /** Chooses the episodes to ask about, in all workspaces that ask. Returns whether there are any. */
 export async function decideQuestions(db: Db, channels: Windows): Promise<boolean> {
-  const asking = await db<{ workspace_id: string }[]>`
-    select workspace_id from satisfaction_settings where is_on order by workspace_id`
+  const asking = await db<{ workspace_id: string }[]>`${withClosedEpisodes(db)} order by workspace_id`
   let isAny = false
   for (const { workspace_id } of asking) {
     const count = await withRetries(() => db.begin((sql) => decideFor(sql, workspace_id, channels)))
@@ -34,6 +33,19 @@ export async function decideQuestions(db: Db, channels: Windows): Promise<boolea
   }
   return isAny
 }
+
+/** The workspaces that ask, with an episode that is not decided or was decided a minute ago. */
+const withClosedEpisodes = (sql: Sql): Fragment => sql`
+  select workspace_id from satisfaction_settings s
+  where is_on and exists (
+    select from episodes e
+    where e.workspace_id = s.workspace_id and e.closed_at > s.checked_until - make_interval(secs => ${overlapSeconds})
+      and e.closed_at <= now() - make_interval(secs => s.delay_seconds)
+  )`
+
+/** Whether there may be episodes to decide, questions or thanks. */
+export const mayHaveQuestions = (sql: Sql): Fragment => sql`
+  exists (${withClosedEpisodes(sql)}) or exists (select from ratings where due_at is not null)`
 
 async function decideFor(sql: Sql, workspaceId: string, channels: Windows): Promise<number> {
   // Another worker decides, or a member changes the settings. Times as text, which has the microseconds.

@@ -10,7 +10,7 @@
  */
 import { addOfficeMs, officeMs } from '../hours/hours.ts'
 import { scheduleOf } from '../hours/schedules.ts'
-import { type Db, type Sql, withRetries } from '../lib/postgres/db.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../lib/postgres/db.ts'
 import {
   type ActiveTarget,
   type ClockEvent,
@@ -75,6 +75,11 @@ export async function followTargets(db: Db): Promise<FollowedRound> {
   }
   return round
 }
+
+/** Whether a workspace has queued changes, clocks that run out, or clocks to compute again. */
+export const hasTargetWork = (sql: Sql): Fragment => sql`
+  exists (select from target_changes) or exists (select from target_clocks where next_at <= now())
+  or exists (select from target_workspaces where is_requested or ready_after is not null)`
 
 /** Workspaces with queued changes, found by one step in the index each, with clocks that run out, or to compute again. */
 async function listPending(sql: Sql): Promise<string[]> {

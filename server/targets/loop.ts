@@ -2,28 +2,26 @@
  * The loop `targets`: follows the clocks of all workspaces (`clocks.ts`). It polls: a clock may be shown a moment late, and where no
  * workspace has targets a poll reads empty indexes.
  */
-import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
 import type { Db, Sql } from '../lib/postgres/db.ts'
 import { countWaiting, type Waiting } from '../lib/postgres/waiting.ts'
-import type { Health } from '../lib/process/health.ts'
-import { type Loop, startRepeating } from '../lib/process/loop.ts'
+import type { Loop } from '../lib/process/loop.ts'
 import type { Metrics } from '../lib/process/metrics.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import type { Signals } from '../signals/signals.ts'
-import { followTargets } from './clocks.ts'
+import { followTargets, hasTargetWork } from './clocks.ts'
 
 type TargetLoopOptions = {
   db: Db
-  log: FastifyBaseLogger
-  health: Health
+  polls: Polls
   signals: Pick<Signals, 'inboxChanged' | 'changesQueued'>
   times: Times['targets']
 }
 
-export function startTargets({ db, log, health, signals, times }: TargetLoopOptions): Loop {
+export function startTargets({ db, polls, signals, times }: TargetLoopOptions): Loop {
   let isStopped = false
-  const loop = startRepeating({
-    ...{ name: 'targets', everyMs: times.pollMs, log, health },
+  const loop = polls.add({
+    ...{ name: 'targets', everyMs: times.pollMs, isDue: hasTargetWork },
     run: async () => {
       for (let hasMore = true; hasMore && !isStopped; ) {
         const round = await followTargets(db)

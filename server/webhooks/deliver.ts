@@ -17,10 +17,18 @@ import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Health } from '../lib/process/health.ts'
 import type { Loop } from '../lib/process/loop.ts'
+import type { Polls } from '../lib/process/polls.ts'
 import { within } from '../lib/time.ts'
 import { sealContext } from './endpoints.ts'
 import type { Poster } from './post.ts'
-import { type ClaimedDelivery, type ClaimedEndpoint, claimDeliveries, maxAttempts, releaseDeliveries } from './queue.ts'
+import {
+  type ClaimedDelivery,
+  type ClaimedEndpoint,
+  claimDeliveries,
+  hasQueued,
+  maxAttempts,
+  releaseDeliveries,
+} from './queue.ts'
 import {
   type AttemptEnd,
   createScheduler,
@@ -43,6 +51,7 @@ export type DeliveryOptions = {
   poster: Poster
   log: FastifyBaseLogger
   health: Health
+  polls: Polls
   times: Times['webhooks']
   slots?: number
   /** Counts an attempt by its outcome. */
@@ -56,7 +65,7 @@ export type DeliveryLoop = Loop & { wake(): void }
 const settleEveryMs = 16
 
 export function startDelivering(options: DeliveryOptions): DeliveryLoop {
-  const { db, sealer, poster, log, health, times, slots = 512, count = () => {} } = options
+  const { db, sealer, poster, log, health, polls, times, slots = 512, count = () => {} } = options
   const scheduler = createScheduler(slots, times)
   const openSecrets = createSecretReader(sealer, log)
   const settle = createSettling(db, health, times)
@@ -66,6 +75,8 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
   let timerAt: number | undefined
   let isStopped = false
   let onDrained = () => {}
+  /** Of the last claim. The poll reports it. */
+  let failure: unknown
 
   function wake(): void {
     requestClaim(scheduler, performance.now())
@@ -100,9 +111,10 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
       const endpointIds = deliveries.map(({ endpoint_id }) => endpoint_id)
       recordClaim(scheduler, plan, endpointIds, performance.now())
       for (const delivery of deliveries) void deliver(delivery, claimedAt)
+      failure = undefined
     } catch (error) {
       recordClaimFailure(scheduler, performance.now())
-      log.error({ err: error }, 'deliveries could not be claimed; the next poll tries again')
+      failure = error
     }
   }
 
@@ -133,13 +145,20 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
     if (scheduler.usedSlots === 0) onDrained()
   }
 
-  const poll = setInterval(wake, times.pollMs)
+  const polling = polls.add({
+    ...{ name: 'deliver', everyMs: times.pollMs, isDue: hasQueued },
+    run: async () => {
+      wake()
+      await claiming
+      if (failure) throw failure
+    },
+  })
   return {
     wake,
     async stop() {
       isStopped = true
-      clearInterval(poll)
       clearTimeout(timer)
+      await polling.stop()
       await claiming
       if (scheduler.usedSlots === 0) return
       await within(times.stopMs, new Promise<void>((resolve) => (onDrained = resolve)))

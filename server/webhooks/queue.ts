@@ -48,6 +48,8 @@ type ClaimedRow = Omit<ClaimedDelivery, 'workspace_id' | 'endpoint'> & {
   [Column in Exclude<keyof ClaimedEndpoint, 'endpoint_id'>]: ClaimedEndpoint[Column] | null
 }
 
+export const hasQueued = (sql: Sql): Fragment => sql`exists (select from webhook_deliveries)`
+
 /**
  * Leases due deliveries within the plan: the oldest of each endpoint, endpoints in turn. If not all fit into the limit for
  * unproven endpoints, new endpoints come before poor ones and the rest is random.

@@ -9,7 +9,7 @@
  * The reasons to look at a queue are rows of `assignment_requests`. They are deleted in the transaction that assigns: a process that
  * dies leaves them, and a cause that commits later leaves its own.
  */
-import { type Db, type Sql, withRetries } from '../../lib/postgres/db.ts'
+import { type Db, type Fragment, type Sql, withRetries } from '../../lib/postgres/db.ts'
 import type { Policy } from '../../teams/capacity.ts'
 import { changeConversations } from '../changes.ts'
 import { chooseMembers, type Pick } from './choose.ts'
@@ -22,6 +22,8 @@ export type AssignResult = { conversationIds: string[]; policy: Policy; isBusy: 
 
 /** Conversations of one transaction: each costs about a millisecond, and the team is locked meanwhile. */
 const maxBatch = 50
+
+export const hasRequests = (sql: Sql): Fragment => sql`exists (select from assignment_requests)`
 
 /** The teams with requests. Workspaces take turns, each with the team that has waited longest. */
 export async function listRequestedTeams(sql: Sql, limit: number): Promise<TeamKey[]> {

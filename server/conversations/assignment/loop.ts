@@ -12,10 +12,11 @@ import { countWaiting } from '../../lib/postgres/waiting.ts'
 import type { Health } from '../../lib/process/health.ts'
 import { type Loop, startRepeating } from '../../lib/process/loop.ts'
 import type { Metrics } from '../../lib/process/metrics.ts'
+import type { Polls } from '../../lib/process/polls.ts'
 import type { Signals } from '../../signals/signals.ts'
 import { settleAvailability } from '../../teams/availability.ts'
 import { signalAvailability } from '../../teams/member-streams.ts'
-import { assignTeam, listRequestedTeams, type TeamKey } from './assign.ts'
+import { assignTeam, hasRequests, listRequestedTeams, type TeamKey } from './assign.ts'
 import { isQueued } from './queue.ts'
 import { returnConversations } from './returns.ts'
 
@@ -23,6 +24,7 @@ type AssignmentOptions = {
   db: Db
   log: FastifyBaseLogger
   health: Health
+  polls: Polls
   signals: Pick<Signals, 'changed' | 'inboxChanged' | 'conversationChanged' | 'changesQueued' | 'assignmentReady'>
   times: Pick<Times, 'availability' | 'assignment'>
   /** Counts the conversations that were assigned or returned, by policy. */
@@ -39,7 +41,7 @@ const slots = 2
 
 /** `wake`: a team may have requests. */
 export function startAssignment(options: AssignmentOptions): Loop & { wake(): void } {
-  const { db, log, health, signals, times, count } = options
+  const { db, log, health, polls, signals, times, count } = options
   let isRequested = false
   let isStopped = false
   let round: Promise<void> | undefined
@@ -93,7 +95,7 @@ export function startAssignment(options: AssignmentOptions): Loop & { wake(): vo
   }
 
   const loops = [
-    startRepeating({ name: 'assignment', everyMs: times.assignment.pollMs, log, health, run: runRound }),
+    polls.add({ name: 'assignment', everyMs: times.assignment.pollMs, isDue: hasRequests, run: runRound }),
     startRepeating({
       ...{ name: 'availability', everyMs: times.availability.settleMs, log, health },
       run: async () => signalAvailability(signals, await settleAvailability(db, times.availability)),

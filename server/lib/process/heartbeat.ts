@@ -12,7 +12,7 @@ import type { Db, Sql } from '../postgres/db.ts'
 import type { Disk } from './disk.ts'
 import type { Health } from './health.ts'
 import { type Loop, startRepeating } from './loop.ts'
-import type { Metrics } from './metrics.ts'
+import { lagResolutionMs, type Metrics } from './metrics.ts'
 
 type ProcessReport = {
   version: string
@@ -40,8 +40,6 @@ export type ServiceProcess = ProcessReport & {
 /** Three heartbeats. `/readyz` has the same limit for a process that is restarted. */
 const silentSeconds = 30
 const keptMinutes = 60
-/** A tenth of the largest lag that matters would do; the metrics of the process measure in steps of 10 ms. */
-const lagResolutionMs = 20
 
 type Heartbeat = {
   db: Db

@@ -41,6 +41,8 @@ export async function storeEarlyReports(sql: Sql, reports: readonly EarlyReport[
       as i (workspace_id uuid, id uuid, external_id text, report jsonb)`
 }
 
+export const hasEarlyReports = (sql: Sql): Fragment => sql`exists (select from early_reports)`
+
 /** Applies the stored reports whose message exists by now, and notifies their workspaces. */
 export async function applyEarlyReports(
   db: Db,
