@@ -803,7 +803,7 @@ comment on table counted_episodes is 'Episodes as report_counts and report_histo
 comment on column counted_episodes.first_reply_at is 'Null if a member opened the episode: the customer waited for no reply.';
 comment on column counted_episodes.asked_at is 'When the question about satisfaction was sent. Null if it was not, or did not reach the customer.';
 comment on column counted_episodes.rating_member_id is 'The member who replied last before the question.';
-comment on column counted_episodes.outcomes is 'The decided outcomes of targets: a list of target_id, kind, at, is_met.';
+comment on column counted_episodes.outcomes is 'The decided outcomes of targets: a list of target_id, kind, at, is_met, member_id, team_id.';
 
 create table drafts (
   workspace_id uuid not null,
@@ -1631,6 +1631,8 @@ create table target_clocks (
   breached_at timestamp with time zone,
   outcome text,
   ended_at timestamp with time zone,
+  member_id uuid,
+  team_id uuid,
   constraint target_clocks_pkey PRIMARY KEY (workspace_id, episode_id, target_id, kind),
   constraint target_clocks_episode_fkey FOREIGN KEY (workspace_id, episode_id) REFERENCES episodes(workspace_id, id) ON DELETE CASCADE,
   constraint target_clocks_kind_check CHECK ((kind = ANY (ARRAY['first_reply'::text, 'next_reply'::text, 'closing'::text]))),
@@ -1644,6 +1646,7 @@ comment on column target_clocks.reminded_minutes is 'Automations that react so m
 comment on column target_clocks.breached_at is 'When the time ran out first.';
 comment on column target_clocks.outcome is 'Null while it is not decided. Of next_reply: missed if any wait of the episode was too long.';
 comment on column target_clocks.ended_at is 'When the reply was sent or the episode was closed. Of next_reply: the last reply.';
+comment on column target_clocks.member_id is 'Who had the conversation when the outcome was decided. Null: it was assigned to no one. So is team_id.';
 CREATE INDEX target_clocks_breached ON public.target_clocks USING btree (workspace_id, breached_at) WHERE (breached_at IS NOT NULL);
 CREATE INDEX target_clocks_ended ON public.target_clocks USING btree (workspace_id, ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX target_clocks_next ON public.target_clocks USING btree (next_at) WHERE (next_at IS NOT NULL);

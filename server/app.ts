@@ -276,7 +276,13 @@ async function registerApi(
   const tables: [tag: string, rows: readonly Row[]][] = [
     ['Account', accountTable(db, signals)],
     ['', auditTable(db, nameSubjects)],
-    ['', sessionTable({ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace })],
+    [
+      '',
+      sessionTable({
+        ...{ db: admission, sealer, publicUrl, setup, mailer, oidcName: oidc?.name, operatorWorkspace },
+        onSignedOut: memberStreams.signedOut,
+      }),
+    ],
     ['', oidcTable({ db: admission, sealer, publicUrl, signals, unassign: unassignMember, oidc })],
     ['', secondFactorTable(db, sealer, publicUrl)],
     ['', requestTable(db, slow)],

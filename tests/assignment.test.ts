@@ -383,6 +383,19 @@ test(
   },
 )
 
+test('a member who signs out is offline at once, and gets nothing', async (t) => {
+  const { browser: owner } = await startSignedIn(t)
+  const ana = await createMember(owner, 'agent', { name: 'Ana' })
+  const close = await openStream(t, ana)
+  await ana.ask('POST', '/availability/input')
+  const stateOfAna = async () =>
+    (await owner.ask('GET', '/assignment/members')).data.find(({ id }: Json) => id === ana.id)?.state
+  await until('Ana to be available', async () => (await stateOfAna()) === 'available')
+  await ana.ask('DELETE', '/session')
+  close()
+  assert.equal(await stateOfAna(), 'offline')
+})
+
 test('conversations of a member who is offline return to the queue after the minutes of the team, with a line', async (t) => {
   const { team, lead, db, api, queue, choose, untilAssigned, lines, agentOf, member, settle } = await startTeam(
     t,

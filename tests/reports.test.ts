@@ -29,7 +29,15 @@ type Episode = {
   outcomes: Outcome[]
 }
 /** `at` is null while the customer waits again. */
-type Outcome = { target: string; kind: (typeof kinds)[number]; isMet: boolean; at: number | null }
+type Outcome = {
+  target: string
+  kind: (typeof kinds)[number]
+  isMet: boolean
+  at: number | null
+  /** Who had the conversation then. */
+  member: string | null
+  team: string | null
+}
 type Question = {
   id: string
   at: number
@@ -142,7 +150,7 @@ async function createModel({ db, api }: World, count: number, seed = 1): Promise
       someOf(idsOf(targets)).map((target) => {
         const isMet = random() < 0.7
         const at = isMet && random() < 0.1 ? null : openedMs + Math.floor(random() * 3 * dayMs)
-        return { target, kind, isMet, at }
+        return { target, kind, isMet, at, member: orNull(members), team: orNull(idsOf(teams)) }
       }),
     )
   const someOf = (ids: readonly string[]) => ids.filter(() => random() < 0.3)
@@ -222,10 +230,15 @@ async function insertEpisode(db: World['db'], workspaceId: string, e: Episode): 
 
 const stateOf = ({ isFailed, rating }: Question) => (isFailed ? 'failed' : rating === null ? 'asked' : 'rated')
 
-const insertOutcome = (sql: Sql, workspaceId: string, e: Episode, { target, kind, isMet, at }: Outcome) => sql`
-  insert into target_clocks (workspace_id, episode_id, target_id, kind, started_at, breached_at, outcome, ended_at)
+const insertOutcome = (
+  sql: Sql,
+  workspaceId: string,
+  e: Episode,
+  { target, kind, isMet, at, member, team }: Outcome,
+) => sql`
+  insert into target_clocks (workspace_id, episode_id, target_id, kind, started_at, breached_at, outcome, ended_at, member_id, team_id)
   values (${workspaceId}, ${e.id}, ${target}, ${kind}, ${iso(e.opened_at)}, ${isMet ? null : iso(at)}, ${isMet ? 'met' : 'missed'},
-    ${isMet ? iso(at) : null})`
+    ${isMet ? iso(at) : null}, ${member}, ${team})`
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -264,12 +277,18 @@ type Recounted = {
 }
 
 /** Whether an episode has a key. The member of a first reply is its author. */
-function hasKey(e: Episode, dimension: Dimension, key: string | null, author?: string | null): boolean {
+function hasKey(
+  e: Episode,
+  dimension: Dimension,
+  key: string | null,
+  author?: string | null,
+  team?: string | null,
+): boolean {
   const of = e.closed_at === null ? e.conversation : e
   if (dimension === 'connection') return e.conversation.connection === key
   if (dimension === 'label') return key === null ? of.labels.length === 0 : of.labels.includes(key)
   if (dimension === 'member') return (author === undefined ? of.member : author) === key
-  return of.team === key
+  return (team === undefined ? of.team : team) === key
 }
 
 /** The episodes behind each figure, and the seconds of each. */
@@ -308,8 +327,8 @@ function recountOutcomes(model: Model, { timeZone, from, to, keys = {} }: Recoun
     const day = ms === null ? '' : localOf(ms, timeZone).day
     return day >= from && day <= to
   }
-  const matches = (e: Episode, author?: string | null) =>
-    Object.entries(keys).every(([dimension, key]) => hasKey(e, dimension as Dimension, key, author))
+  const matches = (e: Episode, member: string | null, team?: string | null) =>
+    Object.entries(keys).every(([dimension, key]) => hasKey(e, dimension as Dimension, key, member, team))
   const questions = model.episodes.flatMap((e) =>
     e.question && !e.question.isFailed && matches(e, e.question.member) ? [e.question] : [],
   )
@@ -320,7 +339,8 @@ function recountOutcomes(model: Model, { timeZone, from, to, keys = {} }: Recoun
     ratings: questions.filter(({ rated_at }) => isIn(rated_at)),
     outcomes: model.episodes.flatMap((e) =>
       e.outcomes
-        .filter((outcome) => isIn(outcome.at) && matches(e) && (target ?? outcome.target) === outcome.target)
+        .filter((outcome) => isIn(outcome.at) && matches(e, outcome.member, outcome.team))
+        .filter((outcome) => (target ?? outcome.target) === outcome.target)
         .map((outcome) => ({ e, ...outcome })),
     ),
   }
@@ -1046,6 +1066,7 @@ test('a member who sees only some conversations gets the own ratings, outcomes a
   for (const e of model.episodes) {
     Object.assign(e, { member: own(e.member), first_reply_by: own(e.first_reply_by) })
     if (e.question) e.question.member = own(e.question.member)
+    for (const outcome of e.outcomes) outcome.member = own(outcome.member)
   }
   for (const { id, member } of model.conversations)
     await db`update conversations set assigned_agent_id = ${member} where workspace_id = ${api.workspaceId} and id = ${id}`

@@ -203,6 +203,34 @@ test('a clock runs while the customer waits, and its outcome is met or missed', 
   assert.equal((await clocksOf(id)).length, 5)
 })
 
+test('a miss stays with the member who had the conversation, and keeps its time when the target changes', async (t) => {
+  const { ask, browser, create, change, converse, reply, update, followed, wait } = await startWorld(t)
+  const ana = await createMember(browser, 'agent', { name: 'Ana' })
+  const ben = await createMember(browser, 'agent', { name: 'Ben' })
+  const target = await create({ name: 'All', first_reply_minutes: 10 })
+  const { id } = await converse(phoneOf(2))
+  await update(id, { assigned_agent_id: ana.id })
+  await wait(id, 15)
+  await update(id, { assigned_agent_id: ben.id })
+  await change(target.id, { first_reply_minutes: 100 })
+  assert.equal(dueIn(await followed(id)), 85)
+  await reply(id)
+  await followed(id)
+  const [missed, ...rest] = (await ask('GET', '/reports/targets/outcomes?figure=missed')).data
+  assert.deepEqual(rest, [])
+  const [outcome] = missed.outcomes
+  assert.equal(outcome.member, 'Ana')
+  assert.equal(outcome.due_at, outcome.at)
+  assert.ok(Date.parse(outcome.due_at) < Date.parse(outcome.ended_at))
+  for (const [member, count] of [
+    [ana, 1],
+    [ben, 0],
+  ] as const) {
+    const { totals } = (await ask('GET', `/reports/targets?member_id=${member.id}`)).data
+    assert.deepEqual(totals.first_reply, { met: 0, missed: count })
+  }
+})
+
 test('the first active target whose conditions match applies, also after they change', async (t) => {
   const { create, change, converse, update, followed, clocksOf, wait } = await startWorld(t)
   const all = await create({ name: 'All', first_reply_minutes: 60 })

@@ -142,6 +142,7 @@ export const insightsTable = ({ db, slow, broadcastNames }: InsightsOptions): re
   row({
     call: 'GET /overview',
     members: roles,
+    needsAll: true,
     query: Type.Object({ days: Type.Optional(OneOf(ranges)), connection_id: Type.Optional(Type.String()) }),
     data: OverviewSchema,
     run: async ({ caller, query: { days = '30', connection_id } }) => {

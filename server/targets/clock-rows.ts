@@ -42,6 +42,7 @@ export type LockedConversation = Omit<Change, 'atMs'> & {
   contact_id: string
   episode_id: string | null
   team_id: string | null
+  assigned_agent_id: string | null
   connection_id: string | null
   due_ms: number | null
   due_kind: ClockKind | null
@@ -62,7 +63,7 @@ export async function lockConversations(
       ? sql`array[${conditions.reduce((one, other) => sql`${one}, ${other}`)}]`
       : sql`'{}'::boolean[]`
   return sql<LockedConversation[]>`
-    select v.id, v.contact_id, v.episode_id, v.team_id, v.connection_id, v.due_kind, ${msOf(sql, sql`v.due_at`)} as due_ms,
+    select v.id, v.contact_id, v.episode_id, v.team_id, v.assigned_agent_id, v.connection_id, v.due_kind, ${msOf(sql, sql`v.due_at`)} as due_ms,
       true as "isOpen", ${msOf(sql, sql`v.waiting_since`)} as "waitingSinceMs", v.bot_run_id is not null as "isWithBot",
       v.episode_replies > 0 as "hasReplied", ${met} as met, ${msOf(sql, sql`clock_timestamp()`)} as now_ms
     from conversations v
@@ -123,6 +124,8 @@ export type StoredResult = StoredClock & { nextMs: number | null }
 export type ClockEvent = { contact_id: string; conversation_id: string; event: 'due' | 'breached'; detail: string }
 export type EpisodeResult = {
   episodeId: string
+  /** Who has the conversation: outcomes that are decided now are theirs. */
+  holder: { member_id: string | null; team_id: string | null }
   track: Track | undefined
   clocks: StoredResult[]
   dropped: { target_id: string; kind: ClockKind }[]
@@ -136,9 +139,10 @@ export async function writeResults(sql: Sql, workspaceId: string, results: reado
   const tracks = results.flatMap(({ episodeId: id, track }) => (track ? [{ id, track }] : []))
   const ended = results.flatMap(({ episodeId: id, track }) => (track ? [] : [id]))
   const dropped = results.flatMap(({ episodeId, dropped }) => dropped.map((one) => ({ episode_id: episodeId, ...one })))
-  const clocks = results.flatMap(({ episodeId, clocks }) =>
+  const clocks = results.flatMap(({ episodeId, holder, clocks }) =>
     clocks.map((clock) => ({
       ...clock,
+      ...holder,
       episode_id: episodeId,
       nextMs: clock.nextMs === Number.MAX_SAFE_INTEGER ? null : clock.nextMs,
     })),
@@ -160,20 +164,26 @@ export async function writeResults(sql: Sql, workspaceId: string, results: reado
       where k.workspace_id = ${workspaceId} and k.episode_id = i.episode_id and k.target_id = i.target_id and k.kind = i.kind`
   }
   if (clocks.length === 0) return
+  // A miss stays with whom it happened; a reply in time to a later wait is an outcome of its own.
+  const isDecidedBefore = sql`
+    k.outcome = excluded.outcome and (k.breached_at is not null or k.ended_at is not distinct from excluded.ended_at)`
   const time = (ms: Fragment) => sql`to_timestamp(${ms} / 1000.0)`
   await sql`
     insert into target_clocks as k (workspace_id, episode_id, target_id, kind, started_at, due_at, next_at, reminded_minutes, breached_at,
-      outcome, ended_at)
+      outcome, ended_at, member_id, team_id)
     select ${workspaceId}, i.episode_id, i.target_id, i.kind, ${time(sql`i."startedMs"`)}, ${time(sql`i."dueMs"`)}, ${time(sql`i."nextMs"`)},
-      array(select json_array_elements_text(i."remindedMinutes")::int), ${time(sql`i."breachedMs"`)}, i.outcome, ${time(sql`i."endedMs"`)}
+      array(select json_array_elements_text(i."remindedMinutes")::int), ${time(sql`i."breachedMs"`)}, i.outcome, ${time(sql`i."endedMs"`)},
+      case when i.outcome is not null then i.member_id end, case when i.outcome is not null then i.team_id end
     from json_to_recordset(${JSON.stringify(clocks)}::text::json) as i (
       episode_id uuid, target_id uuid, kind text, "startedMs" float8, "dueMs" float8, "nextMs" float8, "remindedMinutes" json,
-      "breachedMs" float8, outcome text, "endedMs" float8
+      "breachedMs" float8, outcome text, "endedMs" float8, member_id uuid, team_id uuid
     )
     order by i.episode_id, i.target_id, i.kind
     on conflict (workspace_id, episode_id, target_id, kind) do update set
       started_at = excluded.started_at, due_at = excluded.due_at, next_at = excluded.next_at, reminded_minutes = excluded.reminded_minutes,
-      breached_at = excluded.breached_at, outcome = excluded.outcome, ended_at = excluded.ended_at`
+      breached_at = excluded.breached_at, outcome = excluded.outcome, ended_at = excluded.ended_at,
+      member_id = case when ${isDecidedBefore} then k.member_id else excluded.member_id end,
+      team_id = case when ${isDecidedBefore} then k.team_id else excluded.team_id end`
 }
 
 /** The pages read the due time with the conversation. It is no change that lists by `updated_after` show. */

@@ -276,8 +276,10 @@ function followEpisode(input: EpisodeInput): EpisodeResult {
   const kept = [...own.map(({ clock }) => clock), ...others]
   const isKept = ({ target_id, kind }: StoredClock) =>
     kept.some((one) => one.target_id === target_id && one.kind === kind)
+  const { assigned_agent_id: member_id, team_id } = conversation
   return {
     episodeId: episode.id,
+    holder: { member_id, team_id },
     track: isTracked && track?.closedMs === null ? track : undefined,
     clocks: kept,
     dropped: episode.clocks.filter((clock) => !isKept(clock)).map(({ target_id, kind }) => ({ target_id, kind })),

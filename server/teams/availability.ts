@@ -112,6 +112,21 @@ export async function settleAvailability(sql: Sql, limits: Limits): Promise<Memb
   return rows.length === settledAtOnce ? [...changed, ...(await settleAvailability(sql, limits))] : changed
 }
 
+/** Stores that a member has signed out. Another page of the member makes them available again with its next input. */
+export async function leave(sql: Sql, { workspaceId, memberId }: MemberKey): Promise<MemberKey[]> {
+  const rows = await sql<ChangedRow[]>`
+    with next_states as (
+      select workspace_id, member_id, is_away_chosen from member_availability
+      where workspace_id = ${workspaceId} and member_id = ${memberId} and state <> 'offline'
+      for no key update
+    )
+    update member_availability a set seen_at = null, input_at = null, ${setState(sql, sql`'offline'`)}
+    from next_states n
+    where a.workspace_id = n.workspace_id and a.member_id = n.member_id
+    returning a.workspace_id, a.member_id, true as is_changed`
+  return toChanged(rows)
+}
+
 const settledAtOnce = 1_000
 const assignableRoles = roles.filter((role) => role !== 'viewer')
 

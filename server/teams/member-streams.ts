@@ -1,6 +1,6 @@
 /**
  * Reports the members with an open stream in this process: soon after a stream opens, and then as a heartbeat. A member whose last stream
- * closed is in one more heartbeat, so a page that reloads changes nothing.
+ * closed is in one more heartbeat, so a page that reloads changes nothing. A member who signs out is offline at once.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Times } from '../../common/times.ts'
@@ -8,7 +8,7 @@ import type { Db } from '../lib/postgres/db.ts'
 import type { Health } from '../lib/process/health.ts'
 import { type Loop, startRepeating } from '../lib/process/loop.ts'
 import type { Signals } from '../signals/signals.ts'
-import { type MemberKey, reportMembers } from './availability.ts'
+import { leave, type MemberKey, reportMembers } from './availability.ts'
 
 type MemberStreamsOptions = {
   db: Db
@@ -21,14 +21,16 @@ type MemberStreamsOptions = {
 /** A stream of the member has opened. Returns a function to call when it closes. */
 export type OnMemberStream = (member: MemberKey) => () => void
 
+export type MemberStreams = Loop & { opened: OnMemberStream; signedOut(member: MemberKey): Promise<void> }
+
 /** Members of one statement. */
 const maxReported = 500
 /** Streams that open together are reported together: after a restart all of them open within seconds. */
 const togetherMs = 50
 
-export function startMemberStreams(options: MemberStreamsOptions): Loop & { opened: OnMemberStream } {
+export function startMemberStreams(options: MemberStreamsOptions): MemberStreams {
   const { db, log, health, signals, times } = options
-  const streams = new Map<string, { member: MemberKey; count: number }>()
+  const streams = new Map<string, { member: MemberKey; count: number; hasLeft?: boolean }>()
   let opening = new Map<string, MemberKey>()
   let timer: NodeJS.Timeout | undefined
   let reporting: Promise<void> | undefined
@@ -57,7 +59,7 @@ export function startMemberStreams(options: MemberStreamsOptions): Loop & { open
   async function beat(): Promise<void> {
     const all = [...streams]
     await report(
-      all.map(([, { member }]) => member),
+      all.flatMap(([, { member, count, hasLeft }]) => (hasLeft && count === 0 ? [] : [member])),
       false,
     )
     for (const [key, stream] of all) if (stream.count === 0) streams.delete(key)
@@ -66,9 +68,10 @@ export function startMemberStreams(options: MemberStreamsOptions): Loop & { open
 
   return {
     opened(member) {
-      const key = `${member.workspaceId} ${member.memberId}`
+      const key = keyOf(member)
       const stream = streams.get(key) ?? { member, count: 0 }
       stream.count++
+      stream.hasLeft = false
       streams.set(key, stream)
       opening.set(key, member)
       if (!reporting) timer ??= setTimeout(reportOpening, togetherMs)
@@ -78,6 +81,12 @@ export function startMemberStreams(options: MemberStreamsOptions): Loop & { open
         isClosed = true
       }
     },
+    async signedOut(member) {
+      const stream = streams.get(keyOf(member))
+      if (stream) stream.hasLeft = true
+      opening.delete(keyOf(member))
+      signalAvailability(signals, await leave(db, member))
+    },
     async stop() {
       clearTimeout(timer)
       await beating.stop()
@@ -85,6 +94,8 @@ export function startMemberStreams(options: MemberStreamsOptions): Loop & { open
     },
   }
 }
+
+const keyOf = ({ workspaceId, memberId }: MemberKey): string => `${workspaceId} ${memberId}`
 
 /** The pages of their workspaces show the states, and the engine may have members to assign to. */
 export function signalAvailability(

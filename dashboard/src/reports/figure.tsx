@@ -1,11 +1,10 @@
 /** A figure that opens the rows behind it, and its change from the period before. */
-import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
+import { formatNumber, formatShare } from '../lib/time.ts'
 import { reportWords } from '../words/reports.ts'
+import { formatSeconds } from './duration.ts'
 import { type Opened, openRows } from './opened.ts'
 
 const { change: text } = reportWords
-
-export const formatSeconds = (seconds: number): string => formatSpan(seconds * 1_000)
 
 type FigureProps = { value: string; label: string; opens: Opened | undefined }
 

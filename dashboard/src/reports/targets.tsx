@@ -4,7 +4,8 @@ import { countTicks } from '../lib/chart.ts'
 import { formatCompact, formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import type { Column } from '../ui/table.tsx'
 import { reportWords } from '../words/reports.ts'
-import { ContactLink, None, RowsDrawer } from './drawer.tsx'
+import { ContactLink, RowsDrawer } from './drawer.tsx'
+import { formatSeconds } from './duration.ts'
 import { Change, Figure } from './figure.tsx'
 import { describeSpan } from './header.tsx'
 import type { Opened } from './opened.ts'
@@ -203,26 +204,29 @@ export function OutcomeDrawer({ report, request, opened, onUpdate }: DrawerProps
   )
 }
 
+/** How late what was missed came. Null: it has not come yet. */
+const lateness = (at: string, endedAt: string | null): string | null =>
+  endedAt === null ? null : formatSeconds((Date.parse(endedAt) - Date.parse(at)) / 1_000)
+
 const columns: Column<Episode>[] = [
   { label: list.contact, cell: (item) => <ContactLink item={item} /> },
   {
     label: text.outcome,
     cell: ({ outcomes: found }) => (
       <ul>
-        {found.map(({ target_id, target, kind, outcome, at, due_at }) => (
+        {found.map(({ target_id, target, kind, outcome, at, ended_at, member, team }) => (
           <li key={`${target_id} ${kind}`} className="reports-two">
             <span>
               {target ?? rowWords.gone.targets} · {text.kinds[kind]}
             </span>
             <small className="soft">
-              {outcome === 'met' ? text.metAt(formatTime(at)) : text.missedAt(formatTime(due_at ?? at))}
+              {outcome === 'met' ? text.metAt(formatTime(at)) : text.missedAt(formatTime(at), lateness(at, ended_at))} ·{' '}
+              {member || team ? text.heldBy([member, team].filter(Boolean).join(', ')) : text.unassigned}
             </small>
           </li>
         ))}
       </ul>
     ),
   },
-  { label: list.team, cell: ({ team }) => team ?? <None /> },
-  { label: list.member, cell: ({ member }) => member ?? <None /> },
   { label: list.opened, cell: ({ opened_at }) => <time dateTime={opened_at}>{formatTime(opened_at)}</time> },
 ]

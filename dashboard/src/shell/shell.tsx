@@ -41,12 +41,15 @@ const paletteKeys = [modifierKey, 'K']
 /** Switches between available and away. */
 const availabilityKey = 'A'
 
-/** `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. */
-type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string }
+/**
+ * `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. `needsAll`: it shows figures of all
+ * conversations, so a member who sees fewer does not have it.
+ */
+type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string; needsAll?: true }
 
-const navItems: readonly NavItem[] = [
+const allItems: readonly NavItem[] = [
   { href: '/inbox', label: shell.inbox, icon: 'inbox', key: 'i' },
-  { href: '/overview', label: shell.overview, icon: 'overview', key: 'o' },
+  { href: '/overview', label: shell.overview, icon: 'overview', key: 'o', needsAll: true },
   { href: '/reports', label: shell.reports, icon: 'reports', key: 'p' },
   { href: '/contacts', label: shell.contacts, icon: 'contacts', key: 'c' },
   { href: '/segments', label: shell.segments, icon: 'segments', key: 's' },
@@ -64,7 +67,6 @@ const subPages: readonly NavItem[] = [
   { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
   { href: '/developers/keys', label: shell.keys, icon: 'key', key: 'k' },
 ]
-const allPages = [...navItems, ...subPages]
 /** The tabs of the tab bar on a phone. The other pages are in its "More" menu. */
 const tabs = new Set(['/inbox', '/overview', '/contacts', '/broadcasts'])
 
@@ -77,6 +79,8 @@ export function Shell({ children }: { children: ReactNode }) {
   useBackground(path)
   const canWrite = useCanWrite()
   const isManager = useIsManager()
+  const navItems = useNavItems()
+  const allPages = [...navItems, ...subPages]
   const availability = useAvailability()
   const choose = useChooseAvailability()
   const commandTo = (href: string, label: string, icon: IconName): Command => ({
@@ -192,9 +196,15 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
+/** The pages of the navigation that the member may open. */
+function useNavItems(): readonly NavItem[] {
+  const { sees } = useSession()
+  return allItems.filter(({ needsAll }) => !needsAll || sees === 'all')
+}
+
 /** Whether the page is in the "More" menu of a phone. */
 const isBehindMore = (path: string): boolean =>
-  navItems.some(({ href, alsoAt }) => !tabs.has(href) && (isUnder(path, href) || isUnder(path, alsoAt)))
+  allItems.some(({ href, alsoAt }) => !tabs.has(href) && (isUnder(path, href) || isUnder(path, alsoAt)))
 
 const isUnder = (path: string, href: string | undefined): boolean =>
   href !== undefined && (path === href || path.startsWith(`${href}/`))
@@ -214,7 +224,7 @@ export const ShellFrame = () => (
         <span>{shell.palette.open}</span>
       </span>
       <ul>
-        {navItems.map(({ href, label, icon }) => (
+        {allItems.map(({ href, label, icon }) => (
           <li key={href} data-tab={tabs.has(href) ? '' : undefined}>
             <span className="line nav-link">
               <Icon name={icon} />

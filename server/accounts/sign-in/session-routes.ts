@@ -108,6 +108,8 @@ type Dashboard = {
   mailer: Mailer | undefined
   oidcName: string | undefined
   operatorWorkspace: OperatorWorkspace
+  /** A member has signed out. The module of teams makes the member offline. */
+  onSignedOut: (member: { workspaceId: string; memberId: string }) => Promise<void>
 }
 
 export function sessionTable({
@@ -118,6 +120,7 @@ export function sessionTable({
   mailer,
   oidcName,
   operatorWorkspace,
+  onSignedOut,
 }: Dashboard): readonly Row[] {
   const viewOf = async (session: Session): Promise<Static<typeof SessionView>> => ({
     ...toView(session),
@@ -190,6 +193,7 @@ export function sessionTable({
       run: async ({ caller }, reply) => {
         await endSession(db, caller)
         clearSessionCookie(reply, publicUrl)
+        await onSignedOut({ workspaceId: caller.workspaceId, memberId: caller.member.id })
         return { signed_out: true }
       },
     }),

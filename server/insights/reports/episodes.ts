@@ -109,10 +109,10 @@ function isAtHour(sql: Sql, { state }: ReportRequest, at: Fragment, { weekday, h
   return sql`true ${onWeekday} ${inHour}`
 }
 
-/** The filters as conditions on episode `e` of conversation `v`; `member` is that of the figure. */
-export function keysOf(sql: Sql, { filters }: ReportRequest, member: Fragment): Fragment {
+/** The filters as conditions on episode `e` of conversation `v`; `member` and `team` are those of the figure. */
+export function keysOf(sql: Sql, { filters }: ReportRequest, member: Fragment, team = teamOf(sql)): Fragment {
   const keys: Record<Exclude<Dimension, 'label'>, Fragment> = {
-    ...{ team: teamOf(sql), connection: sql`e.connection_id`, member },
+    ...{ team, connection: sql`e.connection_id`, member },
   }
   const conditions = dimensions.flatMap((dimension) => {
     const id = filters[dimension]

@@ -6,7 +6,8 @@
  * first reply is its author.
  *
  * More events have a bucket instead of a time: the question about satisfaction (1 with a rating, otherwise 0) and its rating, which count for the
- * member whom the rating is about, and the outcomes of targets (1 met, 0 missed), which count for the target.
+ * member whom the rating is about, and the outcomes of targets (1 met, 0 missed), which count for the target, and for the member and the team
+ * who had the conversation when the outcome was decided.
  */
 import type { Fragment, Sql } from '../../lib/postgres/db.ts'
 import { bucketOf } from './buckets.ts'
@@ -106,7 +107,8 @@ export const changedFacts = (sql: Sql): Fragment => sql`
         ${officeFirstReplySeconds(sql)} as office_first_reply_s, ${officeClosingSeconds(sql)} as office_closing_s,
         r.asked_at, r.rated_at, r.rating, r.member_id as rating_member_id, (
           select jsonb_agg(jsonb_build_object(
-            'target_id', k.target_id, 'kind', k.kind, 'at', ${outcomeAt(sql)}, 'is_met', k.outcome = 'met'
+            'target_id', k.target_id, 'kind', k.kind, 'at', ${outcomeAt(sql)}, 'is_met', k.outcome = 'met',
+            'member_id', k.member_id, 'team_id', k.team_id
           ))
           from target_clocks k
           where k.workspace_id = e.workspace_id and k.episode_id = e.id and ${isDecided(sql)}
@@ -180,11 +182,11 @@ export const changedEvents = (sql: Sql): Fragment => sql`
     -- are one row.
     changed_events as (
       select sum(f.sign)::int as sign, f.workspace_id, f.generation, x.event, date_trunc('hour', x.at at time zone f.time_zone) as local_at,
-        x.member_id, f.team_id, f.connection_id, f.labels, x.is_reopened, x.replies, x.first_reply_s, x.closing_s, x.office_first_reply_s,
+        x.member_id, x.team_id, f.connection_id, f.labels, x.is_reopened, x.replies, x.first_reply_s, x.closing_s, x.office_first_reply_s,
         x.office_closing_s, x.target_id, x.bucket
       from facts f
       cross join lateral (
-        select v.event, v.at, v.member_id, null::uuid as target_id, v.bucket, v.is_reopened, v.replies, v.first_reply_s, v.closing_s,
+        select v.event, v.at, v.member_id, f.team_id, null::uuid as target_id, v.bucket, v.is_reopened, v.replies, v.first_reply_s, v.closing_s,
           v.office_first_reply_s, v.office_closing_s
         from (values
           ('opened', f.opened_at, f.member_id, null::int, f.is_reopened, null::int, null::int, null::int, null::int, null::int),
@@ -194,8 +196,10 @@ export const changedEvents = (sql: Sql): Fragment => sql`
           ('rating', f.rated_at, f.rating_member_id, f.rating::int, null, null, null, null, null, null)
         ) v (event, at, member_id, bucket, is_reopened, replies, first_reply_s, closing_s, office_first_reply_s, office_closing_s)
         union all
-        select 'target_' || o.kind, o.at, f.member_id, o.target_id, o.is_met::int, null, null, null, null, null, null
-        from jsonb_to_recordset(f.outcomes) as o (target_id uuid, kind text, at timestamptz, is_met boolean)
+        select 'target_' || o.kind, o.at, o.member_id, o.team_id, o.target_id, o.is_met::int, null, null, null, null, null, null
+        from jsonb_to_recordset(f.outcomes) as o (
+          target_id uuid, kind text, at timestamptz, is_met boolean, member_id uuid, team_id uuid
+        )
       ) x
       where x.at is not null
       group by 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17

@@ -298,8 +298,17 @@ export const ReportOutcomesSchema = Type.Object({
       target: NullableText(),
       kind: OneOf(clockKinds),
       outcome: OneOf(['met', 'missed']),
-      at: DateTime,
+      at: Type.String({
+        format: 'date-time',
+        description: 'When the time ran out, or when the reply or the closing was in time.',
+      }),
       due_at: NullableDateTime,
+      ended_at: NullableText({
+        format: 'date-time',
+        description: 'When the reply was sent or the episode was closed. Null: not yet.',
+      }),
+      team: NullableText({ description: 'Of the conversation when the outcome was decided.' }),
+      member: NullableText({ description: 'To whom it was assigned then.' }),
     }),
     { description: 'Only those of the figure.' },
   ),

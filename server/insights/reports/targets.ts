@@ -79,12 +79,17 @@ export async function listReportOutcomes(
     found_outcomes as (
       select k.episode_id, json_agg(json_build_object(
           'target_id', k.target_id, 'target', n.name, 'kind', k.kind, 'outcome', k.outcome,
-          'at', ${isoTime(sql, outcomeAt(sql))}, 'due_at', ${isoTime(sql, sql`k.due_at`)}
+          'at', ${isoTime(sql, outcomeAt(sql))}, 'due_at', ${isoTime(sql, sql`coalesce(k.breached_at, k.due_at)`)},
+          'ended_at', ${isoTime(sql, sql`k.ended_at`)},
+          'team', (select t.name from teams t where t.workspace_id = k.workspace_id and t.id = k.team_id),
+          'member', ${memberNameOf(sql, sql`k.member_id`)}
         ) order by k.kind, k.target_id) as outcomes
       from target_clocks k
+      join episodes e on e.workspace_id = k.workspace_id and e.id = k.episode_id
+      join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
       left join targets n on n.workspace_id = k.workspace_id and n.id = k.target_id
       where k.workspace_id = ${workspaceId} and k.episode_id < ${before}
-        and ${plannedPerCall(sql, conditionOf(sql, request, query))}
+        and ${plannedPerCall(sql, conditionOf(sql, request, query))} and ${keysOf(sql, request, sql`k.member_id`, sql`k.team_id`)}
       group by k.episode_id
     )
     select e.id, e.conversation_id, v.channel, ${contactName(sql)} as contact,
@@ -94,7 +99,7 @@ export async function listReportOutcomes(
     join episodes e on e.workspace_id = ${workspaceId} and e.id = o.episode_id
     join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where ${keysOf(sql, request, memberOf(sql))} and ${visibleTo(sql, caller)}
+    where ${visibleTo(sql, caller)}
     order by e.id desc
     limit ${limit + 1}`
   return toPage(rows, limit)

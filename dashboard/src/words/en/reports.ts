@@ -314,7 +314,10 @@ export const reports = {
     results: countOf('result', 'results'),
     outcome: 'Target',
     metAt: (at: string) => `Met ${at}`,
-    missedAt: (at: string) => `Missed, was due ${at}`,
+    missedAt: (at: string, late: string | null) =>
+      `Missed, was due ${at}${late === null ? ', still open' : `, ${late} late`}`,
+    heldBy: (names: string) => `with ${names}`,
+    unassigned: 'not assigned',
     deleted: (name: string) => `${name} (deleted)`,
     note: 'An episode has one result per target and kind. A missed one counts on the day on which the time ran out. These figures are exact.',
     none: {
