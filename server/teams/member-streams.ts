@@ -19,7 +19,7 @@ type MemberStreamsOptions = {
 }
 
 /** A stream of the member has opened. Returns a function to call when it closes. */
-export type OnMemberStream = (member: MemberKey) => () => void
+type OnMemberStream = (member: MemberKey) => () => void
 
 export type MemberStreams = Loop & { opened: OnMemberStream; signedOut(member: MemberKey): Promise<void> }
 

@@ -2,10 +2,12 @@
  * Polls of several loops with one statement. It asks, for each loop, whether a round could find anything, so a service at rest makes a few
  * statements a second instead of one per loop and poll.
  *
- * A loop that is due runs beside the others, and not again while its round lasts. One that is not due counts as a round without work.
+ * A loop that is due runs beside the others, and not again while its round lasts. One that is not due counts as a round without work. When the
+ * question fails or waits for a lock, the loops run as if they were due: one table that cannot be read stops one loop, and not all.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db, Fragment, Sql } from '../postgres/db.ts'
+import { within } from '../time.ts'
 import type { Health } from './health.ts'
 import type { Loop } from './loop.ts'
 
@@ -25,6 +27,9 @@ export type Polls = {
   add(poll: Poll): Loop
 }
 
+/** An answer that takes longer is not waited for. */
+const answerMs = 2_000
+
 type State = { poll: Poll; startedAt: number; round?: Promise<void> | undefined }
 
 export function startPolls({ db, log, health }: { db: Db; log: FastifyBaseLogger; health: Health }): Polls & Loop {
@@ -32,21 +37,31 @@ export function startPolls({ db, log, health }: { db: Db; log: FastifyBaseLogger
   let timer: NodeJS.Timeout | undefined
   let paceMs = Number.POSITIVE_INFINITY
   let isStopped = false
+  let isAsking = false
 
-  /** The names of the loops that are due. */
-  async function askWhichAreDue(): Promise<Set<string>> {
-    const conditions = [...states].map(({ poll }) => db`case when ${poll.isDue(db)} then ${poll.name}::text end`)
-    const [row] = await db<{ names: string[] }[]>`
-      select array_remove(array[${conditions.reduce((all, each) => db`${all}, ${each}`)}], null) as names`
-    return new Set(row?.names)
+  /** The names of the loops that are due. Undefined if that is not known. */
+  async function askWhichAreDue(): Promise<Set<string> | undefined> {
+    if (isAsking) return undefined
+    isAsking = true
+    try {
+      const conditions = [...states].map(({ poll }) => db`case when ${poll.isDue(db)} then ${poll.name}::text end`)
+      const [row] = await db<{ names: string[] }[]>`
+        select array_remove(array[${conditions.reduce((all, each) => db`${all}, ${each}`)}], null) as names`
+      return new Set(row?.names)
+    } catch {
+      // The loops whose rows cannot be read report it.
+      return undefined
+    } finally {
+      isAsking = false
+    }
   }
 
-  async function runRound({ poll }: State, asked: Promise<Set<string>>): Promise<void> {
+  async function runRound({ poll }: State, asked: Promise<Set<string> | undefined>): Promise<void> {
     const { name, run, rest = () => {} } = poll
     try {
       await health.watch(name, async () => {
         const names = await asked
-        if (names.has(name)) await run()
+        if (!names || names.has(name)) await run()
         else rest()
       })
     } catch (error) {
@@ -61,7 +76,7 @@ export function startPolls({ db, log, health }: { db: Db; log: FastifyBaseLogger
       (state) => !state.round && now - state.startedAt >= state.poll.everyMs - paceMs / 2,
     )
     if (ready.length === 0) return
-    const asked = askWhichAreDue()
+    const asked = within(answerMs, askWhichAreDue())
     for (const state of ready) {
       state.startedAt = now
       state.round = runRound(state, asked).finally(() => {
