@@ -80,6 +80,37 @@ test('a manager switches questions on, changes the texts and sees them in the pr
   assert.equal(await agent.getByRole('button', { name: 'Save' }).count(), 0)
 })
 
+test('a card keeps its edits while another one is saved, and the page asks before they are lost', {
+  skip,
+}, async (t) => {
+  const { page, ask } = await open(t, '/settings/satisfaction')
+  const rules = page.locator('.card', { hasText: 'Minutes after closing' })
+  const texts = page.locator('.card', { hasText: 'Button that opens the list' })
+  const template = page.locator('.card', { hasText: 'After 24 hours' })
+  await rules.getByLabel('Minutes after closing').waitFor()
+  for (const card of [rules, texts, template]) assert.ok(await card.getByRole('button', { name: 'Save' }).isDisabled())
+  await rules.getByLabel('Minutes after closing').fill('5')
+  await texts.getByLabel('Question', { exact: true }).fill('Were we helpful? ')
+  await template.getByLabel('Template that asks').selectOption('hello_world · en_US')
+  await texts.getByRole('button', { name: 'Save' }).click()
+  await until('the text', async () => (await ask('GET', '/satisfaction')).data.question === 'Were we helpful?')
+  await until('nothing left to save', () => texts.getByRole('button', { name: 'Save' }).isDisabled())
+  assert.equal(await rules.getByLabel('Minutes after closing').inputValue(), '5')
+
+  // One question for all cards.
+  const question = page.getByRole('dialog', { name: 'Discard changes?' })
+  await page.getByRole('link', { name: 'Targets' }).click()
+  await question.getByRole('button', { name: 'Keep editing' }).click()
+  await rules.getByRole('button', { name: 'Save' }).click()
+  await until('the rules', async () => (await ask('GET', '/satisfaction')).data.delay_seconds === 300)
+  await until('nothing left to save', () => rules.getByRole('button', { name: 'Save' }).isDisabled())
+  await texts.getByLabel('Thanks', { exact: true }).fill('Thanks!')
+  await page.getByRole('link', { name: 'Targets' }).click()
+  await question.getByRole('button', { name: 'Discard changes' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Targets' }).waitFor()
+  assert.equal(await question.count(), 0)
+})
+
 test('a rating is a line in the thread, and is on the contact with its comment', { skip }, async (t) => {
   const { page, window, ask, api, provider } = await open(t, '/inbox')
   await ask('PATCH', '/satisfaction', { is_on: true, delay_seconds: 0, comment_request: 'Why?' })

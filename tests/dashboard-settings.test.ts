@@ -67,6 +67,30 @@ test('settings are in groups, found by a search, and begin with the page of the 
   await assertFits(agent)
 })
 
+test('settings with unsaved changes ask before the member leaves them', { skip }, async (t) => {
+  const { page } = await openDashboard(t, '/settings/workspace')
+  const question = page.getByRole('dialog', { name: 'Discard changes?' })
+  const forms: [path: string, field: string][] = [
+    ['workspace', 'Name'],
+    ['profile', 'Name'],
+    ['profile', 'New password'],
+    ['channels', 'Greeting'],
+    ['channels/msgapp', 'Account ID'],
+  ]
+  for (const [path, label] of forms) {
+    await visit(page, `/settings/${path}`)
+    if (path === 'channels') await page.getByText('Appearance and allowed websites').click()
+    const field = page.getByLabel(label, { exact: true })
+    await field.fill('77')
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    assert.equal(await field.inputValue(), '77', `${label} of ${path}`)
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await question.getByRole('button', { name: 'Discard changes' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+  }
+})
+
 test('a key is created, shown once, works, is listed, and is rejected once revoked', { skip }, async (t) => {
   // The earlier paths of the page lead to it.
   const { page, url } = await openDashboard(t, '/settings/keys?q=')

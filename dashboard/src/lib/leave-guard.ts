@@ -1,6 +1,6 @@
 /**
- * Navigation that asks before unsaved edits are lost. A page with edits registers a guard (`ui/leave-guard.tsx`); links, shortcuts,
- * the palette and the back button then call it instead of leaving.
+ * Navigation that asks before unsaved edits are lost. A form with edits registers a guard (`ui/leave-guard.tsx`); links, shortcuts,
+ * the palette and the back button then call it instead of leaving. A page can have several such forms: one of them asks for all.
  *
  * A navigation that replaces the entry of the history passes: the page itself makes it, after a deletion or a merge.
  */
@@ -11,18 +11,29 @@ import { navigate } from 'wouter/use-browser-location'
 /** Keeps `leave` for later and asks. */
 type Ask = (leave: () => void) => void
 
-/** Of the page with unsaved edits. */
-let guard: { ask: Ask; path: string; href: string } | undefined
+type Guard = { ask: Ask; path: string; href: string }
+
+/** Of the forms with unsaved edits. */
+const guards = new Set<Guard>()
+
+const findGuard = (): Guard | undefined => [...guards].at(-1)
+
+/** The member has decided to leave: no other form asks again. */
+const releaseAnd = (leave: () => void) => () => {
+  guards.clear()
+  leave()
+}
 
 // The browser has left already: the entry of the page is added again, and leaving is one step back from it. This listener precedes
 // that of the router, which is added with the first component.
 addEventListener(
   'popstate',
   (event) => {
+    const guard = findGuard()
     if (!guard || guard.path === location.pathname) return
     event.stopImmediatePropagation()
     history.pushState(null, '', guard.href)
-    guard.ask(() => history.back())
+    guard.ask(releaseAnd(() => history.back()))
   },
   { capture: true },
 )
@@ -30,7 +41,8 @@ addEventListener(
 /** How the router navigates. */
 export const navigateGuarded: AroundNavHandler = (go, to, options) => {
   const isSamePage = new URL(to, location.href).pathname === location.pathname
-  if (guard && !options?.replace && !isSamePage) guard.ask(() => go(to, options))
+  const guard = findGuard()
+  if (guard && !options?.replace && !isSamePage) guard.ask(releaseAnd(() => go(to, options)))
   else go(to, options)
 }
 
@@ -42,10 +54,11 @@ export function useLeaveGuard(ask: Ask | undefined): void {
   useEffect(() => {
     if (!ask) return
     const warn = (event: BeforeUnloadEvent) => event.preventDefault()
-    guard = { ask, path: location.pathname, href: location.href }
+    const guard = { ask, path: location.pathname, href: location.href }
+    guards.add(guard)
     addEventListener('beforeunload', warn)
     return () => {
-      guard = undefined
+      guards.delete(guard)
       removeEventListener('beforeunload', warn)
     }
   }, [ask])

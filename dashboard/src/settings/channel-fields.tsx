@@ -7,9 +7,11 @@ import { Button, Field, Form, Input, InputField } from '../../../ui/controls.tsx
 import { ErrorNote } from '../../../ui/display.tsx'
 import type { InputOf } from '../lib/api.ts'
 import type { Connection } from '../lib/connections.ts'
+import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { settingsWords } from '../words/settings.ts'
 import type { ProviderChannel } from './connection.ts'
+import { isDifferent } from './save-row.tsx'
 
 const { channels } = settingsWords
 const { guide } = channels
@@ -51,6 +53,7 @@ type FieldsProps = {
 
 export function ChannelFields({ channel, stored, isAnother, errors, busy, form, action, onSave }: FieldsProps) {
   const [values, setValues] = useState<Values>(() => valuesOf(stored))
+  const isChanged = isDifferent(values, valuesOf(stored))
   const hasError = advancedFields.some((name) => errors[name])
   const submit = () => onSave(Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== '')))
   const renderField = (name: FieldName) => {
@@ -100,7 +103,14 @@ export function ChannelFields({ channel, stored, isAnother, errors, busy, form, 
       </details>
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
-        <Button label={action} type="submit" variant="primary" busy={busy} />
+        <Button
+          label={action}
+          type="submit"
+          variant="primary"
+          busy={busy}
+          disabled={stored !== undefined && !isChanged}
+        />
+        <LeaveGuard isChanged={isChanged && !busy} />
       </div>
     </Form>
   )

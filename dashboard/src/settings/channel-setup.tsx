@@ -12,6 +12,7 @@ import { Confirm } from '../../../ui/overlays.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import type { Connection } from '../lib/connections.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { settingsWords } from '../words/settings.ts'
@@ -208,7 +209,7 @@ function SendingRate({ connection: { id, messages_per_second: stored } }: { conn
   const [rate, setRate] = useState(String(stored))
   const save = useChange('PATCH /channels/{id}', { stale: ['GET /channels'], done: words.common.saved })
   const errors = fieldErrorsOf(save.error, ['messages_per_second'])
-  const isUnchanged = Number(rate) === stored
+  const isChanged = Number(rate) !== stored
   const submit = () => save.mutate({ params: { id }, body: { messages_per_second: Number(rate) } })
   return (
     <Card title={channels.rate}>
@@ -226,10 +227,11 @@ function SendingRate({ connection: { id, messages_per_second: stored } }: { conn
                 value={rate}
                 onChange={(event) => setRate(event.target.value)}
               />
-              <Button label={words.common.save} type="submit" busy={save.isPending} disabled={isUnchanged} />
+              <Button label={words.common.save} type="submit" busy={save.isPending} disabled={!isChanged} />
             </div>
           )}
         </Field>
+        <LeaveGuard isChanged={isChanged && !save.isPending} />
       </Form>
     </Card>
   )

@@ -11,7 +11,6 @@ import {
   InputField,
   SegmentedControl,
   SelectField,
-  SubmitButton,
   Switch,
   TextAreaField,
 } from '../../../ui/controls.tsx'
@@ -22,9 +21,11 @@ import { useFormFields } from '../lib/field-errors.ts'
 import { formatTime } from '../lib/time.ts'
 import { CallButton, ConfirmButton, SecretDialog } from '../ui/dialogs.tsx'
 import { CopyableCode, Facts } from '../ui/facts.tsx'
+import { LeaveGuard } from '../ui/leave-guard.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
+import { isDifferent, SaveRow } from './save-row.tsx'
 import { WidgetPreview } from './widget-preview.tsx'
 
 const { widget: text, identity: identityText } = settingsWords.channels.web
@@ -129,13 +130,14 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
     ['position', 'ask_details', 'member_names'],
   )
   const { title, greeting, color } = values
-  const submit = () => {
-    const allowed_origins = values.allowed_origins.split(/\s+/).filter(Boolean)
-    const choices = { position, ask_details: askDetails, member_names: memberNames, show_reply_time: showsReplyTime }
-    save.mutate({ params: { id: stored.id }, body: { title, greeting, color, ...choices, allowed_origins } })
+  const body = {
+    ...{ title: title.trim(), greeting: greeting.trim(), color, position },
+    ...{ ask_details: askDetails, member_names: memberNames, show_reply_time: showsReplyTime },
+    allowed_origins: values.allowed_origins.split(/\s+/).filter(Boolean),
   }
+  const isChanged = isDifferent(body, { ...stored, title: stored.title ?? '', greeting: stored.greeting ?? '' })
   return (
-    <Form className="settings-widget" onSubmit={submit}>
+    <Form className="settings-widget" onSubmit={() => save.mutate({ params: { id: stored.id }, body })}>
       <div className="stack settings-form">
         <InputField
           label={text.name}
@@ -190,9 +192,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
           placeholder={text.originsPlaceholder}
           {...bind('allowed_origins')}
         />
-        <div className="row">
-          <SubmitButton label={words.common.save} busy={save.isPending} />
-        </div>
+        <SaveRow isBusy={save.isPending} isChanged={isChanged} />
       </div>
       <WidgetPreview
         title={title.trim() || null}
@@ -256,6 +256,7 @@ export function Snippet({ connection: { id } }: { connection: Connection }) {
 function SiteHost({ connection: { id, address } }: { connection: Connection }) {
   const save = useChange('PATCH /channels/{id}', { stale: ['GET /channels'], done: words.common.saved })
   const { values, bind } = useFormFields({ address: address ?? '' }, save.error)
+  const isChanged = values.address.trim() !== (address ?? '')
   return (
     <Card title={channels.host}>
       <Form
@@ -266,10 +267,11 @@ function SiteHost({ connection: { id, address } }: { connection: Connection }) {
           {(wiring) => (
             <div className="settings-inline-input">
               <Input {...wiring} placeholder={settingsWords.channels.hostExample} />
-              <Button label={words.common.save} type="submit" busy={save.isPending} />
+              <Button label={words.common.save} type="submit" busy={save.isPending} disabled={!isChanged} />
             </div>
           )}
         </Field>
+        <LeaveGuard isChanged={isChanged && !save.isPending} />
       </Form>
     </Card>
   )

@@ -1,5 +1,5 @@
 /** The member's own profile: name, password, two-step sign-in, appearance and sessions. */
-import { Field, Form, InputField, SegmentedControl, SubmitButton } from '../../../ui/controls.tsx'
+import { Field, Form, InputField, SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { useChange } from '../lib/api.ts'
 import { useFormFields } from '../lib/field-errors.ts'
@@ -11,6 +11,7 @@ import { Page } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
+import { isDifferent, SaveRow } from './save-row.tsx'
 import { SecondFactor } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -43,15 +44,13 @@ function PersonalDetails() {
   const { member, role } = useSession()
   const save = useChange('PATCH /profile', { stale: ['GET /session', 'GET /members'], done: words.common.saved })
   const { values, bind } = useFormFields({ name: member.name ?? '' }, save.error)
-  const isUnchanged = values.name === (member.name ?? '')
+  const body = { name: values.name.trim() }
   return (
     <Card title={text.person}>
-      <Form className="stack settings-form" onSubmit={() => save.mutate({ body: values })}>
+      <Form className="stack settings-form" onSubmit={() => save.mutate({ body })}>
         <InputField label={text.name} hint={text.nameHint} required autoComplete="name" {...bind('name', 'rest')} />
         <Facts className="settings-facts" facts={{ [text.email]: member.email, [text.role]: words.roles[role] }} />
-        <div className="row">
-          <SubmitButton label={words.common.save} busy={save.isPending} disabled={isUnchanged} />
-        </div>
+        <SaveRow isBusy={save.isPending} isChanged={isDifferent(body, { name: member.name ?? '' })} />
       </Form>
     </Card>
   )
@@ -79,9 +78,12 @@ function Password() {
         <Field label={text.next} hint={text.nextHint} {...bind('new_password')}>
           {(wiring) => <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" />}
         </Field>
-        <div className="row">
-          <SubmitButton label={text.changePassword} busy={save.isPending} disabled={isIncomplete} />
-        </div>
+        <SaveRow
+          label={text.changePassword}
+          isBusy={save.isPending}
+          isChanged={isDifferent(values, noPasswords)}
+          isReady={!isIncomplete}
+        />
       </Form>
     </Card>
   )

@@ -1,16 +1,7 @@
 /** How customers are asked for a rating after a conversation: the switch, the rules, the texts with a preview, and the template. */
 import './satisfaction.css'
 import { useState } from 'react'
-import {
-  Checkbox,
-  Field,
-  Form,
-  InputField,
-  Select,
-  SubmitButton,
-  Switch,
-  TextAreaField,
-} from '../../../ui/controls.tsx'
+import { Checkbox, Field, Form, InputField, Select, Switch, TextAreaField } from '../../../ui/controls.tsx'
 import { Card, ErrorNote, Note } from '../../../ui/display.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
@@ -23,6 +14,7 @@ import { Page, QueryView } from '../ui/page.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { SatisfactionPreview } from './satisfaction-preview.tsx'
+import { isDifferent, SaveRow } from './save-row.tsx'
 
 const { satisfaction: text } = settingsWords
 
@@ -89,20 +81,17 @@ function Rules({ stored, isManager }: Props) {
   const connections = useConnections()
   const teams = useCall('GET /teams', {}).data ?? []
   const errors = fieldErrorsOf(save.error, ['connection_ids', 'team_ids'])
-  const submit = () =>
-    save.mutate({
-      body: {
-        delay_seconds: Math.round(Number(values.delay_seconds) * 60),
-        min_days: Number(values.min_days),
-        skip_labels: fromLines(values.skip_labels),
-        connection_ids: connectionIds,
-        team_ids: teamIds,
-      },
-    })
+  const body = {
+    delay_seconds: Math.round(Number(values.delay_seconds) * 60),
+    min_days: Number(values.min_days),
+    skip_labels: fromLines(values.skip_labels),
+    connection_ids: connectionIds,
+    team_ids: teamIds,
+  }
   const isIncomplete = connectionIds?.length === 0 || teamIds?.length === 0
   return (
     <Card title={text.when}>
-      <Form className="stack settings-form" onSubmit={submit}>
+      <Form className="stack settings-form" onSubmit={() => save.mutate({ body })}>
         <InputField
           label={text.delay}
           hint={text.delayHint}
@@ -150,11 +139,7 @@ function Rules({ stored, isManager }: Props) {
             onChange={setTeamIds}
           />
         )}
-        {isManager && (
-          <div className="row">
-            <SubmitButton label={words.common.save} busy={save.isPending} disabled={isIncomplete} />
-          </div>
-        )}
+        {isManager && <SaveRow isBusy={save.isPending} isChanged={isDifferent(body, stored)} isReady={!isIncomplete} />}
       </Form>
     </Card>
   )
@@ -214,13 +199,17 @@ function Texts({ stored, isManager }: Props) {
   )
   const [choices, setChoices] = useState<readonly string[]>(stored.choices)
   const { choices: choicesError } = fieldErrorsOf(save.error, ['choices'])
+  const body = {
+    question: values.question.trim(),
+    list_button: values.list_button.trim(),
+    thanks: values.thanks.trim(),
+    comment_request: values.comment_request.trim(),
+    choices: choices.map((choice) => choice.trim()),
+  }
   return (
     <>
       <Card title={text.texts}>
-        <Form
-          className="stack settings-form"
-          onSubmit={() => save.mutate({ body: { ...values, choices: [...choices] } })}
-        >
+        <Form className="stack settings-form" onSubmit={() => save.mutate({ body })}>
           <TextAreaField
             label={text.question}
             rows={2}
@@ -269,11 +258,7 @@ function Texts({ stored, isManager }: Props) {
             disabled={!isManager}
             {...bind('comment_request')}
           />
-          {isManager && (
-            <div className="row">
-              <SubmitButton label={words.common.save} busy={save.isPending} />
-            </div>
-          )}
+          {isManager && <SaveRow isBusy={save.isPending} isChanged={isDifferent(body, stored)} />}
         </Form>
       </Card>
       <Card title={text.preview}>
@@ -295,7 +280,7 @@ const toParams = (params: Template['params'] = {}): TemplateParams =>
 
 function OutsideWindow({ stored, isManager }: Props) {
   const all = useCall('GET /templates', {}).data
-  const save = useChange('PATCH /satisfaction', saving)
+  const save = useChange('PATCH /satisfaction', { ...saving, onDone: (saved) => setTemplate(saved.template) })
   const [template, setTemplate] = useState<Template | null>(stored.template)
   // Two numbers may have a template of the same name.
   const usable = [...new Map((all ?? []).filter(isUsable).map((each) => [keyOf(each), each])).values()]
@@ -335,11 +320,7 @@ function OutsideWindow({ stored, isManager }: Props) {
             onChange={(params) => setTemplate({ ...template, params })}
           />
         )}
-        {isManager && (
-          <div className="row">
-            <SubmitButton label={words.common.save} busy={save.isPending} />
-          </div>
-        )}
+        {isManager && <SaveRow isBusy={save.isPending} isChanged={isDifferent({ template }, stored)} />}
       </Form>
     </Card>
   )

@@ -2,7 +2,7 @@
 
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Button, Field, Form, Input, InputField, SelectField, SubmitButton, Switch } from '../../../ui/controls.tsx'
+import { Button, Field, Form, Input, InputField, SelectField, Switch } from '../../../ui/controls.tsx'
 import { Card, Note } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
@@ -13,6 +13,7 @@ import { timeZoneOptions } from '../lib/time-zones.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
+import { isDifferent, SaveRow } from './save-row.tsx'
 
 const { workspace: text } = settingsWords
 
@@ -48,10 +49,6 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
     { name: stored.name, default_country: stored.default_country, time_zone: stored.time_zone },
     save.error,
   )
-  const isUnchanged =
-    values.name === stored.name &&
-    values.default_country === stored.default_country &&
-    values.time_zone === stored.time_zone
   return (
     <Card title={text.general}>
       <Form className="stack settings-form" onSubmit={() => save.mutate({ body: values })}>
@@ -77,11 +74,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
           options={timeZoneOptions(stored.time_zone)}
           {...bind('time_zone')}
         />
-        {isManager && (
-          <div className="row">
-            <SubmitButton label={words.common.save} busy={save.isPending} disabled={isUnchanged} />
-          </div>
-        )}
+        {isManager && <SaveRow isBusy={save.isPending} isChanged={isDifferent(values, stored)} />}
       </Form>
     </Card>
   )

@@ -1,5 +1,5 @@
-/** Asks before the member leaves a page with unsaved edits. A page has one. */
-import { useCallback, useEffect, useState } from 'react'
+/** Asks before the member leaves a page with unsaved edits. Each form of the page can have one. */
+import { useCallback, useState } from 'react'
 import { Confirm } from '../../../ui/overlays.tsx'
 import { useLeaveGuard } from '../lib/leave-guard.ts'
 import { words } from '../words/words.ts'
@@ -14,21 +14,19 @@ type Props = {
 
 export function LeaveGuard({ isChanged, text }: Props) {
   const [leave, setLeave] = useState<() => void>()
-  const [isLeaving, setLeaving] = useState(false)
   const ask = useCallback((next: () => void) => setLeave(() => next), [])
-  useLeaveGuard(isChanged && !isLeaving ? ask : undefined)
-  // When the guard is gone.
-  useEffect(() => {
-    if (isLeaving) leave?.()
-  }, [isLeaving, leave])
-  if (!leave || isLeaving) return null
+  useLeaveGuard(isChanged ? ask : undefined)
+  if (!leave) return null
   return (
     <Confirm
       title={text?.title ?? discard.title}
       action={text?.action ?? discard.discard}
       cancel={discard.keep}
       danger={!text}
-      onConfirm={() => setLeaving(true)}
+      onConfirm={() => {
+        setLeave(undefined)
+        leave()
+      }}
       onClose={() => setLeave(undefined)}
     >
       <p>{text?.text ?? discard.text}</p>
