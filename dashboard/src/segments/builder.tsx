@@ -1,5 +1,5 @@
 /** Edits a filter: one line per rule, one box per group, and below them how many contacts match now. */
-
+import './builder.css'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Button, IconButton, Input, SegmentedControl, Select } from '../../../ui/controls.tsx'
@@ -139,7 +139,7 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
   })
   return (
     <>
-      <ol className="stack stack-tight">
+      <ol className="stack stack-tight segments-rules">
         {items.map((item, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a rule has no identity but its position.
           <li key={position}>{render(item, controlsOf(position))}</li>
