@@ -1,7 +1,7 @@
 /** Targets in the settings with what they would put on the clock, and the clocks in the inbox. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
 import { createBrowser, until } from './support.ts'
 
 test('a member adds a target, sees what it puts on the clock, and the inbox shows the clocks', { skip }, async (t) => {
@@ -42,17 +42,30 @@ test('a member adds a target, sees what it puts on the clock, and the inbox show
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: /First reply 30 min · Closing 1 d/ }).waitFor()
 
-  await member.ask(
-    'POST',
-    '/targets',
-    {
-      name: 'VIP',
-      first_reply_minutes: 5,
-      conditions: { match: 'all', rules: [{ field: 'label', op: 'has', value: 'VIP' }] },
-    },
-    201,
-  )
+  const label = (await member.ask('POST', '/labels', { name: 'VIP', color: '#2563eb' }, 201)).data
+  const conditions = { match: 'all', rules: [{ field: 'label', op: 'has', value: label.id }] }
+  const vip = await member.ask('POST', '/targets', { name: 'VIP', first_reply_minutes: 60, conditions }, 201)
+  assert.equal(vip.data.position, 0, 'above the one without conditions')
+  await member.ask('PATCH', `/conversations/${idOf('Ann')}`, { add_labels: ['VIP'] })
   await page.reload()
+  await page.getByRole('cell', { name: 'Label has VIP' }).waitFor()
+  assert.equal(await page.getByText(/Never applies/).count(), 0)
+  await page.getByRole('button', { name: 'Move target VIP down' }).click()
+  await page.getByText('Never applies: “Everything” comes first.').waitFor()
+  await page.getByRole('button', { name: 'Edit target VIP' }).click()
+  await page.getByText('1 open conversation matches, but “Everything” comes first.').waitFor()
+  await page.getByRole('button', { name: 'Add rule' }).click()
+  await page.getByLabel('Field').last().selectOption('Attribute')
+  for (const [width, theme] of [
+    [390, 'dark'],
+    [1000, 'light'],
+    [1440, 'dark'],
+  ] as const) {
+    await resize(page, width, theme)
+    await assertFits(page)
+  }
+  await assertAccessible(page)
+  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Move target VIP up' }).click()
   await page.getByText('“VIP” is number 1').waitFor()
   await until('the order', async () => (await member.ask('GET', '/targets')).data[0].name === 'VIP')

@@ -110,9 +110,10 @@ test('managers create, order, change and delete targets, and every member sees t
     await browser.call('POST', '/targets', { name: 'VIP', closing_minutes: 60, conditions }),
     201,
   )
-  assertFields(second, { position: 1, conditions })
+  // The one without conditions stays the last resort.
+  assertFields(second, { position: 0, conditions })
   const agent = await createMember(browser, 'agent')
-  assert.deepEqual((await agent.ask('GET', '/targets')).data, [first, second])
+  assert.deepEqual((await agent.ask('GET', '/targets')).data, [second, { ...first, position: 1 }])
   for (const [method, path] of [
     ['POST', '/targets'],
     ['POST', '/targets/preview'],
@@ -121,6 +122,8 @@ test('managers create, order, change and delete targets, and every member sees t
   ] as const) {
     assertRefused(await agent.call(method, path, method === 'DELETE' ? undefined : { name: 'Mine' }), 403, 'forbidden')
   }
+  dataOf(await browser.call('PATCH', `/targets/${first.id}`, { position: 0 }))
+  assert.deepEqual(pluck((await browser.ask('GET', '/targets')).data, 'name'), ['Fast', 'VIP'])
   dataOf(await browser.call('PATCH', `/targets/${second.id}`, { position: 0 }))
   assert.deepEqual(pluck((await browser.ask('GET', '/targets')).data, 'name', 'position'), [
     ['VIP', 0],
@@ -150,6 +153,7 @@ test('managers create, order, change and delete targets, and every member sees t
   dataOf(await browser.call('POST', '/targets', { name: 'VIP', closing_minutes: 60 }), 201)
   for (let i = 2; i < 20; i++)
     dataOf(await browser.call('POST', '/targets', { name: `T${i}`, closing_minutes: 60 }), 201)
+  assert.deepEqual(pluck((await browser.ask('GET', '/targets')).data, 'position'), [...Array(20).keys()])
   assertBadRequest(
     await browser.call('POST', '/targets', { name: 'More', closing_minutes: 60 }),
     'there are 20 targets already',
@@ -304,7 +308,7 @@ test('lists sort by the due time and filter what is overdue, page by page', asyn
 })
 
 test('a preview counts the open conversations that a target would put on the clock', async (t) => {
-  const { ask, create, converse, wait, reply, update } = await startWorld(t)
+  const { ask, create, change, converse, wait, reply, update } = await startWorld(t)
   const vip = await create({ name: 'VIP', first_reply_minutes: 5, conditions: labeled('VIP') })
   const [one, two, three] = [await converse(phoneOf(20)), await converse(phoneOf(21)), await converse(phoneOf(22))]
   await update(one.id, { add_labels: ['VIP'] })
@@ -318,7 +322,15 @@ test('a preview counts the open conversations that a target would put on the clo
   const edited = await preview({ id: vip.id, first_reply_minutes: 60 })
   assert.deepEqual(pluck(edited.conversations, 'id'), [two.id, one.id])
   const labels = await preview({ first_reply_minutes: 60, conditions: labeled('Unused label') })
-  assertFields(labels, { count: 0, conversations: [] })
+  assertFields(labels, { count: 0, conversations: [], taken_count: 0, taken_by: [] })
+  assertFields(fresh, { taken_count: 1, taken_by: ['VIP'] })
+  // A new one with conditions comes before the last resort, and is not taken by it; the one below it is.
+  const all = await create({ name: 'All', first_reply_minutes: 10 })
+  assertFields(await preview({ first_reply_minutes: 60 }), { count: 0, taken_count: 2, taken_by: ['VIP', 'All'] })
+  const vips = { first_reply_minutes: 60, conditions: labeled('VIP') }
+  assertFields(await preview(vips), { count: 0, taken_count: 1, taken_by: ['VIP'] })
+  await change(all.id, { position: 0 })
+  assertFields(await preview({ ...vips, id: vip.id }), { count: 0, taken_count: 1, taken_by: ['All'] })
 })
 
 test('automations react before and at the breach, once per wait', async (t) => {

@@ -7,7 +7,7 @@ import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/s
 import { conditionOf, limitsOf } from './clock-rows.ts'
 import { readCount } from './clocks.ts'
 import { applyChange, type Change, calendar, firstDue, follow, type TimeCount, type Track } from './policy.ts'
-import { listTargets, readTarget, type TargetInput } from './targets.ts'
+import { listTargets, positionOfNew, readTarget, type TargetInput } from './targets.ts'
 
 /** Waiting customers that are read, the longest wait first. */
 const maxRead = 1_000
@@ -30,6 +30,10 @@ export const PreviewSchema = Type.Object({
     }),
     { description: 'Those that are due first.' },
   ),
+  taken_count: Type.Integer({
+    description: `Open conversations that wait and match, and to which an earlier target applies, among ${maxRead}.`,
+  }),
+  taken_by: Type.Array(Type.String(), { description: 'The names of these targets, in their order.' }),
 })
 export type TargetPreview = Static<typeof PreviewSchema>
 
@@ -46,7 +50,7 @@ type Candidate = {
   now_ms: number
 }
 
-/** `id`: of the target that is edited; a new one is the last. `isVisible`: condition on conversation `v`. */
+/** `id`: of the target that is edited; a new one is where `createTarget` places it. `isVisible`: condition on conversation `v`. */
 export async function previewTarget(
   sql: Sql,
   workspaceId: string,
@@ -56,11 +60,14 @@ export async function previewTarget(
   const target = readTarget(input)
   const all = await listTargets(sql, workspaceId)
   const edited = all.findIndex((one) => one.id === id?.toLowerCase())
-  const earlier = (edited < 0 ? all : all.slice(0, edited)).filter(({ is_active }) => is_active)
-  const taken = earlier.map(({ conditions }) => sql`not ${conditionOf(sql, workspaceId, conditions)}`)
-  const isFree = [conditionOf(sql, workspaceId, target.conditions), ...taken].reduce(
-    (one, other) => sql`${one} and ${other}`,
-  )
+  const position = edited < 0 ? positionOfNew(all, target.conditions) : edited
+  const earlier = all.slice(0, position).filter(({ is_active }) => is_active)
+  const conditions = earlier.map((each) => conditionOf(sql, workspaceId, each.conditions))
+  const matches = conditionOf(sql, workspaceId, target.conditions)
+  const isFree = conditions.reduce((one, other) => sql`${one} and not ${other}`, matches)
+  const isCandidate = sql`
+    v.workspace_id = ${workspaceId} and v.waiting_since is not null and v.status <> 'closed' and v.bot_run_id is null
+    and v.episode_id is not null and ${isVisible}`
   const candidates = await sql<Candidate[]>`
     select w.id, c.name as contact_name, w.channel, w.waiting_since, (extract(epoch from w.waiting_since) * 1000)::float8 as waiting_ms,
       w.team_id, w.connection_id, w.episode_replies > 0 as has_replied, f.track, (extract(epoch from now()) * 1000)::float8 as now_ms
@@ -68,13 +75,27 @@ export async function previewTarget(
       select v.id, v.contact_id, v.channel, v.waiting_since, v.team_id, v.connection_id, v.episode_id, v.episode_replies
       from conversations v
       join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-      where v.workspace_id = ${workspaceId} and v.waiting_since is not null and v.status <> 'closed' and v.bot_run_id is null
-        and v.episode_id is not null and ${isVisible} and ${plannedPerCall(sql, isFree)}
+      where ${isCandidate} and ${plannedPerCall(sql, isFree)}
       order by v.waiting_since, v.id
       limit ${maxRead + 1}
     ) w
     join contacts c on c.workspace_id = ${workspaceId} and c.id = w.contact_id
     left join target_episodes f on f.workspace_id = ${workspaceId} and f.episode_id = w.episode_id`
+  const whens = conditions.map((condition, i) => sql`when ${condition} then ${i}::integer`)
+  const taken =
+    whens.length === 0
+      ? []
+      : await sql<{ earlier: number; count: number }[]>`
+          select w.earlier, count(*)::integer as count
+          from (
+            select case ${whens.reduce((one, other) => sql`${one} ${other}`)} end as earlier
+            from conversations v
+            join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
+            where ${isCandidate} and ${plannedPerCall(sql, sql`${matches} and not (${isFree})`)}
+            limit ${maxRead}
+          ) w
+          group by w.earlier
+          order by w.earlier`
   const counts = new Map<string, TimeCount>()
   const due: { row: Candidate; dueMs: number; kind: ClockKind }[] = []
   for (const row of candidates.slice(0, maxRead)) {
@@ -94,6 +115,8 @@ export async function previewTarget(
     conversations: due.slice(0, shown).map(({ row: { id, contact_name, channel, waiting_since }, dueMs, kind }) => ({
       ...{ id, contact_name, channel, waiting_since, due_at: new Date(dueMs).toISOString(), due_kind: kind },
     })),
+    taken_count: taken.reduce((sum, { count }) => sum + count, 0),
+    taken_by: taken.flatMap(({ earlier: i }) => earlier[i]?.name ?? []),
   }
 }
 

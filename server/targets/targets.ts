@@ -50,7 +50,10 @@ export const TargetSchema = Type.Object(
   {
     id: Uuid,
     name: Type.String(),
-    position: Type.Integer({ description: 'From 0. The first active target whose conditions match applies.' }),
+    position: Type.Integer({
+      description:
+        'From 0. The first active target whose conditions match applies. A new one with conditions comes before the first one without.',
+    }),
     is_active: Type.Boolean(),
     is_office_time: Type.Boolean({ description: 'The minutes count in office hours only.' }),
     conditions: Column(StoredFilter, (sql) => sql`t.conditions`),
@@ -88,19 +91,26 @@ export async function listTargets(sql: Sql, workspaceId: string): Promise<Target
 
 const toTarget = (row: Target): Target => ({ ...row, conditions: row.conditions && showFilter(row.conditions) })
 
+/** Before the first target without conditions: that one stays the last resort. Another one without conditions comes last. */
+export function positionOfNew(all: readonly Target[], conditions: Filter | null): number {
+  const lastResort = conditions ? all.findIndex((target) => target.conditions === null) : -1
+  return lastResort < 0 ? all.length : lastResort
+}
+
 export async function createTarget(db: Db, workspaceId: string, input: TargetInput): Promise<Target> {
   const { name, conditions, ...rest } = readTarget(input)
   const id = newId()
   return db
     .begin(async (sql) => {
-      const count = await lockTargets(sql, workspaceId)
-      if (count >= maxTargets) throw badRequest(`there are ${maxTargets} targets already`)
+      const all = await lockTargets(sql, workspaceId)
+      if (all.length >= maxTargets) throw badRequest(`there are ${maxTargets} targets already`)
       await sql`
         insert into targets (workspace_id, id, name, name_key, position, conditions, is_active, is_office_time, first_reply_minutes,
           next_reply_minutes, closing_minutes, created_at, updated_at)
-        values (${workspaceId}, ${id}, ${name}, ${fold(name)}, ${count}, ${toJson(conditions)}::text::jsonb, ${rest.is_active},
+        values (${workspaceId}, ${id}, ${name}, ${fold(name)}, ${all.length}, ${toJson(conditions)}::text::jsonb, ${rest.is_active},
           ${rest.is_office_time}, ${rest.first_reply_minutes}, ${rest.next_reply_minutes}, ${rest.closing_minutes}, ${timeOfId(id)},
           ${timeOfId(id)})`
+      await place(sql, workspaceId, id, positionOfNew(all, conditions))
       await requestRecompute(sql, workspaceId)
       return requireTarget(sql, workspaceId, id)
     })
@@ -142,12 +152,12 @@ export async function deleteTarget(db: Db, workspaceId: string, id: string): Pro
   })
 }
 
-/** Locks the targets of the workspace. Returns their number. */
-async function lockTargets(sql: Sql, workspaceId: string): Promise<number> {
+/** Locks the targets of the workspace. Returns them in their order. */
+async function lockTargets(sql: Sql, workspaceId: string): Promise<Target[]> {
   await sql`
     insert into target_workspaces (workspace_id, is_active) values (${workspaceId}, false)
     on conflict (workspace_id) do update set is_requested = true`
-  return (await listTargets(sql, workspaceId)).length
+  return listTargets(sql, workspaceId)
 }
 
 async function requestRecompute(sql: Sql, workspaceId: string): Promise<void> {

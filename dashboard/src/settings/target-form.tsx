@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button, Checkbox, Field, Input, InputField, SegmentedControl, Select } from '../../../ui/controls.tsx'
 import { ErrorNote } from '../../../ui/display.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { DueClock } from '../inbox/model/due-clock.tsx'
 import { call, describeError, useCall, useChange } from '../lib/api.ts'
 import type { Calls } from '../lib/calls.ts'
@@ -45,7 +46,7 @@ function toMinutes({ count, unit }: Time): number | null | undefined {
 }
 
 /** A stored group has the fields of a rule, too. */
-const toEdited = (conditions: Target['conditions']): Filter | null =>
+export const toEdited = (conditions: Target['conditions']): Filter | null =>
   conditions && {
     match: conditions.match,
     rules: conditions.rules.map((rule) =>
@@ -218,7 +219,11 @@ function Preview({ id, body }: { id: string | undefined; body: PreviewBody | und
           ? texts.previewIncomplete
           : preview
             ? [
-                preview.count === 0 ? texts.previewNone : texts.previewOf(preview.count, preview.has_more),
+                preview.count > 0
+                  ? texts.previewOf(preview.count, preview.has_more)
+                  : preview.taken_count > 0
+                    ? texts.previewNoneLeft
+                    : texts.previewNone,
                 preview.overdue_count > 0 && texts.overdueOf(preview.overdue_count),
               ]
                 .filter(Boolean)
@@ -227,6 +232,12 @@ function Preview({ id, body }: { id: string | undefined; body: PreviewBody | und
               ? ''
               : texts.counting}
       </p>
+      {preview && preview.taken_count > 0 && (
+        <p className="small settings-target-never">
+          <Icon name="alert" />
+          <span>{texts.takenBy(preview.taken_count, preview.taken_by)}</span>
+        </p>
+      )}
       {text !== '' && query.error && <ErrorNote>{describeError(query.error)}</ErrorNote>}
       {preview && preview.conversations.length > 0 && (
         <ul>

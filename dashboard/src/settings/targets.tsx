@@ -3,14 +3,18 @@ import './targets.css'
 import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
+import { useConnections } from '../lib/connections.ts'
+import { memberName } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatMinutes } from '../lib/time.ts'
+import { describeFilter } from '../segments/describe-filter.ts'
 import { ConfirmCall } from '../ui/dialogs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { settingsWords } from '../words/settings.ts'
-import { clockKinds, type Target, TargetForm, targetQueries } from './target-form.tsx'
+import { clockKinds, type Target, TargetForm, targetQueries, toEdited } from './target-form.tsx'
 
 const { targets: texts } = settingsWords
 
@@ -55,6 +59,9 @@ type TableProps = { targets: readonly Target[]; onEdit: (target: Target) => void
 
 function TargetTable({ targets, onEdit, onDelete }: TableProps) {
   const isManager = useIsManager()
+  const describe = useConditionsText()
+  // Below it no target applies.
+  const last = targets.find((target) => target.is_active && target.conditions === null)
   const move = useChange('PATCH /targets/{id}', {
     stale: targetQueries,
     done: ({ name, position }) => texts.moved(name, position + 1),
@@ -72,13 +79,21 @@ function TargetTable({ targets, onEdit, onDelete }: TableProps) {
         columns={[
           {
             label: texts.name,
-            cell: ({ name, is_active }) => (
-              <span className="settings-target-name">
-                <bdi>{name}</bdi> {!is_active && <Badge>{texts.paused}</Badge>}
-              </span>
+            cell: ({ name, is_active, position }) => (
+              <>
+                <span className="settings-target-name">
+                  <bdi>{name}</bdi> {!is_active && <Badge>{texts.paused}</Badge>}
+                </span>
+                {last && is_active && position > last.position && (
+                  <small className="settings-target-never">
+                    <Icon name="alert" />
+                    <span>{texts.neverApplies(last.name)}</span>
+                  </small>
+                )}
+              </>
             ),
           },
-          { label: texts.applies, cell: ({ conditions }) => describeConditions(conditions) },
+          { label: texts.applies, cell: ({ conditions }) => describe(conditions) },
           { label: texts.times, cell: (target) => <Times target={target} /> },
           isManager && {
             label: texts.actions,
@@ -109,8 +124,25 @@ function TargetTable({ targets, onEdit, onDelete }: TableProps) {
   )
 }
 
-const describeConditions = (conditions: Target['conditions']): string =>
-  conditions ? texts.rules(conditions.rules.length) : texts.all
+/** "Label has VIP and Team is Support": filters store ids, the text shows the names. */
+function useConditionsText(): (conditions: Target['conditions']) => string {
+  const { data: tags = [] } = useCall('GET /tags', {})
+  const { data: labels = [] } = useCall('GET /labels', {})
+  const { data: teams = [] } = useCall('GET /teams', {})
+  const { data: members = [] } = useCall('GET /members', {})
+  const connections = useConnections()
+  const named = [...tags, ...labels, ...teams, ...connections].map(({ id, name }) => [id, name] as const)
+  const byId = new Map([...named, ...members.map((member) => [member.id, memberName(member)] as const)])
+  const names = {
+    byId,
+    field: (field: string) => texts.fields[field],
+    value: (_: string, value: string) => byId.get(value),
+  }
+  return (conditions) => {
+    const filter = toEdited(conditions)
+    return filter ? describeFilter(filter, names) : texts.all
+  }
+}
 
 function Times({ target }: { target: Target }) {
   const times = clockKinds.flatMap((kind) => {
