@@ -55,7 +55,11 @@ test('an owner adds, changes and deletes teams, and chooses who sees what', { sk
   await page.keyboard.press('Enter')
   await row('Payments').waitFor()
 
+  const save = page.getByRole('button', { name: 'Save changes' })
+  assert.ok(await save.isDisabled())
   await page.getByLabel('Agents see').selectOption('own')
+  assert.equal(dataOf(await owner.call('GET', '/workspace')).agents_see, 'all', 'choosing alone changes nothing')
+  await save.click()
   await until('the setting', async () => dataOf(await owner.call('GET', '/workspace')).agents_see === 'own')
   for (const [width, scheme] of [
     [1440, 'light'],

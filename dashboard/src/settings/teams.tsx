@@ -1,7 +1,7 @@
 /** Teams with their members and connections, and which conversations agents and viewers see. Owners and admins change them. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Button, Checkbox, IconButton, InputField, SelectField } from '../../../ui/controls.tsx'
+import { Button, Checkbox, Form, IconButton, InputField, SelectField } from '../../../ui/controls.tsx'
 import { Card, EmptyState, Note } from '../../../ui/display.tsx'
 import { type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { describeConnection, useConnections } from '../lib/connections.ts'
@@ -15,6 +15,7 @@ import { Table } from '../ui/table.tsx'
 import { settingsWords } from '../words/settings.ts'
 import { words } from '../words/words.ts'
 import { ColorPicker, colors } from './color-picker.tsx'
+import { isDifferent, SaveRow } from './save-row.tsx'
 
 const { teams: texts } = settingsWords
 
@@ -225,40 +226,49 @@ function DeleteTeam({ team: { id, name }, onClose }: { team: Team; onClose: () =
   )
 }
 
-/** Which conversations agents and viewers see. Each change is saved at once. */
+/** Which conversations agents and viewers see. */
 function Visibility() {
   const query = useCall('GET /workspace', {})
+  return (
+    <Card title={texts.visibility}>
+      <p className="soft">{texts.visibilityLead}</p>
+      <QueryView query={query}>{(stored) => <VisibilityForm stored={stored} />}</QueryView>
+      <p className="soft small">{texts.contactsStay}</p>
+    </Card>
+  )
+}
+
+type Sees = keyof typeof texts.sees
+const sees = Object.keys(texts.sees) as Sees[]
+const options = sees.map((each) => [each, texts.sees[each]] as const)
+
+function VisibilityForm({ stored }: { stored: { agents_see: Sees; viewers_see: Sees } }) {
   const isManager = useIsManager()
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace'],
     done: words.common.saved,
     reportsError: true,
   })
-  const options = Object.entries(texts.sees)
+  const [body, setBody] = useState({ agents_see: stored.agents_see, viewers_see: stored.viewers_see })
+  const choose = (name: keyof typeof body, value: string) =>
+    setBody((now) => ({ ...now, [name]: sees.find((each) => each === value) ?? now[name] }))
   return (
-    <Card title={texts.visibility}>
-      <p className="soft">{texts.visibilityLead}</p>
-      <QueryView query={query}>
-        {({ agents_see, viewers_see }) => (
-          <div className="stack settings-form">
-            <SelectField
-              label={texts.agents}
-              options={options}
-              disabled={!isManager || save.isPending}
-              value={agents_see}
-              onChange={(event) => save.mutate({ body: { agents_see: event.target.value as typeof agents_see } })}
-            />
-            <SelectField
-              label={texts.viewers}
-              options={options}
-              disabled={!isManager || save.isPending}
-              value={viewers_see}
-              onChange={(event) => save.mutate({ body: { viewers_see: event.target.value as typeof viewers_see } })}
-            />
-          </div>
-        )}
-      </QueryView>
-      <p className="soft small">{texts.contactsStay}</p>
-    </Card>
+    <Form className="stack settings-form" onSubmit={() => save.mutate({ body })}>
+      <SelectField
+        label={texts.agents}
+        options={options}
+        disabled={!isManager}
+        value={body.agents_see}
+        onChange={({ target }) => choose('agents_see', target.value)}
+      />
+      <SelectField
+        label={texts.viewers}
+        options={options}
+        disabled={!isManager}
+        value={body.viewers_see}
+        onChange={({ target }) => choose('viewers_see', target.value)}
+      />
+      {isManager && <SaveRow isBusy={save.isPending} isChanged={isDifferent(body, stored)} />}
+    </Form>
   )
 }
