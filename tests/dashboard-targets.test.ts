@@ -65,7 +65,7 @@ test('a member adds a target, sees what it puts on the clock, and the inbox show
     await assertFits(page)
   }
   await assertAccessible(page)
-  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('button', { name: 'Move target VIP up' }).click()
   await page.getByText('“VIP” is number 1').waitFor()
   await until('the order', async () => (await member.ask('GET', '/targets')).data[0].name === 'VIP')

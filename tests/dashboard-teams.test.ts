@@ -48,7 +48,7 @@ test('an owner adds, changes and deletes teams, and chooses who sees what', { sk
   assert.equal(await connections.first().isDisabled(), true)
   await page.keyboard.press('Enter')
   await dialog.getByText(/already used by another team/i).waitFor()
-  await page.keyboard.press('Escape')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('button', { name: 'Edit team Billing' }).press('Enter')
   await dialog.getByLabel('Name').fill('Payments')
   await dialog.getByRole('radio', { name: 'Teal' }).check()

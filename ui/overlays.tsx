@@ -18,7 +18,7 @@ import { ErrorNote } from './display.tsx'
 import { Icon } from './icon.tsx'
 import { useKitWords } from './words.tsx'
 
-type ModalProps = Omit<ComponentProps<'dialog'>, 'onCancel' | 'onMouseDown' | 'ref'> & {
+type ModalProps = Omit<ComponentProps<'dialog'>, 'onCancel' | 'onClose' | 'onMouseDown' | 'ref'> & {
   /** Escape or a press on the backdrop. Without it, neither closes the modal. */
   onDismiss?: () => void
 }
@@ -28,37 +28,56 @@ const Container = createContext<RefObject<HTMLElement | null> | undefined>(undef
 /** The parent of popups: the enclosing modal, because the page behind it is inert, or by default the body. */
 export const usePopupContainer = () => useContext(Container)
 
+/** The open ones. The last is on top. */
+const modals: HTMLDialogElement[] = []
+
 /**
  * A modal on the browser's `<dialog>`, which traps and restores the focus and makes the rest of the page inert. `Dialog` and the
  * pages' drawers are built on it. Open while it is rendered: `{isOpen && <Modal …/>}`.
  */
 export function Modal({ onDismiss, children, ...rest }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
-  const isDismissible = onDismiss !== undefined
+  const dismiss = useRef(onDismiss)
+  useLayoutEffect(() => {
+    dismiss.current = onDismiss
+  })
   // The browser restores the focus only when the dialog closes before React removes it.
   useLayoutEffect(() => {
     const dialog = ref.current
     if (!dialog) return
-    const open = () => dialog.isConnected && !dialog.open && dialog.showModal()
-    open()
+    if (!dialog.open) dialog.showModal()
+    modals.push(dialog)
     // The browser focuses the first button. A form starts at its first field instead, a question at the button with `data-focus`.
     dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea, [data-focus])')?.focus()
-    // Chromium closes a dialog on the second Escape even if `cancel` was prevented.
-    if (!isDismissible) dialog.addEventListener('close', open)
+    // By itself, Chromium closes two dialogs with one Escape if no press or key was between them, and asks only once. A popup
+    // in the dialog that uses the key prevents its default.
+    const press = (event: globalThis.KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing || modals.at(-1) !== dialog) return
+      event.preventDefault()
+      dismiss.current?.()
+    }
+    window.addEventListener('keydown', press)
     return () => {
-      dialog.removeEventListener('close', open)
+      window.removeEventListener('keydown', press)
+      modals.splice(modals.indexOf(dialog), 1)
       dialog.close()
     }
-  }, [isDismissible])
+  }, [])
   return (
     <dialog
       {...rest}
       ref={ref}
       // On press, not on click: a text selection that ends on the backdrop must not close the modal.
       onMouseDown={(event) => event.target === ref.current && onDismiss?.()}
-      onKeyDown={(event) => !isDismissible && event.key === 'Escape' && event.preventDefault()}
+      // Such as the back gesture of a phone.
       onCancel={(event) => {
         event.preventDefault()
+        onDismiss?.()
+      }}
+      // Chromium closes a dialog the second time even if `cancel` was prevented.
+      onClose={() => {
+        if (!ref.current?.isConnected || ref.current.open) return
+        ref.current.showModal()
         onDismiss?.()
       }}
     >

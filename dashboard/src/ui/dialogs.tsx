@@ -91,13 +91,17 @@ type FormDialogProps = {
   isReady?: boolean
   /** The dialog stays open during the request: closing it would lose the answer. */
   isHeld?: boolean
+  /** False: nothing is lost when the dialog closes. */
+  isDraft?: boolean
   error?: string | undefined
   onSubmit: () => void
   onClose: () => void
   children: ReactNode
 }
 
-/** A dialog with a form: its fields, an error that belongs to no field, and the buttons. */
+const { discard } = words.common
+
+/** A dialog with a form: its fields, an error that belongs to no field, and the buttons. Only "Cancel" discards edits without a question. */
 export function FormDialog({
   title,
   size,
@@ -109,25 +113,46 @@ export function FormDialog({
   isReady = true,
   ...props
 }: FormDialogProps) {
-  const { className, noValidate = false, isHeld = false, error, onSubmit, onClose, children } = props
+  const { className, noValidate = false, isHeld = false, isDraft = true, error, onSubmit, onClose, children } = props
   const isLocked = isHeld && isBusy
+  const [isEdited, setEdited] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const dismiss = () => {
+    if (isEdited && isDraft) setAsking(true)
+    else onClose()
+  }
   return (
-    <Dialog title={title} onClose={() => !isLocked && onClose()} size={size}>
-      <Form className={className} noValidate={noValidate} onSubmit={onSubmit}>
-        {children}
-        {error && <ErrorNote>{error}</ErrorNote>}
-        <div className="dialog-foot">
-          <Button label={cancel} onClick={onClose} disabled={isLocked} />
-          <SubmitButton
-            label={action}
-            icon={icon}
-            variant={danger ? 'danger' : 'primary'}
-            busy={isBusy}
-            disabled={!isReady}
-          />
-        </div>
-      </Form>
-    </Dialog>
+    <>
+      {/* Before the dialog: it closes first, and the focus returns to the page. */}
+      {isAsking && (
+        <Confirm
+          title={discard.title}
+          action={discard.discard}
+          cancel={discard.keep}
+          danger
+          onConfirm={onClose}
+          onClose={() => setAsking(false)}
+        >
+          <p>{discard.dialog}</p>
+        </Confirm>
+      )}
+      <Dialog title={title} onClose={() => !isLocked && dismiss()} size={size}>
+        <Form className={className} noValidate={noValidate} onInput={() => setEdited(true)} onSubmit={onSubmit}>
+          {children}
+          {error && <ErrorNote>{error}</ErrorNote>}
+          <div className="dialog-foot">
+            <Button label={cancel} onClick={onClose} disabled={isLocked} />
+            <SubmitButton
+              label={action}
+              icon={icon}
+              variant={danger ? 'danger' : 'primary'}
+              busy={isBusy}
+              disabled={!isReady}
+            />
+          </div>
+        </Form>
+      </Dialog>
+    </>
   )
 }
 

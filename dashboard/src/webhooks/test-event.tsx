@@ -16,6 +16,7 @@ export function TestDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose:
   const choose = (wanted: string) => setEvent(eventNames.find((name) => name === wanted) ?? event)
   return (
     <FormDialog
+      isDraft={false}
       title={labels.title}
       action={send.data ? labels.another : labels.action}
       cancel={send.data ? labels.done : words.common.cancel}

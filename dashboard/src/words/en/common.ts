@@ -17,6 +17,7 @@ export const common = {
     discard: {
       title: 'Discard changes?',
       text: 'You have unsaved changes on this page. If you leave now, they are lost.',
+      dialog: 'What you have entered in this dialog is not saved. If you close it, it is lost.',
       discard: 'Discard changes',
       keep: 'Keep editing',
     },
