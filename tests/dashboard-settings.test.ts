@@ -218,6 +218,18 @@ test('a member is invited, joins, changes role, and loses access when removed', 
   await dialog.getByRole('button', { name: 'Done' }).click()
   const row = page.getByRole('row').filter({ hasText: 'kim@acme.test' })
   await row.getByText('Invited', { exact: true }).waitFor()
+  await row.getByText(/^Invited (just now|1 min ago)$/).waitFor()
+  // An address is one line, below the name.
+  for (const width of [390, 1000, 1440]) {
+    await page.setViewportSize({ width, height: 860 })
+    await assertFits(page)
+    const over = await page.evaluate<number>(
+      "document.querySelector('.table').clientWidth - document.querySelector('.card').clientWidth",
+    )
+    assert.ok(over <= 0, `the table is ${over} pixels wider than its card at ${width}`)
+    const box = await row.getByText('kim@acme.test', { exact: true }).boundingBox()
+    assert.ok(box && box.height < 24, `${box?.height} at ${width} pixels`)
+  }
 
   const other = await window({ as: null })
   await other.goto(link)
@@ -473,7 +485,7 @@ test('labels are added, renamed, recolored and deleted by keyboard, and the inbo
   await dialog.getByLabel('Name').fill(' refund')
   await page.keyboard.press('Enter')
   await dialog.getByRole('alert').filter({ hasText: 'exists already' }).waitFor()
-  await page.keyboard.press('Escape')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
 
   // Another member works in the inbox meanwhile.
   await provider.writes({ from: '+14155550101', name: 'Ann Porter', text: 'My money, please' })

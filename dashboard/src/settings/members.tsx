@@ -53,12 +53,18 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
       cell: ({ id, name, email }) => (
         <span className="settings-person">
           <Avatar name={name ?? email} size="small" />
-          <strong className="cut">{name ?? <span className="soft">{members.nameless}</span>}</strong>
-          {id === session.member.id && <Badge tone="accent">{members.you}</Badge>}
+          <span className="column settings-person-text">
+            <span className="line">
+              <strong className="cut">{name ?? <span className="soft">{members.nameless}</span>}</strong>
+              {id === session.member.id && <Badge tone="accent">{members.you}</Badge>}
+            </span>
+            <small className="soft cut" title={email}>
+              {email}
+            </small>
+          </span>
         </span>
       ),
     },
-    { label: members.email, narrow: 'plain', cell: ({ email }) => email },
     { label: members.role, narrow: 'plain', cellClassName: 'nowrap', cell: ({ role }) => words.roles[role] },
     {
       label: members.state,
@@ -80,8 +86,13 @@ function MemberTable({ members: all, isManager, onOpen }: TableProps) {
     {
       label: members.joined,
       className: 'minor',
-      cellProps: ({ state }) => (state === 'invited' ? { 'data-label': members.invited } : {}),
-      cell: ({ created_at }) => <RelativeTime at={created_at} />,
+      cellClassName: 'nowrap',
+      cell: ({ state, created_at }) => (
+        <>
+          {state === 'invited' && `${members.invited} `}
+          <RelativeTime at={created_at} />
+        </>
+      ),
     },
     isManager && {
       label: members.actions,
