@@ -21,6 +21,7 @@ const shoot = (page: Page, name: string) => page.screenshot({ path: `/tmp/w/shot
 
 test('a manager switches questions on, changes the texts and sees them in the preview', { skip }, async (t) => {
   const { page, window, member, ask } = await open(t, '/settings/satisfaction')
+  await ask('POST', '/labels', { name: 'Test' }, 201)
   await page.getByRole('heading', { level: 1, name: 'Satisfaction' }).waitFor()
   const isOn = page.getByRole('switch', { name: /Ask customers for a rating/ })
   // With the keyboard only.
@@ -48,7 +49,12 @@ test('a manager switches questions on, changes the texts and sees them in the pr
   const rules = page.locator('.card', { hasText: 'Never with these labels' })
   await page.getByLabel('Minutes after closing').fill('5')
   await page.getByLabel('Days between two questions to a contact').fill('30')
-  await page.getByLabel('Never with these labels').fill('spam\nTest')
+  // A name that is no label is shown, and can be removed.
+  await rules.getByRole('button', { name: 'Remove label spam' }).click()
+  await rules.getByRole('combobox', { name: 'Add label' }).fill('te')
+  await page.getByRole('option', { name: 'Test' }).click()
+  await rules.getByRole('combobox', { name: 'Add label' }).fill('later')
+  await page.keyboard.press('Enter')
   const connections = rules.getByRole('group', { name: 'Connections' })
   await connections.getByRole('checkbox', { name: 'All' }).uncheck()
   assert.equal(await rules.getByRole('button', { name: 'Save' }).isDisabled(), true)
@@ -58,7 +64,7 @@ test('a manager switches questions on, changes the texts and sees them in the pr
     const { data } = await ask('GET', '/satisfaction')
     return data.min_days === 30 && data
   })
-  assert.deepEqual([saved.delay_seconds, saved.skip_labels, saved.connection_ids.length], [300, ['spam', 'Test'], 1])
+  assert.deepEqual([saved.delay_seconds, saved.skip_labels, saved.connection_ids.length], [300, ['Test', 'later'], 1])
 
   const template = page.locator('.card', { hasText: 'After 24 hours' })
   await template.getByLabel('Template that asks').selectOption('hello_world · en_US')

@@ -1,21 +1,31 @@
-/** An input for tags: Enter adds the typed tag, the cross removes one. Existing tags are suggested. */
+/** An input for names of tags or labels: Enter adds the typed one, the cross removes one. Existing ones are suggested. */
+import './tag-input.css'
 import { type KeyboardEvent, useState } from 'react'
 import { Combobox } from '../../../ui/combobox.tsx'
 import { useCall } from '../lib/api.ts'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 
-const { contacts } = words
+const texts = {
+  tag: { call: 'GET /tags', add: words.contacts.addTag, remove: words.common.removeTag },
+  label: { call: 'GET /labels', add: words.common.addLabel, remove: words.common.removeLabel },
+} as const
 
-type TagInputProps = { names: readonly string[]; onChange: (names: string[]) => void; disabled?: boolean }
+type TagInputProps = {
+  kind?: keyof typeof texts
+  names: readonly string[]
+  onChange: (names: string[]) => void
+  disabled?: boolean
+}
 
-export function TagInput({ names, onChange, disabled = false }: TagInputProps) {
+export function TagInput({ kind = 'tag', names, onChange, disabled = false }: TagInputProps) {
+  const text = texts[kind]
   const [draft, setDraft] = useState('')
-  const known = useCall('GET /tags', {})
+  const known = useCall(text.call, {})
   const colorOf = (name: string) =>
     known.data?.find((tag) => tag.name.toLowerCase() === name.toLowerCase())?.color ?? 'var(--line-strong)'
-  const add = (text: string) => {
-    const name = text.trim()
+  const add = (entered: string) => {
+    const name = entered.trim()
     setDraft('')
     if (name && !names.some((other) => other.toLowerCase() === name.toLowerCase())) onChange([...names, name])
   }
@@ -32,6 +42,8 @@ export function TagInput({ names, onChange, disabled = false }: TagInputProps) {
         <Tag
           key={name}
           name={name}
+          icon={kind}
+          removeLabel={text.remove(name)}
           color={colorOf(name)}
           onRemove={disabled ? undefined : () => onChange(names.filter((other) => other !== name))}
         />
@@ -41,8 +53,8 @@ export function TagInput({ names, onChange, disabled = false }: TagInputProps) {
         value={draft}
         disabled={disabled}
         maxLength={80}
-        placeholder={contacts.addTag}
-        aria-label={contacts.addTag}
+        placeholder={text.add}
+        aria-label={text.add}
         onChange={setDraft}
         onCommit={add}
         onKeyDown={press}

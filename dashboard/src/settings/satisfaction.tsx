@@ -3,6 +3,7 @@ import './satisfaction.css'
 import { useState } from 'react'
 import { Checkbox, Field, Form, InputField, Select, Switch, TextAreaField } from '../../../ui/controls.tsx'
 import { Card, ErrorNote, Note } from '../../../ui/display.tsx'
+import { TagInput } from '../contacts/tag-input.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import { describeConnection, useConnections } from '../lib/connections.ts'
@@ -58,33 +59,25 @@ function Asking({ stored, isManager }: Props) {
   )
 }
 
-const toLines = (names: readonly string[]): string => names.join('\n')
-const fromLines = (lines: string): string[] =>
-  lines
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean)
-
 function Rules({ stored, isManager }: Props) {
   const save = useChange('PATCH /satisfaction', saving)
-  const { values, bind } = useFormFields(
+  const { values, errors, bind } = useFormFields(
     {
       delay_seconds: String(stored.delay_seconds / 60),
       min_days: String(stored.min_days),
-      skip_labels: toLines(stored.skip_labels),
     },
     save.error,
-    ['connection_ids', 'team_ids'],
+    ['connection_ids', 'team_ids', 'skip_labels'],
   )
+  const [skipLabels, setSkipLabels] = useState(stored.skip_labels)
   const [connectionIds, setConnectionIds] = useState(stored.connection_ids)
   const [teamIds, setTeamIds] = useState(stored.team_ids)
   const connections = useConnections()
   const teams = useCall('GET /teams', {}).data ?? []
-  const errors = fieldErrorsOf(save.error, ['connection_ids', 'team_ids'])
   const body = {
     delay_seconds: Math.round(Number(values.delay_seconds) * 60),
     min_days: Number(values.min_days),
-    skip_labels: fromLines(values.skip_labels),
+    skip_labels: skipLabels,
     connection_ids: connectionIds,
     team_ids: teamIds,
   }
@@ -112,13 +105,9 @@ function Rules({ stored, isManager }: Props) {
           disabled={!isManager}
           {...bind('min_days')}
         />
-        <TextAreaField
-          label={text.skipLabels}
-          hint={text.skipLabelsHint}
-          rows={2}
-          disabled={!isManager}
-          {...bind('skip_labels')}
-        />
+        <Field label={text.skipLabels} hint={text.skipLabelsHint} error={errors.skip_labels}>
+          {() => <TagInput kind="label" names={skipLabels} onChange={setSkipLabels} disabled={!isManager} />}
+        </Field>
         {connections.length > 1 && (
           <Chosen
             label={text.connections}

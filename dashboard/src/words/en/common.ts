@@ -36,6 +36,8 @@ export const common = {
     viewerTitle: 'You can only read',
     viewerOnly:
       'Your role is Viewer: you can read everything but change nothing. An owner or admin can change your role.',
+    addLabel: 'Add label',
+    removeLabel: (name: string) => `Remove label ${name}`,
     removeTag: (name: string) => `Remove tag ${name}`,
     visitor: (code: string) => `Visitor ${code}`,
   },

@@ -11,7 +11,7 @@ export const satisfaction = {
   delayHint: 'A conversation that is opened again before this time is not asked about.',
   minDays: 'Days between two questions to a contact',
   skipLabels: 'Never with these labels',
-  skipLabelsHint: 'One name per line. A conversation that closes with one of them is not asked about.',
+  skipLabelsHint: 'A conversation that closes with one of them is not asked about.',
   connections: 'Connections',
   teams: 'Teams',
   all: 'All',
