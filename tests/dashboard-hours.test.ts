@@ -95,11 +95,14 @@ test('holidays are added by hand and chosen from a calendar file; a broken file 
     event(`${year}1225`, 'Christmas'),
     event(`${year}1226`, 'Boxing Day'),
     event(`${year}0501`, 'May Day'),
+    `BEGIN:VEVENT\nDTSTART:${year}0602T140000\nDTEND:${year}0602T160000\nSUMMARY:Fire drill\nEND:VEVENT\n`,
   ]
   await choose(`BEGIN:VCALENDAR\n${events.join('')}END:VCALENDAR\n`)
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('3 holidays found.').waitFor()
+  await dialog.getByText('4 holidays found.').waitFor()
   assert.equal(await dialog.getByLabel('May Day').isDisabled(), true, 'a date that exists is not added again')
+  await dialog.getByText(/14:00–16:00. Not a whole day/).waitFor()
+  assert.equal(await dialog.getByLabel('Fire drill').isChecked(), false)
   await dialog.getByLabel('Boxing Day').uncheck()
   await assertAccessible(page)
   await dialog.getByRole('button', { name: 'Add 1 holiday' }).click()

@@ -257,7 +257,7 @@ test('the holidays of an iCalendar file are read and not stored', async (t) => {
   const text = `BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:${year}1225\r\nSUMMARY:Christ\r\n mas\r\nEND:VEVENT\r\nEND:VCALENDAR`
   const read = (file: string, time_zone = 'Europe/Berlin') =>
     browser.call('POST', '/schedules/holidays', { text: file, time_zone })
-  const found = { holidays: [{ date: `${year}-12-25`, name: 'Christmas' }], skipped_count: 0 }
+  const found = { holidays: [{ date: `${year}-12-25`, name: 'Christmas', times: [] }], skipped_count: 0 }
   assert.deepEqual(dataOf(await read(text)), found)
   assertBadRequest(await read('name;date'), 'text: line 1: has no colon after the name of its property')
   assertBadRequest(await read(text, 'Mars/Base'), /^time_zone: /)

@@ -21,8 +21,8 @@ test('events are holidays, sorted, with the names of the same day together', () 
   )
   assert.deepEqual(read(text), {
     holidays: [
-      { date: '2026-12-25', name: 'Christmas, first day of two, Weihnachten' },
-      { date: '2026-12-26', name: 'Boxing Day' },
+      { date: '2026-12-25', name: 'Christmas, first day of two, Weihnachten', times: [] },
+      { date: '2026-12-26', name: 'Boxing Day', times: [] },
     ],
     skipped_count: 0,
   })
@@ -38,6 +38,33 @@ test('an event of several days is a holiday on each; its end is exclusive', () =
   // Midnight in Berlin.
   assert.deepEqual(daysOf('DTSTART:20261223T230000Z', 'DTEND:20261224T225959Z'), ['2026-12-24'])
   assert.deepEqual(daysOf('BEGIN:VALARM', 'DTSTART:20261201', 'END:VALARM', 'DTSTART:20261224'), ['2026-12-24'])
+})
+
+test('an event that does not fill a day has its times, in the time zone of the schedule', () => {
+  const timesOf = (...lines: string[]) => read(calendar(...event(...lines))).holidays.map(({ times }) => times.join())
+  assert.deepEqual(timesOf('DTSTART:20261224T140000', 'DTEND:20261224T160000'), ['14:00–16:00'])
+  assert.deepEqual(timesOf('DTSTART:20261224T130000Z', 'DURATION:PT1H30M'), ['14:00–15:30'])
+  assert.deepEqual(timesOf('DTSTART:20261224T140000'), ['14:00'])
+  assert.deepEqual(timesOf('DTSTART:20261224T140000', 'DTEND:20261226T100000'), ['14:00–24:00', '', '00:00–10:00'])
+  assert.deepEqual(timesOf('DTSTART:20261224T220000', 'DTEND:20261225T000000'), ['22:00–24:00'])
+  for (const lines of [
+    ['DTSTART;VALUE=DATE:20261224'],
+    ['DTSTART;VALUE=DATE:20261224', 'DTEND;VALUE=DATE:20261224'],
+    ['DTSTART:20261224T000000', 'DTEND:20261225T000000'],
+    ['DTSTART:20261223T230000Z', 'DTEND:20261224T230000Z'],
+    ['DTSTART:20261223T230000Z', 'DTEND:20261224T225959Z'],
+  ])
+    assert.deepEqual(timesOf(...lines), [''], lines.join(' '))
+  // A day that is whole for one event is whole.
+  const meeting = event('DTSTART:20261224T090000', 'DTEND:20261224T093000', 'SUMMARY:Meeting')
+  const lunch = event('DTSTART:20261224T120000', 'DTEND:20261224T130000', 'SUMMARY:Lunch')
+  const eve = event('DTSTART;VALUE=DATE:20261224', 'SUMMARY:Christmas Eve')
+  assert.deepEqual(read(calendar(...lunch, ...meeting)).holidays, [
+    { date: '2026-12-24', name: 'Lunch, Meeting', times: ['09:00–09:30', '12:00–13:00'] },
+  ])
+  assert.deepEqual(read(calendar(...meeting, ...eve)).holidays, [
+    { date: '2026-12-24', name: 'Christmas Eve', times: [] },
+  ])
 })
 
 test('yearly events repeat for five years', () => {
@@ -63,7 +90,7 @@ test('events that repeat otherwise or last too long are skipped and counted', ()
     ...event('DTSTART;VALUE=DATE:20260101', 'DTEND;VALUE=DATE:20260301'),
     ...event('DTSTART;VALUE=DATE:20261226'),
   )
-  assert.deepEqual(read(text), { holidays: [{ date: '2026-12-26', name: '' }], skipped_count: 4 })
+  assert.deepEqual(read(text), { holidays: [{ date: '2026-12-26', name: '', times: [] }], skipped_count: 4 })
 })
 
 test('a broken file is refused with the line and the reason', () => {

@@ -1,12 +1,15 @@
 /**
  * Reads holidays from an iCalendar file (RFC 5545): the days of its events, for schedules. Pure.
  *
- * An event is one or several days, and may repeat every year on a date, or on a weekday of a month. Events that repeat otherwise, or last
+ * An event is one or several days, or a part of a day, and may repeat every year on a date, or on a weekday of a month. Events that repeat otherwise, or last
  * longer than a month, are no holidays: they are counted as skipped. The work is linear in the size of the file. A file that is broken
  * is refused with the line and the reason.
  */
 import { badRequest } from '../lib/errors.ts'
 import type { Holiday } from './hours.ts'
+
+/** `times`: the times of events that do not fill the day, such as `14:00–16:00`. Empty: it is a whole day. */
+export type FoundHoliday = Holiday & { times: string[] }
 
 /** Characters of a file. */
 export const maxFileLength = 1_000_000
@@ -18,30 +21,38 @@ const maxNameLength = 100
 const yearCount = 5
 
 const dayMs = 86_400_000
+const dayMinutes = 1_440
 
 type Options = { timeZone: string; nowMs: number }
-type Found = { holidays: Holiday[]; skipped_count: number }
+type Found = { holidays: FoundHoliday[]; skipped_count: number }
 
 /** Those from the beginning of the year on, sorted by date. `timeZone`: where a time in UTC is a date. */
 export function readHolidayFile(text: string, { timeZone, nowMs }: Options): Found {
   if (text.length > maxFileLength) throw badRequest('text: the file has over 1,000,000 characters')
   const year = new Date(nowMs).getUTCFullYear()
   const [first, last] = [dayOf(year, 1, 1), dayOf(year + yearCount, 1, 1) - 1]
-  const names = new Map<number, Set<string>>()
+  const names = new Map<number, Map<string, Set<string>>>()
   let dayCount = 0
   let skipped = 0
   for (const event of readEvents(text)) {
     const days = listDays(event, { last, timeZone })
     if (!days) skipped++
-    for (const day of days ?? []) {
+    for (const { day, time } of days ?? []) {
       if (day < first || day > last) continue
       if (++dayCount > maxDays) throw badRequest(`text: the file has events on more than ${maxDays} days`)
-      names.set(day, (names.get(day) ?? new Set()).add(event.name))
+      const times = names.get(day) ?? new Map<string, Set<string>>()
+      names.set(day, times.set(time, (times.get(time) ?? new Set()).add(event.name)))
     }
   }
   const holidays = [...names]
     .sort(([one], [other]) => one - other)
-    .map(([day, set]) => ({ date: toDate(day), name: cut([...set].filter(Boolean).join(', ')) }))
+    .map(([day, times]) => {
+      // A whole day counts more than what happens in it.
+      const wholeDay = times.get(wholeDayTime)
+      const set = wholeDay ?? new Set([...times.values()].flatMap((each) => [...each]))
+      const name = cut([...set].filter(Boolean).join(', '))
+      return { date: toDate(day), name, times: wholeDay ? [] : [...times.keys()].sort() }
+    })
   return { holidays, skipped_count: skipped }
 }
 
@@ -123,44 +134,82 @@ function cut(text: string): string {
 
 type Range = { last: number; timeZone: string }
 
+/** `time`: when on this day, or `wholeDayTime`. */
+type EventDay = { day: number; time: string }
+
 /** The days of an event with its repetitions. Undefined: it is skipped. */
-function listDays({ line, fields, excluded }: Event, { last, timeZone }: Range): number[] | undefined {
+function listDays({ line, fields, excluded }: Event, { last, timeZone }: Range): EventDay[] | undefined {
   const start = fields.get('DTSTART')
   if (!start) throw badRequest(`text: the event in line ${line} has no DTSTART`)
   if (/^CANCELLED$/i.test(fields.get('STATUS')?.value ?? '')) return []
-  const day = readDay(start, 'DTSTART', timeZone)
-  const length = lengthOf(fields, day, timeZone)
+  const { day, minute } = readTime(start, 'DTSTART', timeZone)
+  const { length, end } = endOf(fields, { day, minute: minute ?? 0, isTimed: minute !== undefined }, timeZone)
   if (length > maxDaysOfEvent) return undefined
   const rule = fields.get('RRULE')
   const starts = rule ? repeat(day, rule, { last, timeZone }) : [day]
   const exceptions = new Set(
     excluded.flatMap((one) => one.value.split(',').map((value) => readDay({ ...one, value }, 'EXDATE', timeZone))),
   )
-  return starts?.filter((one) => !exceptions.has(one)).flatMap((one) => Array.from({ length }, (_, i) => one + i))
+  const times = Array.from({ length }, (_, i) =>
+    timeOf(i === 0 ? (minute ?? 0) : 0, i === length - 1 ? end : dayMinutes),
+  )
+  return starts
+    ?.filter((one) => !exceptions.has(one))
+    .flatMap((one) => times.map((time, i) => ({ day: one + i, time })))
 }
 
-/** How many days an event has, at least one. The end is exclusive. */
-function lengthOf(fields: ReadonlyMap<string, Property>, day: number, timeZone: string): number {
-  const end = fields.get('DTEND')
-  if (end) {
-    const isMidnight = !end.value.includes('T') || /T000000$/.test(end.value)
-    return Math.max(1, readDay(end, 'DTEND', timeZone) - day + (isMidnight ? 0 : 1))
+const wholeDayTime = ''
+
+/** The last minute of a day is often missing. */
+const timeOf = (from: number, to: number): string =>
+  from === 0 && to >= dayMinutes - 1 ? wholeDayTime : from === to ? toClock(from) : `${toClock(from)}–${toClock(to)}`
+
+const toClock = (minute: number): string =>
+  `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
+
+type Start = { day: number; minute: number; isTimed: boolean }
+
+/** How many days an event has, at least one, and the minute of the last one at which it ends. The end is exclusive. */
+function endOf(fields: ReadonlyMap<string, Property>, start: Start, timeZone: string): { length: number; end: number } {
+  const property = fields.get('DTEND')
+  const end = property && readTime(property, 'DTEND', timeZone)
+  const minutes = end
+    ? (end.day - start.day) * dayMinutes + (end.minute ?? 0)
+    : start.minute + (readDuration(fields.get('DURATION')?.value ?? '') ?? (start.isTimed ? 0 : dayMinutes))
+  const length = Math.max(1, Math.ceil(minutes / dayMinutes))
+  const isBefore = minutes <= start.minute
+  return {
+    length,
+    end: isBefore ? (start.minute === 0 ? dayMinutes : start.minute) : minutes - (length - 1) * dayMinutes,
   }
-  const [, count, unit] = /^P(\d{1,4})([DW])$/i.exec(fields.get('DURATION')?.value ?? '') ?? []
-  return Math.max(1, Number(count ?? 1) * (unit?.toUpperCase() === 'W' ? 7 : 1))
 }
 
-/** A date, a local time, or a time in UTC, as days since 1970-01-01. */
-function readDay({ line, value }: Property, name: string, timeZone: string): number {
+/** Minutes. Undefined: it is none. */
+function readDuration(text: string): number | undefined {
+  const parts = /^P(?:(\d{1,4})W)?(?:(\d{1,4})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,4})M)?(?:\d{1,4}S)?)?$/i.exec(text)
+  if (!parts) return undefined
+  const [weeks = 0, days = 0, hours = 0, minutes = 0] = parts.slice(1).map((part) => Number(part ?? 0))
+  return (weeks * 7 + days) * dayMinutes + hours * 60 + minutes
+}
+
+const readDay = (property: Property, name: string, timeZone: string): number => readTime(property, name, timeZone).day
+
+/** A date, a local time, or a time in UTC: the day since 1970-01-01, and the minute of the day, which a date does not have. */
+function readTime({ line, value }: Property, name: string, timeZone: string): { day: number; minute?: number } {
   const [, year, month, date, , hour, minute, second, utc] =
     /^(\d{4})(\d\d)(\d\d)(T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(value.trim().toUpperCase()) ?? []
   const day = dayOf(Number(year), Number(month), Number(date))
   if (year === undefined || toDate(day) !== `${year}-${month}-${date}`) {
     throw badRequest(`text: line ${line}: ${name} is not a date such as 20261225`)
   }
-  if (!utc) return day
-  const atMs = day * dayMs + ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1_000
-  return Math.floor(Date.parse(new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(atMs)) / dayMs)
+  if (hour === undefined) return { day }
+  const minuteOfDay = Number(hour) * 60 + Number(minute)
+  if (!utc) return { day, minute: minuteOfDay }
+  const atMs = day * dayMs + (minuteOfDay * 60 + Number(second)) * 1_000
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-CA', { timeZone, ...options }).format(atMs)
+  const [localHour = 0, localMinute = 0] = format({ timeStyle: 'short', hourCycle: 'h23' }).split(':').map(Number)
+  return { day: Math.floor(Date.parse(format({ dateStyle: 'short' })) / dayMs), minute: localHour * 60 + localMinute }
 }
 
 const weekdays = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']

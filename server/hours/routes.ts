@@ -45,7 +45,14 @@ const HolidayFile = Type.Object({
   time_zone: Type.String({ maxLength: 80, description: 'Where a time in UTC is a date.' }),
 })
 const FoundHolidays = Type.Object({
-  holidays: Type.Array(HolidaySchema),
+  holidays: Type.Array(
+    Type.Object({
+      ...HolidaySchema.properties,
+      times: Type.Array(Type.String(), {
+        description: 'Local times of events that do not fill the day, such as `14:00–16:00`. Empty: a whole day.',
+      }),
+    }),
+  ),
   skipped_count: Type.Integer({ description: 'Events that are too long, or repeat otherwise than every year.' }),
 })
 

@@ -376,7 +376,7 @@ export type Calls = {
   'POST /profile/second-factor/recovery-codes': { body: { code: string }; answer: { data: { recovery_codes: (string)[] } } }
   'POST /scheduled-messages/{id}/send': { params: { id: string }; answer: { data: ScheduledMessage } }
   'POST /schedules': { body: { name: string; time_zone: string; periods: ({ day: number; from: string; to: string })[]; holidays?: ({ date: string; name: string })[] | undefined; is_default?: boolean | undefined; team_ids?: (string)[] | undefined; connection_ids?: (string)[] | undefined }; answer: { data: Schedule } }
-  'POST /schedules/holidays': { body: { text: string; time_zone: string }; answer: { data: { holidays: ({ date: string; name: string })[]; skipped_count: number } } }
+  'POST /schedules/holidays': { body: { text: string; time_zone: string }; answer: { data: { holidays: ({ date: string; name: string; times: (string)[] })[]; skipped_count: number } } }
   'POST /segments': { body: NewSegment; answer: { data: CountedSegment } }
   'POST /segments/count': { body: { filter: Filter }; answer: { data: { count: number; sample: (Contact)[] } } }
   'POST /segments/{id}/contacts': { params: { id: string }; body: ContactIds; answer: { data: { segment_id: string; requested: number; added: number } } }

@@ -108,7 +108,9 @@ type ImportProps = {
 function ImportDialog({ found: { holidays, skipped_count: skipped }, existing, onAdd, onClose }: ImportProps) {
   const isNew = (date: string) => !existing.some((holiday) => holiday.date === date)
   const addable = holidays.filter(({ date }) => isNew(date))
-  const [chosen, setChosen] = useState(() => new Set(addable.map(({ date }) => date)))
+  const [chosen, setChosen] = useState(
+    () => new Set(addable.filter(({ times }) => times.length === 0).map(({ date }) => date)),
+  )
   const choose = (dates: readonly string[], isChosen: boolean) =>
     setChosen((now) => new Set(isChosen ? [...now, ...dates] : [...now].filter((date) => !dates.includes(date))))
   return (
@@ -118,7 +120,7 @@ function ImportDialog({ found: { holidays, skipped_count: skipped }, existing, o
       isBusy={false}
       isReady={chosen.size > 0}
       onSubmit={() => {
-        onAdd(addable.filter(({ date }) => chosen.has(date)))
+        onAdd(addable.filter(({ date }) => chosen.has(date)).map(({ date, name }) => ({ date, name })))
         onClose()
       }}
       onClose={onClose}
@@ -138,11 +140,11 @@ function ImportDialog({ found: { holidays, skipped_count: skipped }, existing, o
         />
       )}
       <div className="stack hours-found">
-        {holidays.map(({ date, name }) => (
+        {holidays.map(({ date, name, times }) => (
           <Checkbox
             key={date}
             label={<span dir="auto">{name || date}</span>}
-            hint={isNew(date) ? formatDate(`${date}T12:00`) : text.exists}
+            hint={isNew(date) ? text.foundOn(formatDate(`${date}T12:00`), times) : text.exists}
             disabled={!isNew(date)}
             checked={chosen.has(date)}
             onChange={({ target }) => choose([date], target.checked)}

@@ -69,6 +69,8 @@ export const hours = {
   unreadable: 'The file could not be read. Choose another one.',
   importTitle: 'Import holidays',
   found: (count: number) => `${holidays(count)} found. Choose which to add.`,
+  foundOn: (date: string, times: readonly string[]) =>
+    times.length > 0 ? `${date}, ${listOf(times)}. Not a whole day.` : date,
   noneFound: 'The file has no events from this year on.',
   skipped: (count: number) =>
     `${events(count)} skipped, because of a length of over 31 days or another repetition than every year.`,
