@@ -58,6 +58,7 @@ test('an owner edits the hours of a week by keyboard, copies a day, and sees wha
   }
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Schedule “Help desk” saved').waitFor()
+  await page.getByRole('link', { name: 'Edit Help desk' }).and(page.locator(':focus')).waitFor()
   await page.getByRole('button', { name: 'Delete Help desk' }).click()
   await page.getByRole('button', { name: 'Delete schedule' }).click()
   await page.getByRole('heading', { name: 'No schedules yet' }).waitFor()

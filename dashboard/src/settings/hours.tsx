@@ -1,7 +1,7 @@
 /** The office hours: a list of schedules with what is open now. Owners and admins open one to edit it. */
 import './hours.css'
-import { useState } from 'react'
-import { Redirect, Route, Switch } from 'wouter'
+import { useEffect, useRef, useState } from 'react'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { IconButton } from '../../../ui/controls.tsx'
 import { Badge, Card, EmptyState } from '../../../ui/display.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
@@ -21,17 +21,25 @@ const path = '/settings/hours'
 
 export function Hours() {
   const isManager = useIsManager()
+  const [, navigate] = useLocation()
+  const [savedId, setSavedId] = useState<string>()
+  const showSaved = (id: string) => {
+    setSavedId(id)
+    navigate(path, { replace: true })
+  }
   return (
     <Switch>
       <Route path={path}>
-        <ScheduleList />
+        <ScheduleList savedId={savedId} onSavedShown={() => setSavedId(undefined)} />
       </Route>
       {isManager && (
         <Route path={`${path}/new`}>
-          <SchedulePage />
+          <SchedulePage onSaved={showSaved} />
         </Route>
       )}
-      {isManager && <Route path={`${path}/:id`}>{({ id }) => <SchedulePage key={id} id={id} />}</Route>}
+      {isManager && (
+        <Route path={`${path}/:id`}>{({ id }) => <SchedulePage key={id} id={id} onSaved={showSaved} />}</Route>
+      )}
       <Route>
         <Redirect to={path} replace />
       </Route>
@@ -39,7 +47,13 @@ export function Hours() {
   )
 }
 
-function ScheduleList() {
+type ListProps = {
+  /** The schedule that was just saved. Its link gets the focus. */
+  savedId: string | undefined
+  onSavedShown: () => void
+}
+
+function ScheduleList({ savedId, onSavedShown }: ListProps) {
   const query = useCall('GET /schedules', {}, { live: true })
   const isManager = useIsManager()
   const [deleting, setDeleting] = useState<StoredSchedule>()
@@ -56,7 +70,12 @@ function ScheduleList() {
             <Card flush>
               <ul className="hours-list lined">
                 {all.map((schedule) => (
-                  <ScheduleRow key={schedule.id} schedule={schedule} onDelete={() => setDeleting(schedule)} />
+                  <ScheduleRow
+                    key={schedule.id}
+                    schedule={schedule}
+                    onDelete={() => setDeleting(schedule)}
+                    onFocus={schedule.id === savedId ? onSavedShown : undefined}
+                  />
                 ))}
               </ul>
             </Card>
@@ -80,8 +99,21 @@ function ScheduleList() {
   )
 }
 
-function ScheduleRow({ schedule, onDelete }: { schedule: StoredSchedule; onDelete: () => void }) {
+type RowProps = {
+  schedule: StoredSchedule
+  onDelete: () => void
+  /** Given: the row takes the focus. */
+  onFocus: (() => void) | undefined
+}
+
+function ScheduleRow({ schedule, onDelete, onFocus }: RowProps) {
   const isManager = useIsManager()
+  const row = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (!onFocus) return
+    row.current?.querySelector('a')?.focus()
+    onFocus()
+  }, [onFocus])
   const now = describeNow(schedule, useNow(30_000))
   const teams = useCall('GET /teams', {}).data ?? []
   const connections = useConnections()
@@ -92,7 +124,7 @@ function ScheduleRow({ schedule, onDelete }: { schedule: StoredSchedule; onDelet
     ...connections.filter((one) => schedule.connection_ids.includes(one.id)).map(describeConnection),
   ]
   return (
-    <li>
+    <li ref={row}>
       <span className="grow column">
         <span className="row">
           <strong dir="auto">{name}</strong>
@@ -118,7 +150,7 @@ function ScheduleRow({ schedule, onDelete }: { schedule: StoredSchedule; onDelet
 }
 
 /** Without an id: a new one. */
-function SchedulePage({ id }: { id?: string }) {
+function SchedulePage({ id, onSaved }: { id?: string; onSaved: (id: string) => void }) {
   const query = useCall('GET /schedules', {}, { isKept: false })
   const workspace = useCall('GET /workspace', {})
   const back = { href: path, label: text.title }
@@ -135,7 +167,7 @@ function SchedulePage({ id }: { id?: string }) {
           <QueryView query={workspace}>
             {({ time_zone }: DataOf<'GET /workspace'>) => (
               <Page title={stored?.name ?? text.newTitle} back={back}>
-                <ScheduleForm stored={stored} all={all} timeZone={time_zone} />
+                <ScheduleForm stored={stored} all={all} timeZone={time_zone} onSaved={onSaved} />
               </Page>
             )}
           </QueryView>

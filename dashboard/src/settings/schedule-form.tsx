@@ -1,6 +1,5 @@
 /** The form of a schedule: name and time zone, weekly hours, holidays, and what uses it. Its state now follows every edit. */
 import { useState } from 'react'
-import { useLocation } from 'wouter'
 import { Checkbox, Form, InputField, SelectField, SubmitButton } from '../../../ui/controls.tsx'
 import { Card, ErrorNote, Note } from '../../../ui/display.tsx'
 import { useChange } from '../lib/api.ts'
@@ -25,17 +24,17 @@ type Props = {
   all: readonly StoredSchedule[]
   /** Of the workspace. */
   timeZone: string
+  onSaved: (id: string) => void
 }
 
-export function ScheduleForm({ stored, all, timeZone }: Props) {
-  const [, navigate] = useLocation()
+export function ScheduleForm({ stored, all, timeZone, onSaved }: Props) {
   const [initial] = useState<Draft>(() => (stored ? draftOf(stored) : newDraft(timeZone, all)))
   const [draft, setDraft] = useState(initial)
   const set = (changes: Partial<Draft>) => setDraft((now) => ({ ...now, ...changes }))
   const outcome = {
     stale: ['GET /schedules'],
     done: ({ name }: { name: string }) => text.saved(name),
-    onDone: () => navigate('/settings/hours', { replace: true }),
+    onDone: ({ id }: { id: string }) => onSaved(id),
   } as const
   const create = useChange('POST /schedules', outcome)
   const update = useChange('PATCH /schedules/{id}', outcome)

@@ -6,7 +6,7 @@ const listOf = (names: readonly string[]): string => names.join(', ')
 
 export const hours = {
   title: 'Hours',
-  lead: 'When your team answers. Automations, reports and the web chat use these hours.',
+  lead: 'When your team answers. Automations, targets, reports and the web chat use these hours.',
   add: 'Add schedule',
   empty: 'No schedules yet',
   emptyText:
