@@ -75,9 +75,9 @@ const groups: readonly Group<SettingsPage>[] = [
     pages: [
       page('replies', settings.replies.title, 'bolt', CannedReplies),
       page('labels', settings.labels.title, 'label', Labels),
-      page('assignment', settings.assignment.title, 'contacts', Assignment),
+      page('assignment', settings.assignment.title, 'assignment', Assignment),
       page('satisfaction', settings.satisfaction.title, 'star', Satisfaction),
-      page('targets', settings.targets.title, 'clock', Targets),
+      page('targets', settings.targets.title, 'target', Targets),
     ],
   },
   { label: groupLabels.channels, pages: [page('channels', settings.channels.title, 'chat', Channels)] },

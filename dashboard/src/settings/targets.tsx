@@ -30,7 +30,7 @@ export function Targets() {
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState icon="clock" title={texts.empty} text={texts.emptyText} action={add} />
+              <EmptyState icon="target" title={texts.empty} text={texts.emptyText} action={add} />
             </Card>
           ) : (
             <TargetTable targets={all} onEdit={setEditing} onDelete={setDeleting} />
